@@ -1,0 +1,185 @@
+"""What the parts of reprokit hand to each other: a plan for a run, and what came of it.
+
+This module knows shapes and their canonical JSON; it refuses to know where they are stored.
+
+    >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    True
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+
+class Outcome(StrEnum):
+    """How a run ended, each kind of failure with a word of its own."""
+
+    COMPLETED = "completed"
+    CRASHED = "crashed"
+    SIGNALLED = "signalled"
+    OUT_OF_MEMORY = "out_of_memory"
+    TIMED_OUT = "timed_out"
+    COMMAND_MISSING = "command_missing"
+    IMAGE_MISSING = "image_missing"
+    IMAGE_BUILD_FAILED = "image_build_failed"
+    ENGINE_MISSING = "engine_missing"
+    ENGINE_LOST = "engine_lost"
+    START_REFUSED = "start_refused"
+    DISK_FULL = "disk_full"
+    RUN_FOLDER_NOT_WRITABLE = "run_folder_not_writable"
+    WORKSPACE_BUSY = "workspace_busy"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """A host folder or file that the program may read, under a name of its own.
+
+    Attributes:
+        name: Placeholder in the command line: ``{code}`` for the mount named ``code``.
+        path: Absolute path on the host.
+    """
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a run may use.
+
+    Attributes:
+        memory_bytes: Hard limit, or None for the backend's default.
+        pids: Most processes and threads at one time.
+        timeout_s: Wall-clock limit in seconds, or None.
+        cpus: Core numbers that the run is pinned to, or None for all.
+    """
+
+    memory_bytes: int | None = None
+    pids: int = 512
+    timeout_s: float | None = None
+    cpus: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Realisation:
+    """A variant made ready to run: a container image, or a virtual environment.
+
+    Attributes:
+        variant: ``cpu``, ``cuda`` or ``tpu``.
+        kind: ``image`` or ``venv``.
+        reference: Image ID (``sha256:…``) or absolute path of the environment's folder.
+        digest: Image ID, or digest of the lock and interpreter that made the environment.
+        python: Path of the interpreter, inside the image or on the host.
+        lock_digest: SHA-256 of the lock file, ``sha256:…``.
+        base: What the image was built on (``name@sha256:…`` or ``bootstrap:sha256:…``).
+    """
+
+    variant: str
+    kind: str
+    reference: str
+    digest: str
+    python: str
+    lock_digest: str
+    base: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """Everything a backend needs to know to realise one run.
+
+    ``command`` may hold the placeholders ``{seed}``, ``{run_dir}``, ``{device}``, ``{python}``
+    and one for each mount's name; the backend fills in the paths that hold where it runs.
+
+    Attributes:
+        recipe: Name of the recipe, or of the plain command.
+        run_id: Name of the run folder, unique in ``runs/<recipe>/``.
+        seed: The seed, a non-negative integer.
+        device: ``cpu``, ``cuda`` or ``tpu``.
+        command: Argument list, never a shell line.
+        environment: Variables set before the program starts.
+        inherit_environment: True for a plain command, which keeps the caller's variables.
+        realisation: The pinned environment, or None for a plain command.
+        mounts: What the program may read besides its environment.
+        working_dir: Where the program starts (a mount's placeholder or a host path), or None.
+        limits: Memory, processes, time, cores.
+        attempt: 1 for the first try.
+    """
+
+    recipe: str
+    run_id: str
+    seed: int
+    device: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    inherit_environment: bool = False
+    realisation: Realisation | None = None
+    mounts: tuple[Mount, ...] = ()
+    working_dir: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a backend says that a run ended.
+
+    Attributes:
+        outcome: The kind of ending.
+        exit_code: What the program returned, or None if it never returned.
+        signal: Name of the signal that ended it (``SIGKILL``), or None.
+        message: One sentence: what happened. Empty when completed.
+        remedy: What to do about it. Empty when completed.
+        started_at: ISO 8601, UTC.
+        ended_at: ISO 8601, UTC.
+        duration_s: Wall clock, seconds.
+        isolation: What confined the program, as the engine reports it (network, read_only_root,
+            capabilities, user, …), or ``{"backend": "local"}``.
+    """
+
+    outcome: Outcome
+    exit_code: int | None
+    signal: str | None = None
+    message: str = ""
+    remedy: str = ""
+    started_at: str
+    ended_at: str
+    duration_s: float
+    isolation: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def completed(self) -> bool:
+        return self.outcome is Outcome.COMPLETED and self.exit_code == 0
+
+
+def to_json(value: Any) -> Any:
+    """Turn a frozen record into plain JSON types, field names as keys."""
+    return asdict(value)
+
+
+def canonical_json(value: Any) -> str:
+    """One spelling for one value: sorted keys, no spaces, full float precision.
+
+    Raises:
+        ValueError: For NaN and infinities, which JSON does not have.
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of the canonical JSON, as ``sha256:<64 hex digits>``."""
+    return digest_bytes(canonical_json(value).encode("utf-8"))
+
+
+def digest_bytes(data: bytes) -> str:
+    """SHA-256 of some bytes, as ``sha256:<64 hex digits>``."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()

@@ -1,0 +1,121 @@
+"""Every error that reprokit raises on purpose, and the exit code each one ends in.
+
+This module knows what went wrong in words a person can act on; it refuses to know how the
+words are printed. The tree::
+
+    ReprokitError                exit code
+    ├── UsageError                       2   wrong command line
+    │   ├── RecipeError                  2   recipe.yaml or --set is wrong
+    │   ├── GoldenError                  2   a golden folder is unreadable or refused
+    │   ├── MetricsError                 2   a metrics file cannot be compared
+    │   └── ReportError                  2   a report or run folder is unreadable
+    ├── CannotRunError                   3   nothing was trained, or not to the end
+    │   ├── EngineError                  3   no container engine, or it went away
+    │   ├── ImageError                   3   image or virtual environment not realised
+    │   └── WorkspaceError               3   runs/ or reports/ cannot be written, or is in use
+    └── CannotJudgeError                 4   not enough evidence for any verdict
+
+    >>> raise RecipeError("unknown key 'trainig'", where="recipe.yaml:12", fix="did you mean 'training'?")
+    Traceback (most recent call last):
+        ...
+    reprokit.errors.RecipeError: recipe.yaml:12: unknown key 'trainig'. Do: did you mean 'training'?
+"""
+
+from __future__ import annotations
+
+
+class ReprokitError(Exception):
+    """What happened, where, what was expected instead, and what to do next.
+
+    Args:
+        what: One sentence without a full stop.
+        where: ``file:line``, a path, or the name of a host or engine.
+        expected: What would have been right.
+        actual: What was found.
+        fix: The next step for the person who reads this, preferably a command.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        actual: str | None = None,
+        fix: str | None = None,
+    ) -> None:
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.actual = actual
+        self.fix = fix
+        super().__init__(self._sentence())
+
+    def _sentence(self) -> str:
+        place = f"{self.where}: " if self.where else ""
+        parts = [f"{place}{self.what}"]
+        if self.expected is not None:
+            parts.append(f"expected {self.expected}")
+        if self.actual is not None:
+            parts.append(f"got {self.actual}")
+        if self.fix is not None:
+            parts.append(f"Do: {self.fix}")
+        return ". ".join(parts)
+
+
+class UsageError(ReprokitError):
+    """The command line asks for something that cannot be done."""
+
+    exit_code = 2
+
+
+class RecipeError(UsageError):
+    """A recipe, or an override of it, breaks the schema."""
+
+
+class GoldenError(UsageError):
+    """A golden cannot be read, or may not be written."""
+
+
+class MetricsError(UsageError):
+    """A metrics file is unreadable, torn, empty, or has nothing to compare.
+
+    Args:
+        what: As in ``ReprokitError``.
+        kind: The problem's word in ``core.problems``.
+        parts: ``where``, ``expected``, ``actual``, ``fix``.
+    """
+
+    def __init__(self, what: str, *, kind: str = "unreadable_file", **parts: str | None) -> None:
+        self.kind = kind
+        super().__init__(what, **parts)
+
+
+class ReportError(UsageError):
+    """A report or a run folder cannot be read back."""
+
+
+class CannotRunError(ReprokitError):
+    """The training could not be run, or not to its end."""
+
+    exit_code = 3
+
+
+class EngineError(CannotRunError):
+    """No container engine answers, or it went away."""
+
+
+class ImageError(CannotRunError):
+    """An image or virtual environment could not be made from its lock."""
+
+
+class WorkspaceError(CannotRunError):
+    """A folder that reprokit writes to is missing, full, read-only or in use."""
+
+
+class CannotJudgeError(ReprokitError):
+    """There is not enough evidence for a verdict."""
+
+    exit_code = 4

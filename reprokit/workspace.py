@@ -1,0 +1,132 @@
+"""Keeping folders whole: atomic files, digests of files, one tool at a time, who owns what.
+
+This module knows how to write so that a kill or a full disk leaves the old file or the new one,
+never half of one. It refuses to know what the files mean.
+
+    >>> write_atomic(Path("report.json"), b"{}")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from reprokit.errors import WorkspaceError
+
+_BLOCK_BYTES = 1 << 20
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write a file so that readers see the old content or all of the new one.
+
+    Args:
+        path: Where to; its folder must exist.
+        data: The whole content.
+
+    Raises:
+        WorkspaceError: The disk is full, or the folder cannot be written. An earlier file of that
+            name is untouched.
+    """
+    descriptor, temporary = -1, ""
+    try:
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            if temporary:
+                Path(temporary).unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON that a person can read, atomically; NaN is refused by the caller's own types."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, sort_keys=False) + "\n"
+    write_atomic(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def cannot_write(path: Path, error: OSError) -> WorkspaceError:
+    """The error for a failed write, with its cause told apart."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return WorkspaceError(
+            "no space left on the disk", where=str(path), fix="free some space and run the command again"
+        )
+    return WorkspaceError(
+        f"cannot write: {error.strerror or error}",
+        where=str(path),
+        fix="make the folder writable for this user, or name another with --runs-dir / --reports-dir",
+    )
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes, as ``sha256:<hex>``, read in blocks."""
+    sha = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            sha.update(block)
+    return f"sha256:{sha.hexdigest()}"
+
+
+def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
+    """SHA-256 over relative names and contents of a folder's files, in sorted order."""
+    sha = hashlib.sha256()
+    for path in sorted(p for p in folder.rglob(pattern) if p.is_file() and "__pycache__" not in p.parts):
+        sha.update(f"{path.relative_to(folder).as_posix()}\0{sha256_of(path)}\n".encode())
+    return f"sha256:{sha.hexdigest()}"
+
+
+def this_process() -> dict[str, Any]:
+    """What identifies this process on this host until the next boot: pid and start time."""
+    process = psutil.Process()
+    return {"pid": process.pid, "started": process.create_time(), "boot": psutil.boot_time()}
+
+
+def is_alive(owner: Mapping[str, Any]) -> bool:
+    """Whether the process that ``this_process`` described still runs (a reused pid is not it)."""
+    try:
+        return abs(psutil.Process(int(owner["pid"])).create_time() - float(owner["started"])) < 1.0
+    except (psutil.Error, KeyError, TypeError, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Hold a folder for this tool alone; the lock ends with the process, however it ends.
+
+    Raises:
+        WorkspaceError: Another process holds it, or the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stream = (folder / ".lock").open("a+")
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            stream.seek(0)
+            holder = stream.read().strip() or "another process"
+            raise WorkspaceError(
+                f"the folder is in use by {holder}",
+                where=str(folder),
+                fix="wait until it has ended, or name another folder with --runs-dir",
+            ) from error
+        stream.truncate(0)
+        stream.write(f"process {os.getpid()}")
+        stream.flush()
+        yield

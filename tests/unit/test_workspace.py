@@ -1,0 +1,81 @@
+"""Folders stay whole: atomic files, digests, one tool at a time."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+from reprokit import workspace
+from reprokit.errors import WorkspaceError
+
+
+def test_a_file_is_replaced_whole_and_leaves_no_temporary_file(tmp_path: Path) -> None:
+    target = tmp_path / "report.json"
+    target.write_bytes(b"old")
+    workspace.write_atomic(target, b"new")
+    assert target.read_bytes() == b"new"
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_a_full_disk_keeps_the_old_file_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "report.json"
+    target.write_bytes(b"old")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(workspace.os, "fsync", full)
+    with pytest.raises(WorkspaceError, match="no space left"):
+        workspace.write_atomic(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_a_missing_folder_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="gone"):
+        workspace.write_atomic(tmp_path / "gone" / "x.json", b"{}")
+
+
+def test_the_digest_of_a_tree_depends_on_names_and_contents_only(tmp_path: Path) -> None:
+    for folder, names in {"a": ("x.py", "y.py"), "b": ("y.py", "x.py")}.items():
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).write_text(name)
+    same = workspace.sha256_of_tree(tmp_path / "a")
+    assert same == workspace.sha256_of_tree(tmp_path / "b")
+    (tmp_path / "b" / "x.py").rename(tmp_path / "b" / "z.py")
+    assert same != workspace.sha256_of_tree(tmp_path / "b")
+
+
+def test_this_process_is_alive_and_a_reused_pid_is_not_taken_for_it() -> None:
+    owner = workspace.this_process()
+    assert workspace.is_alive(owner)
+    assert not workspace.is_alive({**owner, "started": owner["started"] - 60.0})
+    assert not workspace.is_alive({})
+
+
+def _hold(
+    folder: str, held: multiprocessing.synchronize.Event, release: multiprocessing.synchronize.Event
+) -> None:
+    with workspace.exclusive(Path(folder)):
+        held.set()
+        release.wait(30)
+
+
+def test_a_second_tool_in_one_workspace_is_refused_and_the_holder_named(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    held, release = context.Event(), context.Event()
+    holder = context.Process(target=_hold, args=(str(tmp_path), held, release))
+    holder.start()
+    try:
+        assert held.wait(30)
+        with pytest.raises(WorkspaceError, match=f"process {holder.pid}"), workspace.exclusive(tmp_path):
+            pass
+    finally:
+        release.set()
+        holder.join(30)
+    with workspace.exclusive(tmp_path):
+        assert (tmp_path / ".lock").read_text().startswith("process ")
