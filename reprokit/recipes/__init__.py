@@ -1,0 +1,23 @@
+"""Recipes: ``recipes/<name>/recipe.yaml``, what to run and what must repeat.
+
+This package knows how a recipe is written, found, checked and overridden; it refuses to know how
+one is run. pydantic and ruamel.yaml are imported here and nowhere else.
+
+    >>> recipe = load("cartpole_baseline", recipes_dir=Path("recipes"), overrides=["training.gamma=0.98"])
+    >>> recipe.modified
+    ('training.gamma=0.98',)
+"""
+
+from reprokit.recipes.loading import list_names, load, read_mapping
+from reprokit.recipes.recipe import CheckRules, Expected, Recipe, RecipeLimits, Relaxation
+
+__all__ = [
+    "CheckRules",
+    "Expected",
+    "Recipe",
+    "RecipeLimits",
+    "Relaxation",
+    "list_names",
+    "load",
+    "read_mapping",
+]

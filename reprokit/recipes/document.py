@@ -1,0 +1,290 @@
+r"""YAML 1.2, read strictly: plain data out, with the line of every key, or a RecipeError.
+
+This module knows YAML and what a hostile file can do with it; it refuses to know recipes. It
+takes only the parser's events from ruamel.yaml and resolves scalars itself, by the core schema
+(https://yaml.org/spec/1.2.2/#103-core-schema): ``1e-3`` is a number, ``NO`` is text, and nothing
+in a file can name a Python type.
+
+    >>> read_text("a: 1e-3\\nb: NO\\n", where="recipe.yaml").data
+    {'a': 0.001, 'b': 'NO'}
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from reprokit.errors import RecipeError
+from reprokit.recipes.mistakes import combined
+from reprokit.recipes.source import UNWANTED, named
+
+KeyPath = tuple[str | int, ...]
+
+_MAX_NODES = 10_000
+_MAX_CHARACTERS = 1_000_000
+_MAX_DEPTH = 24
+
+_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_WORDS: Mapping[str, bool | None] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A YAML document as plain data.
+
+    Attributes:
+        data: dict, list, str, int, float, bool and None only; every number finite.
+        lines: Where each key or list item begins: its path → line, counted from 1.
+    """
+
+    data: Any
+    lines: Mapping[KeyPath, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Node:
+    """A value with the line that names it, and how large it is with every alias spelled out."""
+
+    value: Any
+    line: int
+    nodes: int = 1
+    characters: int = 0
+    height: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reader:
+    """One pass over the events: what comes next, the anchors so far, the mistakes so far."""
+
+    events: Iterator[Any]
+    where: Callable[[int | None], str]
+    anchors: dict[str, _Node] = field(default_factory=dict)
+    mistakes: list[RecipeError] = field(default_factory=list)
+    nodes: int = 0
+
+    def mistake(self, what: str, line: int, *, fix: str | None = None) -> RecipeError:
+        return RecipeError(what, where=self.where(line), fix=fix)
+
+
+def read_text(text: str, *, where: str, numbered: bool = True) -> Document:
+    """Read one YAML document.
+
+    Args:
+        text: The document.
+        where: The file, or the option, that it comes from.
+        numbered: Whether errors name the line within ``where``.
+
+    Raises:
+        RecipeError: Not one document of plain data, or larger than any recipe needs to be. What
+            can be told together is told together.
+    """
+
+    def place(line: int | None) -> str:
+        return f"{where}:{line}" if numbered and line else where
+
+    if found := UNWANTED.search(text):
+        raise RecipeError(
+            f"{named(found[0])} in the text", where=place(text.count("\n", 0, found.start()) + 1)
+        )
+    reader = _Reader(events=_events(text, place), where=place)
+    root = _document(reader)
+    if reader.mistakes:
+        raise combined(reader.mistakes, where=where)
+    lines: dict[KeyPath, int] = {}
+    return Document(data=_plain(root, (), lines), lines=lines)
+
+
+def _events(text: str, where: Callable[[int | None], str]) -> Iterator[Any]:
+    try:
+        yield from YAML(typ="safe", pure=True).parse(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        told = " ".join(part for part in (error.context, error.problem) if part)
+        raise RecipeError(f"not YAML: {told}", where=where(mark.line + 1 if mark else None)) from error
+    except (YAMLError, ValueError, OverflowError, IndexError, AssertionError) as error:
+        raise RecipeError(f"not YAML: {error}", where=where(None)) from error
+
+
+def _document(reader: _Reader) -> _Node:
+    start = next(event for event in reader.events if isinstance(event, DocumentStartEvent | StreamEndEvent))
+    if isinstance(start, StreamEndEvent):
+        return _Node(value=None, line=1)
+    if start.version not in {None, (1, 2)}:
+        raise reader.mistake("recipes are YAML 1.2", start.start_mark.line + 1, fix="take the %YAML line out")
+    root = _node(reader, next(reader.events), depth=0)
+    for event in reader.events:
+        if isinstance(event, DocumentStartEvent):
+            line = event.start_mark.line + 1
+            raise reader.mistake("a second document begins here", line, fix="one document a file")
+    return root
+
+
+def _node(reader: _Reader, event: Any, *, depth: int) -> _Node:
+    line = event.start_mark.line + 1
+    if depth > _MAX_DEPTH:
+        raise reader.mistake(f"nested more than {_MAX_DEPTH} levels deep", line)
+    if isinstance(event, AliasEvent):
+        return _counted(reader, _alias(reader, event, line, depth))
+    if event.tag is not None:
+        reader.mistakes.append(
+            reader.mistake(f"the tag {event.tag!r}", line, fix="recipes have no tags: take it out")
+        )
+    if isinstance(event, ScalarEvent):
+        node = _counted(reader, _Node(value=_scalar(reader, event), line=line, characters=len(event.value)))
+    elif isinstance(event, SequenceStartEvent):
+        node = _sequence(reader, line, depth)
+    else:
+        node = _mapping(reader, line, depth)
+    if event.anchor is not None:
+        reader.anchors[event.anchor] = node
+    return node
+
+
+def _alias(reader: _Reader, event: Any, line: int, depth: int) -> _Node:
+    meant = reader.anchors.get(event.anchor)
+    if meant is None:
+        raise reader.mistake(f"*{event.anchor} has no anchor before it", line)
+    if depth + meant.height > _MAX_DEPTH:
+        raise reader.mistake(f"*{event.anchor} nests more than {_MAX_DEPTH} levels deep", line)
+    return _at_line(meant, line)
+
+
+def _counted(reader: _Reader, node: _Node) -> _Node:
+    """Count a leaf or an alias, before anything of its size is made."""
+    reader.nodes += node.nodes
+    if reader.nodes > _MAX_NODES:
+        raise reader.mistake(f"more than {_MAX_NODES} values, aliases spelled out", node.line)
+    return node
+
+
+def _sequence(reader: _Reader, line: int, depth: int) -> _Node:
+    items = []
+    while not isinstance(event := next(reader.events), SequenceEndEvent):
+        items.append(_node(reader, event, depth=depth + 1))
+    return _collection(reader, items, items, line)
+
+
+def _mapping(reader: _Reader, line: int, depth: int) -> _Node:
+    entries: dict[str, _Node] = {}
+    key_lines: dict[str, int] = {}
+    while not isinstance(event := next(reader.events), MappingEndEvent):
+        key_line = event.start_mark.line + 1
+        key = _key(reader, event, key_line, depth)
+        value = _node(reader, next(reader.events), depth=depth + 1)
+        if key in entries:
+            reader.mistakes.append(
+                reader.mistake(f"the key {key!r} is there twice, first in line {key_lines[key]}", key_line)
+            )
+        elif key is not None:
+            entries[key] = _at_line(value, key_line)
+            key_lines[key] = key_line
+    return _collection(reader, entries, list(entries.values()), line)
+
+
+def _key(reader: _Reader, event: Any, line: int, depth: int) -> str | None:
+    if not isinstance(event, ScalarEvent):
+        if not isinstance(event, AliasEvent):
+            _node(reader, event, depth=depth + 1)
+        reader.mistakes.append(reader.mistake("a key must be plain text", line))
+        return None
+    if event.value == "<<" and event.style is None:
+        reader.mistakes.append(
+            reader.mistake("YAML 1.2 has no merge key '<<'", line, fix="spell the keys out")
+        )
+        return None
+    key = _node(reader, event, depth=depth + 1).value
+    if isinstance(key, str):
+        return key
+    reader.mistakes.append(
+        reader.mistake(
+            f"a key must be text, not {event.value or 'nothing'}", line, fix=f'write "{event.value}"'
+        )
+    )
+    return None
+
+
+def _collection(reader: _Reader, value: Any, children: list[_Node], line: int) -> _Node:
+    node = _Node(
+        value=value,
+        line=line,
+        nodes=1 + sum(child.nodes for child in children),
+        characters=sum(child.characters for child in children),
+        height=1 + max((child.height for child in children), default=0),
+    )
+    if node.characters > _MAX_CHARACTERS:
+        raise reader.mistake(f"more than {_MAX_CHARACTERS} characters, aliases spelled out", line)
+    reader.nodes += 1
+    return node
+
+
+def _at_line(node: _Node, line: int) -> _Node:
+    return _Node(
+        value=node.value, line=line, nodes=node.nodes, characters=node.characters, height=node.height
+    )
+
+
+def _scalar(reader: _Reader, event: Any) -> str | int | float | bool | None:
+    text: str = event.value
+    line = event.start_mark.line + 1
+    if found := UNWANTED.search(text):
+        reader.mistakes.append(reader.mistake(f"{named(found[0])} in a text", line, fix="take it out"))
+    if event.style is not None or event.tag is not None:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _NOT_FINITE.fullmatch(text):
+        reader.mistakes.append(reader.mistake(f"{text} is not a finite number", line))
+        return 0.0
+    if _INTEGER.fullmatch(text):
+        return _integer(reader, text, line)
+    return _float(reader, text, line) if _FLOAT.fullmatch(text) else text
+
+
+def _integer(reader: _Reader, text: str, line: int) -> int:
+    value = 2**64 if len(text) > 40 else int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
+    if not -(2**63) <= value < 2**63:
+        reader.mistakes.append(reader.mistake("the integer does not fit into 64 bits", line))
+    return value
+
+
+def _float(reader: _Reader, text: str, line: int) -> float:
+    value = float(text)
+    digits = re.split("[eE]", text)[0]
+    if math.isinf(value) or (value == 0.0 and digits.strip("-+0.")):
+        reader.mistakes.append(reader.mistake(f"{_spelled(text)} does not fit into a 64-bit float", line))
+        return 0.0
+    return value
+
+
+def _spelled(text: str) -> str:
+    """A number's own spelling, cut to a readable length."""
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _plain(node: _Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:
+    lines[path] = node.line
+    if isinstance(node.value, dict):
+        return {key: _plain(child, (*path, key), lines) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [_plain(child, (*path, index), lines) for index, child in enumerate(node.value)]
+    return node.value

@@ -1,0 +1,222 @@
+"""From a name to a recipe: find the file, read it, apply overrides, read the trainer, validate.
+
+This module knows the order and where a recipes folder keeps what; it refuses to know the schema.
+
+    >>> load("cartpole_baseline", recipes_dir=Path("recipes")).trainer
+    PosixPath('recipes/trainers/ppo.py')
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from reprokit.core.records import digest, digest_bytes
+from reprokit.core.tolerance import Tolerance
+from reprokit.errors import RecipeError
+from reprokit.recipes.document import Document, read_text
+from reprokit.recipes.mistakes import combined, did_you_mean
+from reprokit.recipes.origin import Origin, dotted
+from reprokit.recipes.overrides import apply, parse
+from reprokit.recipes.recipe import CheckRules, Expected, PatternTolerances, Recipe, RecipeLimits, Relaxation
+from reprokit.recipes.schema import PLAIN_NAME, RecipeModel
+from reprokit.recipes.source import decoded, read_bytes
+from reprokit.recipes.trainer_config import read_sections
+from reprokit.recipes.validation import Validated, key_paths, validate
+
+FILE = "recipe.yaml"
+TRAINERS = "trainers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trainer:
+    """A trainer's file, read once: what is digested is what was checked."""
+
+    path: Path
+    digest: str
+    sections: dict[str, type[BaseModel]]
+
+
+def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read and check a recipe.
+
+    Args:
+        name: A recipe's name, or the path of a ``recipe.yaml``. A path has a separator in it or
+            ends in ``.yaml``; its trainers are those of the folder two above it, if that has any,
+            else those of ``recipes_dir``.
+        recipes_dir: The folder with the recipes and ``trainers/``.
+        overrides: Settings as ``path=value``, each checked as if the file had said it.
+
+    Raises:
+        RecipeError: Anything at all is wrong; mistakes that can be told together are.
+    """
+    file, root = _locate(name, recipes_dir)
+    content = read_bytes(file)
+    where = str(file)
+    document = _mapping(decoded(content, where=where), where=where)
+    changes = [parse(text) for text in overrides]
+    data = apply(document.data, changes)
+    origin = Origin(file=where, lines=document.lines, overrides=tuple(change.path for change in changes))
+    trainer, mistakes = _try_trainer(data.get("trainer"), root, origin)
+    validated = validate(data, sections=trainer.sections if trainer else None, origin=origin)
+    if isinstance(validated, list):
+        mistakes += validated
+    elif file == recipes_dir / name / FILE and validated.recipe.name != name:
+        mistakes.append(RecipeError(
+            "the recipe has another name than its folder", where=origin.where(("name",)),
+            expected=name, actual=validated.recipe.name,
+        ))  # fmt: skip
+    if mistakes or trainer is None or isinstance(validated, list):
+        raise combined(mistakes, where=where)
+    return _recipe(
+        validated, file=file, trainer=trainer, document=document, file_digest=digest_bytes(content),
+        modified=tuple(change.text for change in changes),
+    )  # fmt: skip
+
+
+def list_names(recipes_dir: Path) -> list[str]:
+    """The recipes in a folder, sorted: every subfolder with a ``recipe.yaml``.
+
+    Raises:
+        RecipeError: There is no such folder.
+    """
+    if not recipes_dir.is_dir():
+        raise RecipeError(
+            "there is no folder of recipes", where=str(recipes_dir), fix="change into the project"
+        )
+    found = (path.parent.name for path in recipes_dir.glob(f"*/{FILE}"))
+    return sorted(name for name in found if re.fullmatch(PLAIN_NAME, name))
+
+
+def read_mapping(path: Path) -> dict[str, Any]:
+    """A YAML file of keys and values, read as strictly as a recipe: for a run's ``config.yaml``.
+
+    Raises:
+        RecipeError: It is not such a file.
+    """
+    data: dict[str, Any] = _mapping(decoded(read_bytes(path), where=str(path)), where=str(path)).data
+    return data
+
+
+def _mapping(text: str, *, where: str) -> Document:
+    """A YAML document whose top level is keys and values.
+
+    Raises:
+        RecipeError: It is not one.
+    """
+    document = read_text(text, where=where)
+    if document.data is None:
+        raise RecipeError("the file is empty", where=where, expected="keys and values")
+    if not isinstance(document.data, dict):
+        raise RecipeError("the top level must be keys and values", where=f"{where}:{document.lines[()]}")
+    return document
+
+
+def _locate(name: str, recipes_dir: Path) -> tuple[Path, Path]:
+    """The recipe's file, and the folder whose ``trainers/`` it uses."""
+    if os.sep in name or name.endswith((".yaml", ".yml")):
+        file = Path(name)
+        above = file.absolute().parent.parent
+        return file, above if (above / TRAINERS).is_dir() else recipes_dir
+    if not re.fullmatch(PLAIN_NAME, name):
+        raise RecipeError(f"{name!r} cannot be a recipe's name", expected="letters, digits, - and _")
+    file = recipes_dir / name / FILE
+    if not _is_there(file):
+        known = list_names(recipes_dir)
+        raise RecipeError(
+            f"there is no recipe {name!r}", where=str(recipes_dir), fix=did_you_mean(name, known)
+        )
+    _refuse_outside(file, recipes_dir, where=str(file))
+    return file, recipes_dir
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a folder above it that this user may not search
+        return False
+
+
+def _refuse_outside(file: Path, root: Path, *, where: str) -> None:
+    if not file.resolve().is_relative_to(root.resolve()):
+        raise RecipeError(
+            f"{file} leads out of the recipes folder", where=where, fix="put the file itself there"
+        )
+
+
+def _try_trainer(name: Any, root: Path, origin: Origin) -> tuple[_Trainer | None, list[RecipeError]]:
+    if not isinstance(name, str) or not re.fullmatch(PLAIN_NAME, name):
+        return None, []  # the schema tells
+    try:
+        return _trainer(name, root, where=origin.where(("trainer",))), []
+    except RecipeError as mistake:
+        return None, [mistake]
+
+
+def _trainer(name: str, root: Path, *, where: str) -> _Trainer:
+    path = root / TRAINERS / f"{name}.py"
+    if not _is_there(path):
+        known = [
+            other.stem for other in (root / TRAINERS).glob("*.py") if re.fullmatch(PLAIN_NAME, other.stem)
+        ]
+        raise RecipeError(f"there is no trainer {path}", where=where, fix=did_you_mean(name, known))
+    _refuse_outside(path, root, where=where)
+    content = read_bytes(path)
+    sections = read_sections(content, where=str(path))
+    taken = sorted(set(sections) & {known[0] for known in key_paths(RecipeModel)})
+    if taken:
+        raise RecipeError(
+            f"Config cannot have the section {taken[0]!r}: a recipe has a key of that name", where=str(path)
+        )
+    return _Trainer(path=path, digest=digest_bytes(content), sections=sections)
+
+
+def _recipe(
+    validated: Validated, *, file: Path, trainer: _Trainer, document: Document, file_digest: str,
+    modified: tuple[str, ...],
+) -> Recipe:  # fmt: skip
+    said, config = validated.recipe, validated.config
+    device = said.device or said.variant
+    plain = said.model_dump(mode="json", by_alias=True) | {"device": device}
+    numbers = {key: plain[key] for key in ("numerics", "device", "variant", "data")}
+    return Recipe(
+        name=said.name,
+        title=said.title,
+        description=said.description,
+        path=file.parent,
+        file=file,
+        variant=said.variant,
+        device=device,
+        numerics=said.numerics,
+        trainer=trainer.path,
+        seeds=tuple(said.seeds),
+        platforms=tuple(said.platforms),
+        expected={name: Expected(**one.model_dump()) for name, one in said.expected.items()},
+        tolerances=_tolerances(said),
+        nondeterminism=None if said.nondeterminism is None else tuple(said.nondeterminism),
+        limits=RecipeLimits(**said.limits.model_dump()),
+        checks=CheckRules(
+            relax=tuple(Relaxation(**one.model_dump()) for one in said.checks.relax),
+            require=tuple(said.checks.require),
+        ),
+        data=said.data if isinstance(said.data, str) else tuple(said.data),
+        training_config=config,
+        modified=modified,
+        lines={dotted(path): line for path, line in document.lines.items() if path},
+        digest=digest({**numbers, "trainer": trainer.digest, "config": config}),
+        file_digest=file_digest,
+        plain=plain,
+    )
+
+
+def _tolerances(said: RecipeModel) -> PatternTolerances:
+    return PatternTolerances(
+        default=Tolerance(**said.tolerances.default.model_dump()),
+        metrics={name: Tolerance(**one.model_dump()) for name, one in said.tolerances.metrics.items()},
+    )

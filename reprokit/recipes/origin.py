@@ -1,0 +1,49 @@
+"""Where a setting comes from: a line of recipe.yaml, or a ``--set`` on the command line.
+
+This module knows paths, lines and overrides; it refuses to know the schema.
+
+    >>> Origin(file="recipe.yaml", lines={(): 1, ("training",): 9}).where(("training", "gamma"))
+    'recipe.yaml:9'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reprokit.recipes.document import KeyPath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where every setting of one recipe comes from.
+
+    Attributes:
+        file: The recipe's file, as a person named it.
+        lines: Path → line in it, counted from 1.
+        overrides: Paths that were set on the command line.
+    """
+
+    file: str
+    lines: Mapping[KeyPath, int]
+    overrides: tuple[KeyPath, ...] = ()
+
+    def where(self, path: KeyPath) -> str:
+        """``file:line`` of a setting, or of the nearest section above it; or its ``--set``."""
+        for override in reversed(self.overrides):
+            if path[: len(override)] == override or (
+                path not in self.lines and override[: len(path)] == path
+            ):
+                return f"--set {dotted(override)}"
+        return f"{self.file}:{self.line(path)}"
+
+    def line(self, path: KeyPath) -> int:
+        """The line of a setting, or of the nearest section above it that the file holds."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def dotted(path: KeyPath) -> str:
+    """A path as a person writes it: ``training.learning_rate``."""
+    return ".".join(str(part) for part in path)

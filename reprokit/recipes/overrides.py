@@ -1,0 +1,87 @@
+"""Settings changed on the command line: ``--set training.learning_rate=1e-3``.
+
+This module knows how an override is written and where it goes; it refuses to know the schema,
+which judges the result as if the file had said it.
+
+    >>> parse("training.learning_rate=1e-3").value
+    0.001
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reprokit.errors import RecipeError
+from reprokit.recipes.document import read_text
+from reprokit.recipes.mistakes import quoted
+from reprokit.recipes.origin import dotted
+from reprokit.recipes.source import UNWANTED, named
+
+_IDENTITY = {"schema", "name"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """One setting changed on the command line.
+
+    Attributes:
+        path: Keys from the top level down.
+        value: As the strict YAML reader reads it.
+        text: ``path=value`` as typed; what ``modified`` records.
+    """
+
+    path: tuple[str, ...]
+    value: Any
+    text: str
+
+
+def parse(text: str) -> Override:
+    """Read one ``path=value``.
+
+    Raises:
+        RecipeError: No path, no value, a value that is not YAML, or a key that is a recipe's identity.
+    """
+    if found := UNWANTED.search(text):
+        raise RecipeError(f"{named(found[0])} in the override", where="--set")
+    name, equals, value = text.partition("=")
+    path = tuple(part.strip() for part in name.split("."))
+    where = f"--set {dotted(path)}"
+    if not equals or not all(path) or not value.strip():
+        raise RecipeError(
+            f"cannot read {text!r}",
+            where="--set",
+            expected="path=value, for example training.learning_rate=1e-3",
+        )
+    if path[0] in _IDENTITY:
+        raise RecipeError(f"{path[0]!r} says which recipe this is and cannot be overridden", where=where)
+    return Override(
+        path=path,
+        value=read_text(value, where=where, numbered=False).data,
+        text=f"{dotted(path)}={value.strip()}",
+    )
+
+
+def apply(data: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str, Any]:
+    """A copy of a recipe's data with the overrides in it, in the order given.
+
+    Raises:
+        RecipeError: A path is given twice, or leads through something that is no section.
+    """
+    result: dict[str, Any] = copy.deepcopy(dict(data))
+    seen: set[tuple[str, ...]] = set()
+    for override in overrides:
+        where = f"--set {dotted(override.path)}"
+        if override.path in seen:
+            raise RecipeError("the setting is given twice", where=where, fix="take one of them out")
+        seen.add(override.path)
+        section = result
+        for depth, key in enumerate(override.path[:-1], start=1):
+            section = section.setdefault(key, {})
+            if not isinstance(section, dict):
+                what = f"{dotted(override.path[:depth])} is {quoted(section)}, not a section"
+                raise RecipeError(what, where=where, fix=f"set {dotted(override.path[:depth])} as a whole")
+        section[override.path[-1]] = override.value
+    return result

@@ -1,0 +1,154 @@
+"""A recipe, checked and complete: what to run, in which environment, what must repeat.
+
+This module knows the data; it refuses to know how it was read.
+
+    >>> recipe.training_config["training"]["learning_rate"]
+    0.0003
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.tolerance import Tolerance, Tolerances
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What a headline metric comes to at the end of a run, and how near a run must be."""
+
+    value: float
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternTolerances(Tolerances):
+    """Tolerances whose ``metrics`` are names or shell patterns (``loss/*``), as a recipe writes them."""
+
+    def of(self, metric: str) -> Tolerance:
+        """The tolerance of one metric: of its exact name, else of the first pattern that fits."""
+        if metric in self.metrics:
+            return self.metrics[metric]
+        fitting = (one for pattern, one in self.metrics.items() if fnmatchcase(metric, pattern))
+        return next(fitting, self.default)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeLimits:
+    """What a run may use: memory in GiB, wall-clock seconds (None for no limit), processes."""
+
+    memory_gib: float
+    timeout_s: float | None
+    pids: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relaxation:
+    """A row of the checklist that need not pass, and the reason."""
+
+    check: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckRules:
+    """How a recipe's checklist differs from the usual one."""
+
+    relax: tuple[Relaxation, ...]
+    require: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """A validated recipe, overrides applied, defaults filled in.
+
+    Attributes:
+        name: What its runs and goldens are filed under.
+        title: One line for people.
+        description: More of it, or "".
+        path: The recipe's folder.
+        file: Its ``recipe.yaml``.
+        variant: ``cpu``, ``cuda`` or ``tpu``: which pinned environment.
+        device: ``cpu``, ``cuda`` or ``tpu``: what the training computes on.
+        numerics: ``portable`` or ``native``.
+        trainer: The trainer's file.
+        seeds: The seeds that it promises results for, the first one the default.
+        platforms: Where it can be judged: ``cpu-x86_64``, …
+        expected: Metric → what it comes to.
+        tolerances: How far a run may be from the golden.
+        nondeterminism: Known sources of it, or None when the recipe does not declare any.
+        limits: What a run may use.
+        checks: Rows of the checklist relaxed and required.
+        data: ``none``, or a list that describes it.
+        training_config: The trainer's sections, every default filled in, as plain JSON data.
+        modified: Overrides as ``path=value``, in the order given.
+        lines: Dotted path of a key → its line in ``file``, counted from 1.
+        digest: Digest of all that can change the numbers: trainer, numerics, configuration,
+            device, variant, data. Not of titles, expectations, tolerances and limits.
+        file_digest: Digest of ``file`` as it is.
+        plain: The whole recipe as plain JSON data, as ``as_data`` returns it.
+    """
+
+    name: str
+    title: str
+    description: str
+    path: Path
+    file: Path
+    variant: str
+    device: str
+    numerics: str
+    trainer: Path
+    seeds: tuple[int, ...]
+    platforms: tuple[str, ...]
+    expected: Mapping[str, Expected]
+    tolerances: Tolerances
+    nondeterminism: tuple[str, ...] | None
+    limits: RecipeLimits
+    checks: CheckRules
+    data: str | tuple[Any, ...]
+    training_config: Mapping[str, Any]
+    modified: tuple[str, ...]
+    lines: Mapping[str, int]
+    digest: str
+    file_digest: str
+    plain: Mapping[str, Any]
+
+    def as_data(self) -> dict[str, Any]:
+        """The recipe as plain JSON data, in the shape of ``recipe.yaml``, defaults filled in."""
+        return copy.deepcopy(dict(self.plain))
+
+    def config_yaml(self) -> str:
+        """The trainer's sections as YAML, floats in full precision; the content of ``config.yaml``."""
+        return "".join(f"{line}\n" for line in _yaml_lines(self.training_config))
+
+    def where(self, path: str) -> str:
+        """``file:line`` of a key (``training.gamma``), or of the nearest section above it."""
+        while path and path not in self.lines:
+            path = path.rpartition(".")[0]
+        return f"{self.file}:{self.lines.get(path, 1)}"
+
+
+def _yaml_lines(section: Mapping[str, Any], indent: str = "") -> Iterator[str]:
+    for key, value in section.items():
+        if isinstance(value, Mapping) and value:
+            yield f"{indent}{key}:"
+            yield from _yaml_lines(value, f"{indent}  ")
+        else:
+            yield f"{indent}{key}: {_yaml_value(value)}"
+
+
+def _yaml_value(value: Any) -> str:
+    """A value as YAML 1.1 and 1.2 both read it: ``1.0e-05``, since 1.1 takes ``1e-05`` for text."""
+    if isinstance(value, list):
+        return f"[{', '.join(_yaml_value(item) for item in value)}]"
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if isinstance(value, float) and "e" in text and "." not in text:
+        return text.replace("e", ".0e")
+    return text

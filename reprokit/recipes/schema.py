@@ -1,0 +1,152 @@
+"""What recipe.yaml may say: the keys, their types and their limits.
+
+This module knows the recipe's own keys; it refuses to know a trainer's settings, which join them
+in ``validation``, and how mistakes are told.
+
+    >>> Tolerance(rtol=-1)
+    Traceback (most recent call last):
+        ...
+    pydantic_core._pydantic_core.ValidationError: 1 validation error for Tolerance
+    ...
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from reprokit.core.checklist import VERDICT_ROWS
+from reprokit.core.records import SCHEMA_VERSION
+
+STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    repeated = sorted(str(value) for value, count in Counter(values).items() if count > 1)
+    if repeated:
+        raise PydanticCustomError(
+            "told", "a list without repeats ({what} is there twice)", {"what": ", ".join(repeated)}
+        )
+    return values
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("told", "text that is not blank")
+    return text
+
+
+def _line(text: str) -> str:
+    if "\n" in _text(text) or "\t" in text:
+        raise PydanticCustomError("told", "one line")
+    return text
+
+
+def _known_version(schema: int) -> int:
+    if schema != SCHEMA_VERSION:
+        raise PydanticCustomError("told", "{version}", {"version": SCHEMA_VERSION})
+    return schema
+
+
+def _relaxable(check: str) -> str:
+    if check in VERDICT_ROWS:
+        raise PydanticCustomError("told", "another row: the verdict itself rests on this one")
+    return check
+
+
+def _matching(pattern: str, rule: str) -> AfterValidator:
+    def validate(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise PydanticCustomError("told", "{rule}", {"rule": rule})
+        return text
+
+    return AfterValidator(validate)
+
+
+PLAIN_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
+Name = Annotated[str, _matching(PLAIN_NAME, "a plain name: up to 64 letters, digits, - and _")]
+CheckName = Annotated[str, _matching(r"[a-z][a-z0-9_]{0,63}", "the id of a row: lower case, digits and _")]
+Platform = Annotated[
+    str,
+    _matching(
+        r"(cpu|cuda|tpu|xla)-[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "a platform such as cpu-x86_64 or cuda-h200"
+    ),
+]
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+Text = Annotated[str, AfterValidator(_text)]
+Line = Annotated[str, Field(max_length=200), AfterValidator(_line)]
+NotNegative = Annotated[float, Field(ge=0)]
+Positive = Annotated[float, Field(gt=0)]
+
+
+class Tolerance(BaseModel):
+    """``abs(actual - expected) <= atol + rtol * abs(expected)``."""
+
+    model_config = STRICT
+    rtol: NotNegative = 0.0
+    atol: NotNegative = 0.0
+
+
+class Expected(Tolerance):
+    """What a headline metric comes to at the end of a run."""
+
+    value: float
+
+
+class Tolerances(BaseModel):
+    """How far a run may be from the golden."""
+
+    model_config = STRICT
+    default: Tolerance = Tolerance()
+    metrics: dict[Line, Tolerance] = {}
+
+
+class Limits(BaseModel):
+    """What a run may use."""
+
+    model_config = STRICT
+    memory_gib: Positive = 4.0
+    timeout_s: Positive | None = None
+    pids: Annotated[int, Field(gt=0)] = 512
+
+
+class Relaxation(BaseModel):
+    """A row of the checklist that this recipe need not pass, and why not."""
+
+    model_config = STRICT
+    check: Annotated[CheckName, AfterValidator(_relaxable)]
+    because: Text
+
+
+class Checks(BaseModel):
+    """How this recipe's checklist differs from the usual one."""
+
+    model_config = STRICT
+    relax: list[Relaxation] = []
+    require: Annotated[list[CheckName], AfterValidator(_distinct)] = []
+
+
+class RecipeModel(BaseModel):
+    """The recipe's own keys."""
+
+    model_config = STRICT
+    schema_: Annotated[int, AfterValidator(_known_version)] = Field(alias="schema")
+    name: Name
+    title: Line
+    description: str = ""
+    variant: Literal["cpu", "cuda", "tpu"]
+    device: Literal["cpu", "cuda", "tpu"] | None = None
+    numerics: Literal["portable", "native"] = "portable"
+    trainer: Name
+    seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(_distinct)]
+    platforms: Annotated[list[Platform], Field(min_length=1), AfterValidator(_distinct)]
+    expected: dict[Line, Expected] = {}
+    tolerances: Tolerances = Tolerances()
+    nondeterminism: list[Text] | None = None
+    limits: Limits = Limits()
+    checks: Checks = Checks()
+    data: Literal["none"] | list[Any] = "none"

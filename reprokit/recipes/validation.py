@@ -1,0 +1,199 @@
+"""Recipe data held against the schema: every mistake at once, each with its place and near miss.
+
+This module knows how the recipe's own keys and the trainer's sections make one model, and how
+pydantic's errors read in plain English; it refuses to know files.
+
+    >>> validate({"schema": 2}, sections={}, origin=origin)[0].what
+    'schema must be 1'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic_core import ErrorDetails
+
+from reprokit.errors import RecipeError
+from reprokit.recipes.document import KeyPath
+from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
+from reprokit.recipes.origin import Origin, dotted
+from reprokit.recipes.schema import RecipeModel
+
+ANY = "*"
+
+# What a value must be, to follow "must be". Any other kind of error speaks for itself.
+_RULES: Mapping[str, str] = {
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a section with keys of its own",
+    "model_type": "a section with keys of its own",
+    "none_required": "null",
+    "string_too_long": "at most {max_length} characters",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "literal_error": "{expected}",
+    "value_error": "{error}",
+    "greater_than": "more than {gt:.16g}",
+    "greater_than_equal": "at least {ge:.16g}",
+    "less_than": "less than {lt:.16g}",
+    "less_than_equal": "at most {le:.16g}",
+    "multiple_of": "a multiple of {multiple_of:.16g}",
+}
+
+
+class _WithoutTrainer(RecipeModel):
+    """For a recipe whose trainer cannot be read: its sections are left alone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validated:
+    """A recipe that keeps the schema.
+
+    Attributes:
+        recipe: The recipe's own keys.
+        config: The trainer's sections as plain JSON data, defaults filled in.
+    """
+
+    recipe: RecipeModel
+    config: dict[str, Any]
+
+
+def validate(
+    data: Mapping[str, Any], *, sections: Mapping[str, type[BaseModel]] | None, origin: Origin
+) -> Validated | list[RecipeError]:
+    """Hold a recipe's data against the schema.
+
+    Args:
+        data: As read from the file, overrides applied.
+        sections: The trainer's settings, or None when they could not be read.
+        origin: Where each key comes from.
+
+    Returns:
+        The validated recipe, or every mistake in the order of the file.
+    """
+    model = whole_model(sections)
+    try:
+        recipe = model.model_validate(data)
+    except ValidationError as error:
+        return _told(error, data, model, origin)
+    mistakes = list(_contradictions(recipe, origin))
+    if mistakes:
+        return mistakes
+    dumped = recipe.model_dump(mode="json", by_alias=True)
+    return Validated(recipe=recipe, config={name: dumped[name] for name in sections or {}})
+
+
+def whole_model(sections: Mapping[str, type[BaseModel]] | None) -> type[RecipeModel]:
+    """The model of a whole recipe: its own keys, and the trainer's sections beside them."""
+    if sections is None:
+        return _WithoutTrainer
+    fields: dict[str, Any] = {
+        f"section{index}": (section, Field(alias=name, default_factory=dict, validate_default=True))
+        for index, (name, section) in enumerate(sections.items())
+    }
+    return create_model("Recipe", __base__=RecipeModel, **fields)
+
+
+def key_paths(annotation: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every path that a model knows; ``*`` stands for a free key or an item of a list."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for name, field in annotation.model_fields.items():
+            path = (*at, field.alias or name)
+            yield path
+            yield from key_paths(field.annotation, path)
+    elif get_origin(annotation) in {dict, list}:
+        yield from key_paths(get_args(annotation)[-1], (*at, ANY))
+    else:
+        for inner in get_args(annotation):
+            yield from key_paths(inner, at)
+
+
+def _told(error: ValidationError, data: Any, model: type[BaseModel], origin: Origin) -> list[RecipeError]:
+    paths = list(key_paths(model))
+    wrong: dict[KeyPath, list[str]] = {}
+    told: list[tuple[int, RecipeError]] = []
+    for detail in error.errors():
+        path = detail["loc"]
+        if detail["type"] == "extra_forbidden":
+            told.append((origin.line(path), _unknown(path, paths, origin)))
+        elif detail["type"] == "missing":
+            what = (
+                f"{dotted(path)} is missing"
+                if isinstance(path[-1], str)
+                else f"{dotted(path[:-1])} is too short"
+            )
+            told.append((origin.line(path), RecipeError(what, where=origin.where(path))))
+        else:
+            wrong.setdefault(_within(path, data), []).append(_rule(detail))
+    for path, rules in wrong.items():
+        told.append((origin.line(path), _wrong(path, rules, _value_at(path, data), origin)))
+    return [mistake for _, mistake in sorted(told, key=lambda pair: pair[0])]
+
+
+def _unknown(path: KeyPath, paths: list[tuple[str, ...]], origin: Origin) -> RecipeError:
+    *above, key = (str(part) for part in path)
+    siblings = {known[-1] for known in paths if len(known) == len(path) and _fits(known[:-1], above)}
+    elsewhere = [".".join(known) for known in paths if known[-1] == key and ANY not in known]
+    if near_miss(key, siblings) is None and elsewhere:
+        fix = f"did you mean {elsewhere[0]!r}?"
+    else:
+        fix = did_you_mean(key, siblings - {ANY})
+    place = f" in {'.'.join(above)}" if above else ""
+    return RecipeError(f"unknown key {key!r}{place}", where=origin.where(path), fix=fix)
+
+
+def _fits(known: tuple[str, ...], path: list[str]) -> bool:
+    return all(part in {ANY, actual} for part, actual in zip(known, path, strict=True))
+
+
+def _wrong(path: KeyPath, rules: list[str], value: Any, origin: Origin) -> RecipeError:
+    fix = None
+    if isinstance(value, str) and any("number" in rule for rule in rules):
+        fix = "write it without quotes, underscores or units"
+    what = f"{dotted(path) or 'the recipe'} must be {' or '.join(dict.fromkeys(rules))}"
+    return RecipeError(what, where=origin.where(path), actual=quoted(value), fix=fix)
+
+
+def _rule(detail: ErrorDetails) -> str:
+    rule = _RULES.get(detail["type"])
+    return detail["msg"] if rule is None else rule.format(**detail.get("ctx", {}))
+
+
+def _within(path: KeyPath, data: Any) -> KeyPath:
+    """The part of a path that the data has: pydantic appends the names of union members."""
+    for length, part in enumerate(path):
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return path[:length]
+    return path
+
+
+def _value_at(path: KeyPath, data: Any) -> Any:
+    for part in path:
+        data = data[part]
+    return data
+
+
+def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
+    """What each key allows, but not together."""
+    if recipe.device not in {None, "cpu", recipe.variant}:
+        what = f"the device {recipe.device} is not in the variant {recipe.variant}"
+        expected = " or ".join(dict.fromkeys(["cpu", recipe.variant]))
+        yield RecipeError(what, where=origin.where(("device",)), expected=expected)
+    relaxed = [entry.check for entry in recipe.checks.relax]
+    for index, check in enumerate(relaxed):
+        path = ("checks", "relax", index)
+        if check in relaxed[:index]:
+            yield RecipeError(f"the row {check!r} is relaxed twice", where=origin.where(path))
+        if check in recipe.checks.require:
+            yield RecipeError(f"the row {check!r} is relaxed and required", where=origin.where(path))
