@@ -1,0 +1,275 @@
+"""Blessing a run: what makes it worthy of being the golden, and writing it down.
+
+This module knows the rules and the order of writing; it refuses to judge numbers: runs agree when
+their files are the same bytes.
+
+    >>> promote(Path("golden"), runs=candidates, reason="first golden", created_at=now, tool_version="0.1.0",
+    ...         tolerances=recipe.as_data()["tolerances"]).provenance["runs_agreed"]
+    2
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import SCHEMA_VERSION
+from reprokit.errors import GoldenError
+from reprokit.golden.folder import INPUTS, METRICS, PROVENANCE, TRACE, Golden, load, locate
+from reprokit.workspace import cannot_write, sha256_of
+
+_TRACE_FIRST = 8
+_TRACE_EVERY = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A run that may become a golden, together with others that agree with it.
+
+    Attributes:
+        path: The run folder.
+        complete: COMPLETE is there and every digest in it matches.
+        recipe: As ``run.json`` says.
+        seed: As ``run.json`` says.
+        platform: As the environment record says.
+        modified: Overrides that were applied.
+        dirty: Whether the source tree held changes that neither a commit nor the index has;
+            None when unknown.
+        metrics: Its ``metrics.jsonl``.
+        trace: Its ``trace.jsonl``.
+        digests: SHA-256 of ``recipe``, ``trainer``, ``runtime``, ``config`` and ``lock``.
+        image: ``kind``, ``digest`` and ``base`` of the environment that it ran in.
+        fingerprint: Hash of the facts that can change numbers.
+        fingerprint_facts: Those facts.
+        environment: What of the environment record is worth keeping, and fit to be published.
+        config: The training configuration, so that a later run can say which setting changed.
+    """
+
+    path: Path
+    complete: bool
+    recipe: str
+    seed: int
+    platform: str
+    modified: tuple[str, ...]
+    dirty: bool | None
+    metrics: Path
+    trace: Path
+    digests: Mapping[str, str]
+    image: Mapping[str, Any]
+    fingerprint: str
+    fingerprint_facts: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+def promote(
+    golden_dir: Path,
+    *,
+    runs: Sequence[Candidate],
+    reason: str,
+    created_at: str,
+    tool_version: str,
+    tolerances: Mapping[str, Any],
+    allow_dirty: bool = False,
+    allow_nonfinite: bool = False,
+) -> Golden:
+    """Bless a run: write its golden, in place of the one before it.
+
+    Args:
+        golden_dir: Where goldens live.
+        runs: At least two complete runs of one recipe, platform and seed, equal byte for byte.
+        reason: Why these numbers are expected from now on; for those who read the history.
+        created_at: ISO 8601, UTC.
+        tool_version: Version of reprokit.
+        tolerances: The recipe's, as plain data.
+        allow_dirty: Take runs of a source tree with changes that nothing records.
+        allow_nonfinite: Take metrics with NaN or infinities in them.
+
+    Raises:
+        GoldenError: The runs are not worthy of it; nothing is written.
+        WorkspaceError: The golden cannot be written; an earlier one stays.
+    """
+    if not reason.strip():
+        raise GoldenError("a golden needs a reason", fix="say with --reason why these numbers are right")
+    _refuse_unworthy(runs, allow_dirty=allow_dirty)
+    first = runs[0]
+    folder = locate(golden_dir, recipe=first.recipe, platform=first.platform, seed=first.seed)
+    _refuse_different(runs)
+    for file in (first.metrics, first.trace):
+        _refuse_bad_records(file, allow_nonfinite=allow_nonfinite)
+    previous = sha256_of(folder / METRICS) if (folder / METRICS).is_file() else None
+    provenance = {
+        **_provenance_of(first),
+        "created_at": created_at,
+        "reason": reason.strip(),
+        "runs_agreed": len(runs),
+        "tolerances": dict(tolerances),
+        "previous": previous,
+        "tool": {"name": "reprokit", "version": tool_version},
+    }
+    try:
+        _write(folder, first, provenance)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    except (TypeError, ValueError) as error:
+        raise GoldenError(f"the provenance is not JSON: {error}", where=str(first.path)) from error
+    return load(folder)
+
+
+def thinned(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """The first 8 lines, every 8th, and the last, each as it is.
+
+    >>> len(list(thinned([b"{}"] * 100)))
+    21
+    """
+    left_out = None
+    for index, line in enumerate(lines):
+        kept = index < _TRACE_FIRST or index % _TRACE_EVERY == 0
+        left_out = None if kept else line
+        if kept:
+            yield line
+    if left_out is not None:
+        yield left_out
+
+
+def _provenance_of(run: Candidate) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA_VERSION,
+        "recipe": run.recipe,
+        "platform": run.platform,
+        "seed": run.seed,
+        "digests": {name: run.digests[name] for name in INPUTS},
+        "image": dict(run.image),
+        "fingerprint": run.fingerprint,
+        "fingerprint_facts": dict(run.fingerprint_facts),
+        "environment": dict(run.environment),
+        "config": dict(run.config),
+    }
+
+
+def _refuse_unworthy(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
+    if len({run.path.resolve() for run in runs}) < 2:
+        raise GoldenError(
+            "a golden needs two runs that agree", actual=f"{len(runs)}", fix="run the recipe again"
+        )
+    for run in runs:
+        where = str(run.path)
+        if not run.complete:
+            raise GoldenError("the run is not complete", where=where, fix="run the recipe again")
+        if run.modified:
+            fix = "write the setting into the recipe and run it again"
+            raise GoldenError(f"the run was modified: {', '.join(run.modified)}", where=where, fix=fix)
+        if run.dirty is not False and not allow_dirty:
+            what = (
+                "the source tree had changes that no commit has"
+                if run.dirty
+                else "the source is not under git"
+            )
+            raise GoldenError(
+                what, where=where, fix="commit or stage them and run again, or say --allow-dirty"
+            )
+        lacking = [name for name in INPUTS if name not in run.digests]
+        if lacking:
+            raise GoldenError(f"run.json has no digest of {', '.join(lacking)}", where=where)
+
+
+def _refuse_different(runs: Sequence[Candidate]) -> None:
+    first = runs[0]
+    for other in runs[1:]:
+        for what in ("recipe", "seed", "platform", "digests", "fingerprint"):
+            expected, actual = getattr(first, what), getattr(other, what)
+            if expected != actual:
+                other_of = f"the runs differ in their {what}"
+                raise GoldenError(other_of, where=str(other.path), expected=str(expected), actual=str(actual))
+        for mine, theirs in ((first.metrics, other.metrics), (first.trace, other.trace)):
+            line = _first_difference(mine, theirs)
+            if line is not None:
+                fix = f"`reprokit diff {first.path} {other.path}` shows the difference"
+                raise GoldenError("the runs differ", where=f"{theirs}:{line}", fix=fix)
+
+
+def _first_difference(expected: Path, actual: Path) -> int | None:
+    """The first line, counted from 1, in which two files differ."""
+    try:
+        with expected.open("rb") as left, actual.open("rb") as right:
+            for number, (mine, theirs) in enumerate(itertools.zip_longest(left, right), start=1):
+                if mine != theirs:
+                    return number
+    except OSError as error:
+        raise GoldenError(f"cannot read: {error.strerror or error}", where=str(error.filename)) from error
+    return None
+
+
+def _refuse_bad_records(file: Path, *, allow_nonfinite: bool) -> None:
+    number = 0
+    with file.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            where = f"{file}:{number}"
+            try:
+                record = json.loads(line.decode("utf-8"))
+            except (ValueError, RecursionError) as error:
+                raise GoldenError("not a line of JSON", where=where) from error
+            if not isinstance(record, dict) or not line.endswith(b"\n"):
+                raise GoldenError("not a whole record", where=where)
+            wild = [
+                key for key, value in record.items() if isinstance(value, float) and not math.isfinite(value)
+            ]
+            if wild and not allow_nonfinite:
+                fix = "correct the training, or say --allow-nonfinite if this is what it does"
+                raise GoldenError(f"{wild[0]} is {record[wild[0]]}", where=where, fix=fix)
+    if not number:
+        raise GoldenError("the file is empty", where=str(file))
+
+
+def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any]) -> None:
+    """Write all files beside the golden's place, then swap: readers see the old one or the new one.
+
+    Only a kill between the two renames leaves none; the old one then stands beside, and in git.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        with run.metrics.open("rb") as stream:
+            _write_lines(fresh / METRICS, stream)
+        with run.trace.open("rb") as stream:
+            _write_lines(fresh / TRACE, thinned(stream))
+        digests = {
+            **provenance["digests"],
+            "metrics": sha256_of(fresh / METRICS),
+            "trace": sha256_of(fresh / TRACE),
+        }
+        text = json.dumps({**provenance, "digests": digests}, indent=2, ensure_ascii=False, allow_nan=False)
+        _write_lines(fresh / PROVENANCE, [f"{text}\n".encode("utf-8", errors="backslashreplace")])
+        fresh.chmod(0o755)
+        _swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _swap(fresh: Path, folder: Path) -> None:
+    before = folder.with_name(f".{folder.name}.before")
+    shutil.rmtree(before, ignore_errors=True)
+    if folder.exists():
+        folder.rename(before)
+    try:
+        fresh.rename(folder)
+    except OSError:
+        if before.exists():
+            before.rename(folder)
+        raise
+    shutil.rmtree(before, ignore_errors=True)
+
+
+def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    with path.open("wb") as stream:
+        stream.writelines(lines)
+        stream.flush()
+        os.fsync(stream.fileno())

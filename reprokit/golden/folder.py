@@ -1,0 +1,216 @@
+"""A golden's folder: where it is, and reading it back so that only what was blessed is believed.
+
+This module knows the files of a golden and their provenance; it refuses to know how one comes to
+be. The commit of a golden is the one that last touched its folder, so none is stored.
+
+    >>> locate(Path("golden"), recipe="cartpole_baseline", platform="cpu-x86_64", seed=42)
+    PosixPath('golden/cartpole_baseline/cpu-x86_64/seed-42')
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from reprokit.core.records import SCHEMA_VERSION
+from reprokit.errors import GoldenError
+from reprokit.workspace import sha256_of
+
+METRICS = "metrics.jsonl"
+TRACE = "trace.jsonl"
+PROVENANCE = "provenance.json"
+
+#: What a golden's numbers follow from, each with a digest in its provenance.
+INPUTS = ("recipe", "trainer", "runtime", "config", "lock")
+
+_MAX_BYTES = 16_000_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
+_RESTORE = "restore it with git, or bless new runs with `reprokit golden promote`"
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "schema": (int,),
+    "recipe": (str,),
+    "platform": (str,),
+    "seed": (int,),
+    "created_at": (str,),
+    "reason": (str,),
+    "runs_agreed": (int,),
+    "digests": (dict,),
+    "image": (dict,),
+    "fingerprint": (str,),
+    "fingerprint_facts": (dict,),
+    "environment": (dict,),
+    "config": (dict,),
+    "tolerances": (dict,),
+    "previous": (str, type(None)),
+    "tool": (dict,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Golden:
+    """A golden whose files are the ones that were blessed.
+
+    Attributes:
+        path: Its folder.
+        provenance: ``provenance.json``.
+        metrics: The blessed ``metrics.jsonl``, whole.
+        trace: The blessed ``trace.jsonl``, thinned; its records are exact.
+    """
+
+    path: Path
+    provenance: Mapping[str, Any]
+    metrics: Path
+    trace: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenRow:
+    """One line of a list of goldens.
+
+    Attributes:
+        recipe: As the folder says.
+        platform: As the folder says.
+        seed: As the folder says, or None when it says none.
+        path: The golden's folder.
+        created_at: ISO 8601, UTC, or "".
+        reason: Why it was blessed, or "".
+        runs_agreed: How many runs agreed when it was blessed, or 0.
+        problem: Why it cannot be used, or "".
+    """
+
+    recipe: str
+    platform: str
+    seed: int | None
+    path: Path
+    created_at: str = ""
+    reason: str = ""
+    runs_agreed: int = 0
+    problem: str = ""
+
+
+def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int) -> Path:
+    """Where a golden is, or would be.
+
+    Raises:
+        GoldenError: One of the names cannot be that of a folder.
+    """
+    for what, name in (("recipe", recipe), ("platform", platform)):
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            raise GoldenError(f"{name!r} cannot be a {what}", expected="letters, digits, dots, - and _")
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise GoldenError(f"{seed!r} cannot be a seed", expected="a whole number, 0 or more")
+    return golden_dir / recipe / platform / f"seed-{seed}"
+
+
+def load(path: Path) -> Golden:
+    """Read a golden back.
+
+    Args:
+        path: The golden's folder.
+
+    Raises:
+        GoldenError: Something is missing, malformed, or not what was blessed.
+    """
+    if not path.is_dir():
+        raise GoldenError(
+            "there is no golden", where=str(path), fix="`reprokit golden list` shows what there is"
+        )
+    try:
+        provenance = _provenance(path / PROVENANCE)
+        names = (provenance["recipe"], provenance["platform"], f"seed-{provenance['seed']}")
+        if path.absolute().parts[-3:] != names:
+            actual = f"one of {'/'.join(names)}"
+            raise GoldenError(
+                "this is not the golden of its folder", where=str(path), actual=actual, fix=_RESTORE
+            )
+        for name, what in ((METRICS, "metrics"), (TRACE, "trace")):
+            _must_be_blessed(path / name, provenance["digests"][what])
+    except OSError as error:
+        raise GoldenError(f"cannot read: {error.strerror or error}", where=str(path)) from error
+    return Golden(path=path, provenance=provenance, metrics=path / METRICS, trace=path / TRACE)
+
+
+def list_all(golden_dir: Path) -> list[GoldenRow]:
+    """Every golden in a folder, by recipe, platform and seed; those that are broken say how."""
+    rows = (_row(path) for path in golden_dir.glob("*/*/seed-*"))
+    return sorted(rows, key=lambda row: (row.recipe, row.platform, row.seed is None, row.seed or 0, row.path))
+
+
+def _row(path: Path) -> GoldenRow:
+    number = path.name.removeprefix("seed-")
+    seed = int(number) if re.fullmatch(r"[0-9]{1,18}", number) else None
+    recipe, platform = path.parent.parent.name, path.parent.name
+    try:
+        told = load(path).provenance
+    except GoldenError as error:
+        return GoldenRow(recipe=recipe, platform=platform, seed=seed, path=path, problem=str(error))
+    return GoldenRow(
+        recipe=recipe,
+        platform=platform,
+        seed=seed,
+        path=path,
+        created_at=told["created_at"],
+        reason=told["reason"],
+        runs_agreed=told["runs_agreed"],
+    )
+
+
+def _must_be_blessed(file: Path, digest: str) -> None:
+    if file.is_symlink() or not file.is_file():
+        raise GoldenError("the file is missing", where=str(file), fix=_RESTORE)
+    actual = sha256_of(file)
+    if actual != digest:
+        raise GoldenError(
+            "the file is not the one that was blessed",
+            where=str(file),
+            expected=digest,
+            actual=actual,
+            fix=_RESTORE,
+        )
+
+
+def _provenance(file: Path) -> dict[str, Any]:
+    def malformed(what: str) -> NoReturn:
+        raise GoldenError(what, where=str(file), fix=_RESTORE)
+
+    def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len({key for key, _ in pairs}) < len(pairs):
+            malformed("a key is there twice")
+        return dict(pairs)
+
+    if file.is_symlink() or not file.is_file():
+        malformed("the file is missing")
+    if file.stat().st_size > _MAX_BYTES:
+        malformed(f"the file is larger than {_MAX_BYTES} bytes")
+    try:
+        value = json.loads(
+            file.read_bytes().decode("utf-8"),
+            object_pairs_hook=no_repeats,
+            parse_constant=lambda word: malformed(f"{word} is not JSON"),
+        )
+    except (ValueError, RecursionError) as error:
+        raise GoldenError(f"not JSON: {error}", where=str(file), fix=_RESTORE) from error
+    problem = _problem_of(value)
+    if problem:
+        malformed(problem)
+    return dict(value)
+
+
+def _problem_of(value: Any) -> str:
+    if not isinstance(value, dict):
+        return "not a JSON object"
+    if value.get("schema") != SCHEMA_VERSION:
+        return f"schema {value.get('schema')!r} is not known; this reprokit reads {SCHEMA_VERSION}"
+    for key, kinds in _TYPES.items():
+        if not isinstance(value.get(key, ...), kinds) or isinstance(value[key], bool):
+            return f"{key!r} is missing or of the wrong type"
+    digests = value["digests"]
+    for name in (*INPUTS, "metrics", "trace"):
+        if not isinstance(digests.get(name), str) or not _SHA256.fullmatch(digests[name]):
+            return f"the digest of {name!r} is missing or malformed"
+    return ""
