@@ -1,0 +1,134 @@
+"""Environment records: everything about machine, packages, source and settings, in one place.
+
+This package knows how to look: on the host (``hardware``, ``software``, ``source``), inside the
+environment that trains (``probe``), and how the two become ``environment.json`` (``merge``). It
+refuses to know which of it matters; that is ``core.fingerprint``. What could not be seen is listed
+under ``missing`` with the reason, and no secret gets in: variables come from a list of allowed
+names, addresses lose their credentials, and every text is looked over once more.
+
+    >>> record = merge(inside, host, source=host["source"], image=None, limits=None)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.capture.interpreter import capture_interpreter
+from reprokit.capture.probe import VARIABLES
+from reprokit.capture.redaction import redact, redact_command, redact_text, redact_url
+from reprokit.capture.software import capture_software
+from reprokit.capture.source import capture_source
+from reprokit.core.records import SCHEMA_VERSION
+
+__all__ = [
+    "capture_host",
+    "capture_interpreter",
+    "capture_source",
+    "merge",
+    "redact",
+    "redact_command",
+    "redact_text",
+    "redact_url",
+]
+
+_PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_VERSION = re.compile(r"[A-Za-z0-9.+!_-]{1,64}")
+_NOTHING_INSIDE = "the program left no record from inside its environment"
+
+
+def capture_host(project: Path) -> dict[str, Any]:
+    """What only the host knows.
+
+    Args:
+        project: The project's folder: its disk is measured, its repository described.
+
+    Returns:
+        The section ``host`` of environment.json with its ``missing``, and ``source`` under that name.
+    """
+    # Not above: this package is imported inside the environment that trains, which has no psutil.
+    from reprokit.capture.hardware import capture_hardware  # noqa: PLC0415
+
+    machine, programs = capture_hardware(project), capture_software()
+    missing = {**machine.pop("missing"), **programs.pop("missing")}
+    return {**programs, **machine, "missing": missing, "source": capture_source(project)}
+
+
+def merge(
+    inside: Mapping[str, Any],
+    host: Mapping[str, Any],
+    *,
+    source: Mapping[str, Any],
+    image: Mapping[str, Any] | None,
+    limits: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """One environment record from what was seen inside and outside.
+
+    Args:
+        inside: What the probe said, as it came back from the environment (which is not trusted).
+        host: What ``capture_host`` returned.
+        source: What ``capture_source`` returned.
+        image: The realisation as JSON (``core.records.Realisation``), or None for a plain command.
+        limits: What the run was held to, and what confined it; None when nothing did.
+
+    Returns:
+        ``environment.json``, in plain JSON types; ``missing`` maps dotted paths to reasons.
+    """
+    sections: dict[str, dict[str, Any]] = {
+        "inside": dict(inside),
+        "host": {name: value for name, value in host.items() if name != "source"},
+        "source": dict(source),
+    }
+    missing = {} if inside else {"inside": _NOTHING_INSIDE}
+    for section, content in sections.items():
+        missing |= _reasons(section, content.pop("missing", {}))
+    packages = _versions(sections["inside"].pop("packages", None))
+    if "variables" in sections["inside"]:
+        sections["inside"]["variables"] = _allowed(sections["inside"]["variables"])
+    _add_driver(sections["inside"], sections["host"])
+    outside = {"image": image and _without_paths(image), "limits": limits and dict(limits)}
+    record = {"schema": SCHEMA_VERSION, **sections, **outside, "missing": dict(sorted(missing.items()))}
+    cleaned: dict[str, Any] = redact(record)
+    if packages is not None:  # put back: google-auth is a package's name, and its version no secret
+        cleaned["inside"]["packages"] = packages
+    return cleaned
+
+
+def _reasons(section: str, missing: Any) -> dict[str, str]:
+    if not isinstance(missing, Mapping):
+        return {}
+    return {f"{section}.{field}": str(reason) for field, reason in missing.items()}
+
+
+def _versions(packages: Any) -> dict[str, str] | None:
+    """Only what can be a package's name and version."""
+    if not isinstance(packages, Mapping):
+        return None
+    return {
+        name: version
+        for name, version in packages.items()
+        if isinstance(version, str) and _PACKAGE.fullmatch(name) and _VERSION.fullmatch(version)
+    }
+
+
+def _allowed(variables: Any) -> dict[str, str]:
+    """The program wrote this list; the allow-list holds for it as well."""
+    if not isinstance(variables, Mapping):
+        return {}
+    return {name: str(variables[name]) for name in VARIABLES if name in variables}
+
+
+def _add_driver(inside: dict[str, Any], host: Mapping[str, Any]) -> None:
+    """A container sees the GPU but not always its driver, which is the host's."""
+    device, gpus = inside.get("device"), host.get("gpus")
+    if isinstance(device, Mapping) and device.get("kind") == "cuda" and not device.get("driver") and gpus:
+        inside["device"] = {**device, "driver": gpus[0].get("driver")}
+
+
+def _without_paths(image: Mapping[str, Any]) -> dict[str, Any]:
+    """Paths name one machine; digests name the environment everywhere."""
+    facts = {name: image.get(name) for name in ("variant", "kind", "digest", "lock_digest", "base")}
+    reference = image.get("reference")
+    return {**facts, **({"reference": reference} if str(reference).startswith("sha256:") else {})}

@@ -1,0 +1,147 @@
+"""The machine: CPU, memory, disk, GPUs, TPUs.
+
+This module knows how the host's operating system and NVIDIA's library describe hardware; it
+refuses to know what a difference means. It loads no deep-learning library, and records nothing
+that names this one machine (no host name, no serial number, no address).
+
+    >>> capture_hardware(Path("."))["cpu"]["architecture"]
+    'x86_64'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pynvml  # type: ignore[import-untyped]
+
+_ARCHITECTURES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+
+_CPUINFO = Path("/proc/cpuinfo")
+_PCI_DEVICES = Path("/sys/bus/pci/devices")
+_GOOGLE = "0x1ae0"
+
+# PCI device numbers of TPU chips, as JAX tells them apart (jax/_src/hardware_utils.py).
+_TPU_CHIPS = {
+    "0x0027": "v2 or v3",
+    "0x005e": "v4",
+    "0x0062": "v5p",
+    "0x0063": "v5e",
+    "0x006f": "v6e",
+}
+
+
+def capture_hardware(folder: Path) -> dict[str, Any]:
+    """What this machine is made of.
+
+    Args:
+        folder: Where runs go: its disk is the one that is measured.
+
+    Returns:
+        ``cpu``, ``memory``, ``disk``, ``gpus``, ``tpu`` (None where there is none) and ``missing``
+        (field → reason). Sizes in bytes.
+    """
+    missing: dict[str, str] = {}
+    return {
+        "cpu": _cpu(missing),
+        "memory": _memory(),
+        "disk": _disk(folder, missing),
+        "gpus": _gpus(missing),
+        "tpu": _tpu(),
+        "missing": missing,
+    }
+
+
+def architecture() -> str:
+    """The CPU's architecture under its Linux name."""
+    machine = platform.machine()
+    return _ARCHITECTURES.get(machine.lower(), machine)
+
+
+def _cpu(missing: dict[str, str]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "architecture": architecture(),
+        "physical": psutil.cpu_count(logical=False),
+        "logical": psutil.cpu_count(logical=True),
+        "usable": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+    }
+    try:
+        lines = _CPUINFO.read_text(encoding="utf-8", errors="replace").split("\n\n")[0].splitlines()
+    except OSError as error:
+        missing["cpu.model"] = missing["cpu.features"] = f"no /proc/cpuinfo ({error.strerror})"
+        return facts
+    fields = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    known = {
+        "model": fields.get("model name"),  # x86-64; aarch64 has numbers for both
+        "vendor": fields.get("vendor_id") or fields.get("CPU implementer"),
+        "features": sorted((fields.get("flags") or fields.get("Features") or "").split()) or None,
+    }
+    if known["model"] is None and "CPU part" in fields:
+        known["model"] = f"part {fields['CPU part']} variant {fields.get('CPU variant', '?')}"
+    for name, value in known.items():
+        if value is None:
+            missing[f"cpu.{name}"] = "not in /proc/cpuinfo"
+        else:
+            facts[name] = value
+    return facts
+
+
+def _memory() -> dict[str, Any]:
+    memory = psutil.virtual_memory()
+    return {"total_bytes": memory.total, "available_bytes": memory.available}
+
+
+def _disk(folder: Path, missing: dict[str, str]) -> dict[str, Any]:
+    existing = next((path for path in (folder, *folder.resolve().parents) if path.exists()), Path("/"))
+    try:
+        usage = psutil.disk_usage(str(existing))
+    except OSError as error:
+        missing["disk"] = str(error.strerror or error)
+        return {}
+    return {"total_bytes": usage.total, "free_bytes": usage.free}
+
+
+def _gpus(missing: dict[str, str]) -> list[dict[str, Any]]:
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError as error:
+        missing["gpus"] = f"NVIDIA's management library does not answer ({error}): no driver, or no GPU"
+        return []
+    try:
+        driver = _text(pynvml.nvmlSystemGetDriverVersion())
+        return [_gpu(index, driver) for index in range(pynvml.nvmlDeviceGetCount())]
+    except pynvml.NVMLError as error:
+        missing["gpus"] = f"NVIDIA's management library failed: {error}"
+        return []
+    finally:
+        with contextlib.suppress(pynvml.NVMLError):
+            pynvml.nvmlShutdown()
+
+
+def _gpu(index: int, driver: str) -> dict[str, Any]:
+    handle = pynvml.nvmlDeviceGetHandleByIndex(index)
+    facts: dict[str, Any] = {"name": _text(pynvml.nvmlDeviceGetName(handle)), "driver": driver}
+    with contextlib.suppress(pynvml.NVMLError):
+        facts["memory_bytes"] = int(pynvml.nvmlDeviceGetMemoryInfo(handle).total)
+    with contextlib.suppress(pynvml.NVMLError):
+        facts["compute_capability"] = "{}.{}".format(*pynvml.nvmlDeviceGetCudaComputeCapability(handle))
+    return facts
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+def _tpu() -> dict[str, Any] | None:
+    chips = []
+    with contextlib.suppress(OSError):
+        for device in sorted(_PCI_DEVICES.iterdir()):
+            with contextlib.suppress(OSError):
+                if (device / "vendor").read_text().strip() == _GOOGLE:
+                    chips.append(_TPU_CHIPS.get((device / "device").read_text().strip()))
+    known = [chip for chip in chips if chip]
+    return {"name": known[0], "chips": len(known)} if known else None

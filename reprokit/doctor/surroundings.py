@@ -1,0 +1,105 @@
+"""Reading the host: everything that the doctor's findings stand on.
+
+This module knows where to look; it refuses to know what is good or bad, and it changes nothing.
+
+    >>> look(Path(".")).python
+    (3, 11)
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import capture
+from reprokit.errors import ReprokitError
+from reprokit.execution import docker as docker_backend
+from reprokit.execution.docker import EngineStatus
+from reprokit.images import cache as image_cache
+from reprokit.images import locks, packages
+
+#: The versions of Python that the tool runs on: from the first, and below the second.
+PYTHONS = ((3, 11), (3, 14))
+_PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "nvidia-ctk")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What was read of the host; ``examine`` needs nothing else.
+
+    Attributes:
+        host: As ``capture.capture_host`` gives it.
+        engine: What the container engine says of itself.
+        programs: Name → path, or None where it is not installed.
+        python: Major and minor version of the Python that runs the tool.
+        locks: Variant → number of locked packages.
+        locks_problem: Why the locks cannot be used, or "" (no ``images/`` at all is no problem).
+        lock_pythons: Variant → minor version that its lock is for.
+        pythons: Minor versions found on this host.
+        cache: The cache folder, or "".
+        cache_problem: Why it cannot be written, or "".
+    """
+
+    host: Mapping[str, Any]
+    engine: EngineStatus
+    programs: Mapping[str, str | None]
+    python: tuple[int, int]
+    locks: Mapping[str, int]
+    locks_problem: str
+    lock_pythons: Mapping[str, str]
+    pythons: tuple[str, ...]
+    cache: str
+    cache_problem: str
+
+
+def look(folder: Path) -> Surroundings:
+    """Read everything that the findings stand on.
+
+    Args:
+        folder: Where the person works: at or below a project's root.
+    """
+    versions = [f"3.{minor}" for minor in range(PYTHONS[0][1], PYTHONS[1][1])]
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    counts, pythons, problem = _locks(folder)
+    cache, cache_problem = _cache()
+    return Surroundings(
+        host=capture.capture_host(folder),
+        engine=docker_backend.engine_status(),
+        programs={name: shutil.which(name) for name in _PROGRAMS},
+        python=sys.version_info[:2],
+        locks=counts,
+        locks_problem=problem,
+        lock_pythons=pythons,
+        pythons=tuple(version for version in versions if version == here or shutil.which(f"python{version}")),
+        cache=cache,
+        cache_problem=cache_problem,
+    )
+
+
+def _locks(folder: Path) -> tuple[dict[str, int], dict[str, str], str]:
+    """Packages and Python of every variant; and what is wrong with the locks, if anything."""
+    start = folder.resolve()
+    root = next((at for at in (start, *start.parents) if (at / "images").is_dir()), None)
+    if root is None:
+        return {}, {}, ""
+    try:
+        variants = locks.read_lock(root).variants.values()
+        counts = {variant.name: len(packages.read_packages(variant.packages_path)) for variant in variants}
+    except ReprokitError as error:
+        return {}, {}, str(error)
+    return counts, {variant.name: variant.python for variant in variants}, ""
+
+
+def _cache() -> tuple[str, str]:
+    try:
+        folder = image_cache.cache_folder(None)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (ReprokitError, OSError) as error:
+        return "", str(error)
+    return str(folder), ""

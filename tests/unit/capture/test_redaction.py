@@ -1,0 +1,124 @@
+"""Secrets do not get into records, and what is no secret stays readable."""
+
+import pytest
+
+from reprokit.capture.redaction import MARK, redact, redact_command, redact_text, redact_url
+
+PLANTED = "hunter2-S3cr3t"
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [
+        (f"https://alice:{PLANTED}@example.org/lab/code.git", "https://example.org/lab/code.git"),
+        (f"https://{PLANTED}@example.org/lab/code.git", "https://example.org/lab/code.git"),
+        (f"https://x-access-token:{PLANTED}@example.org:8443/a/b", "https://example.org:8443/a/b"),
+        (f"https://a@b:{PLANTED}@example.org/a", "https://example.org/a"),
+        (f"https://example.org/a.git?private_token={PLANTED}&x=1", "https://example.org/a.git"),
+        (f"https://example.org/a.git#{PLANTED}", "https://example.org/a.git"),
+        (f"ssh://git:{PLANTED}@example.org:22/a.git", "ssh://example.org:22/a.git"),
+        ("git@example.org:lab/code.git", "example.org:lab/code.git"),
+        (f"git:{PLANTED}@example.org:lab/code.git?token={PLANTED}", "example.org:lab/code.git"),
+        (f"ext::ssh -i key {PLANTED}@example.org %S", f"ext::{MARK}"),
+        (f"codecommit::eu-west-1://{PLANTED}@repo", f"codecommit::{MARK}"),
+        ("/home/alice/private/code.git", "…/code.git"),
+        ("../code", "…/code"),
+        ("file:///home/alice/private/code", "file://…/code"),
+        ("https://example.org/ghp_abcdefghijklmnopqrstuvwxyz0123456789/a", f"https://example.org/{MARK}/a"),
+    ],
+)
+def test_an_address_keeps_where_and_loses_who(address, kept):
+    assert redact_url(address) == kept
+    assert PLANTED not in redact_url(address)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"clone https://alice:{PLANTED}@example.org/x failed",
+        f"WANDB_API_KEY={PLANTED}",
+        f"password: {PLANTED}",
+        f"--db-password={PLANTED}",
+        f"client_secret='{PLANTED} with spaces'",
+        f"Authorization: Bearer {PLANTED}",
+        f"https://bucket.example.org/data?X-Amz-Signature={PLANTED}&x=1",
+        f"sas=1&sig=1&AccessKey={PLANTED}",
+        f"git+ssh://git:{PLANTED}@example.org/x",
+    ],
+)
+def test_text_loses_what_follows_a_telling_name(text):
+    assert PLANTED not in redact_text(text)
+    assert MARK in redact_text(text)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+        "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz",
+        "glpat-abcdefghij0123456789",
+        "hf_abcdefghijklmnopqrstuvwxyz",
+        "xoxb-123456789012-abcdefghij",
+        "sk-proj-abcdefghijklmnop0123456789",
+        "AKIAIOSFODNN7EXAMPLE",
+        "AIzaSyA-abcdefghijklmnopqrstuvwxyz01234",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-def",
+        "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----",
+    ],
+)
+def test_a_token_is_known_by_its_shape_wherever_it_stands(token):
+    assert token not in redact_text(f"failed for {token} at noon")
+    assert "at noon" in redact_text(f"failed for {token} at noon")
+    assert redact({"a": [token]}) == {"a": [MARK]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "--max_tokens=4096 --tokenizer gpt2 --pad-token=<pad> eos_token=</s> num_tokens: 7",
+        "author=alice authority=x",
+        "https://example.org/a?b=c",
+        "GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2",
+        "v3.12.0 (Git Hash 80afa71049cd69a3df32adcccb623b12cd7baa22)",
+        "sha256:91c73a469b186c3d8213d6debf18bfcf6d630ad06c26aae098b2f3addff0d11c",
+        "task-sk-learn-pipeline-for-everybody",
+    ],
+)
+def test_what_is_no_secret_stays(text):
+    assert redact_text(text) == text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["python", "train.py", "--api-key", PLANTED],
+        ["python", "train.py", f"--api-key={PLANTED}"],
+        ["python", "train.py", f"--password={PLANTED} and more"],
+        ["python", "train.py", "--hf_token", PLANTED, "--seed", "7"],
+        ["python", "train.py", "-token", PLANTED],
+        ["env", f"AWS_SECRET_ACCESS_KEY={PLANTED}", "python", "train.py"],
+        ["python", "train.py", f"--data=https://u:{PLANTED}@example.org/x"],
+        ["python", "-c", f"login(token='{PLANTED}')"],
+    ],
+)
+def test_a_command_line_loses_its_secrets_and_keeps_its_length(command):
+    redacted = redact_command(command)
+    assert PLANTED not in " ".join(redacted)
+    assert len(redacted) == len(command)
+
+
+def test_a_secret_looking_flag_without_a_value_does_not_swallow_the_next_option():
+    assert redact_command(["run", "--use-auth", "--seed", "7"]) == ("run", "--use-auth", "--seed", "7")
+
+
+def test_an_ordinary_command_line_is_untouched():
+    command = ["python", "train.py", "--seed", "{seed}", "--logdir", "{run_dir}", "--max-tokens", "9"]
+    assert redact_command(command) == tuple(command)
+
+
+def test_records_are_redacted_to_the_bottom():
+    record = {"a": {"api_key": PLANTED, "n": 1, "list": [{"url": f"https://u:{PLANTED}@h/x"}]}, "none": None}
+    assert redact(record) == {
+        "a": {"api_key": MARK, "n": 1, "list": [{"url": f"https://{MARK}@h/x"}]},
+        "none": None,
+    }

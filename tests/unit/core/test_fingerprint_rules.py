@@ -1,0 +1,28 @@
+"""The table of facts: whole, reasoned, and without a line that can never be reached."""
+
+import pytest
+
+from reprokit.core.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, rule_for
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.field)
+def test_every_line_says_whether_when_and_why(rule):
+    assert rule.level in {"yes", "maybe", "no"}
+    assert rule.when in {ALWAYS, NATIVE, CUDA, TPU}
+    assert len(rule.why) > 5
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.field)
+def test_no_line_is_hidden_by_an_earlier_one(rule):
+    assert rule_for(rule.field.replace("*", "any-name")) is rule
+
+
+def test_no_field_has_two_lines():
+    fields = [rule.field for rule in RULES]
+    assert len(fields) == len(set(fields))
+
+
+def test_a_field_that_nobody_thought_of_counts_only_if_the_training_saw_it():
+    assert rule_for("inside.brand_new").level == "maybe"
+    assert rule_for("host.brand_new").level == "no"
+    assert rule_for("brand_new").level == "no"
