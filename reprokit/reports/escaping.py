@@ -1,0 +1,142 @@
+r"""Text from somewhere else, made safe to show: seen as what it is, and never acted on.
+
+Names, messages and logs come from the program under test. This module knows what a terminal, a
+Markdown renderer, an XML parser and a CI runner would act on; it refuses to know reports.
+
+Everything passes ``one_line`` or ``log_lines`` first, which return ``Visible`` text: no control
+characters, no invisible or direction-changing ones, no lone surrogates (so it is legal XML 1.0 and
+encodes as UTF-8), and nothing that a CI runner reads as a command. HTML and XML are then escaped by
+the library that writes them, Markdown and GitHub's annotations by the functions here.
+
+    >>> print(one_line("loss\x1b[2J\u202etxt.exe"))
+    loss\x1b[2J\u202etxt.exe
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NewType
+
+Visible = NewType("Visible", str)
+
+_MAX_CHARACTERS = 2000
+_MAX_COMBINING = 4
+
+# Printable by Unicode's categories, yet drawn as nothing (property Default_Ignorable_Code_Point).
+_DRAWN_AS_NOTHING = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_COMBINING_FLOOD = re.compile(
+    f"([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{{{_MAX_COMBINING}}})"
+    "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+)"
+)
+# "::set-output name=x::y" at the start of a line commands GitHub's runner, and "##[error]x" does
+# anywhere in it; "##vso[…]" commands Azure's and "##teamcity[…]" TeamCity's.
+_RUNNER_COMMAND = re.compile(r"(?<!\S)::|##(?=[A-Za-z]*\[)")
+_COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;:]*m")
+
+# An underscore between letters or digits is never emphasis.
+_MARKDOWN_SPECIAL = re.compile(r"[\\`*\[\]<>&|~#$!{}^]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_MARKDOWN_AT_START = re.compile(r"^(?:[-+=:]|\d+[.)])")
+_MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|(?<=&#35;)(?=\d)")
+_AUTOLINK = re.compile(r"(?i):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):")
+_PLAIN_CODE = re.compile(r"^(?!\s)[^`|\\\r\n]+(?<!\s)$")
+_EVERY_MARKDOWN_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
+
+
+def one_line(text: object, *, limit: int = _MAX_CHARACTERS) -> Visible:
+    r"""One line that shows every character of a text that would not show itself.
+
+    Args:
+        text: Anything; what is not a string is shown as ``str`` would.
+        limit: Longest text shown, in characters. What is cut is counted.
+
+    Returns:
+        The text, with controls, line ends, format characters, blanks other than the space, lone
+        surrogates, private and unassigned code points, and floods of combining marks written as
+        ``\x1b``, ``\u202e``, ``\n``, and commands to a CI runner broken.
+    """
+    shown = clip(str(text), limit=limit)
+    if not (shown.isascii() and shown.isprintable()):
+        shown = _COMBINING_FLOOD.sub(lambda match: match[1] + "".join(map(_escape, match[2])), shown)
+        shown = "".join(map(_show, shown))
+    return Visible(_RUNNER_COMMAND.sub(lambda match: f"{match[0][0]}\\x{ord(match[0][1]):02x}", shown))
+
+
+def log_lines(text: str, *, max_lines: int = 100, limit: int = 500) -> tuple[Visible, ...]:
+    """The last lines of a program's output, each made visible.
+
+    Colour sequences are decoration and are dropped; a carriage return ends a line, as progress
+    bars use it; tabs become spaces.
+
+    Args:
+        text: Output as it was printed.
+        max_lines: Most lines returned, from the end.
+        limit: Longest line, in characters.
+    """
+    text = _COLOUR_SEQUENCE.sub("", text[-max_lines * limit * 4 :]).replace("\r\n", "\n").replace("\r", "\n")
+    kept = text.expandtabs(4).rstrip("\n").split("\n")[-max_lines:]
+    return tuple(one_line(line, limit=limit) for line in kept) if text.strip() else ()
+
+
+def clip(text: str, *, limit: int) -> str:
+    """A text of at most about ``limit`` characters that says how many are missing."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+
+
+def markdown(text: Visible) -> str:
+    """Prose inside a Markdown paragraph, list item or table cell: shown, never structure.
+
+    The signs that Markdown, GitHub's mathematics and HTML give a meaning become character
+    references, which CommonMark never reads as structure
+    (https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references). A mention does
+    not notify anybody, a bare address does not become a link.
+    """
+    shown = text.strip()
+    start = _MARKDOWN_AT_START.match(shown)
+    length = start.end() if start else 0
+    head = shown[: length - 1] + _reference(shown[length - 1]) if length else ""
+    body = _MARKDOWN_SPECIAL.sub(lambda match: _reference(match[0]), shown[length:])
+    body = _AUTOLINK.sub(lambda match: _reference(match[0]), body)
+    return _MENTION.sub(lambda match: f"{match[0]}<!-- -->", head + body)
+
+
+def markdown_code(text: Visible) -> str:
+    """A name or value in code type, also inside a table cell."""
+    if not text:
+        return ""
+    if _PLAIN_CODE.match(text):
+        return f"`{text}`"
+    return f"<code>{_EVERY_MARKDOWN_SIGN.sub(lambda match: _reference(match[0]), text)}</code>"
+
+
+def markdown_block(lines: tuple[Visible, ...]) -> str:
+    """Lines in a fenced block, with a fence longer than any that the lines hold."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join((f"{fence}text", *lines, fence))
+
+
+def github_message(text: Visible) -> str:
+    """The message of a workflow command, in GitHub's own percent-encoding."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def github_property(text: Visible) -> str:
+    """A property (``file``, ``title``) of a workflow command."""
+    return github_message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _show(character: str) -> str:
+    shows = character.isprintable() and not _DRAWN_AS_NOTHING.match(character)
+    return character if shows else _escape(character)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _reference(sign: str) -> str:
+    return f"&#{ord(sign)};"

@@ -1,0 +1,58 @@
+"""A report as one HTML page that needs nothing else: no script, no font, no image, no network.
+
+This module knows the page's template and its content security policy; it refuses to know what a
+verdict means. Jinja escapes every value, and the policy allows nothing but the page's own style
+sheet, by its digest: a value that got through unescaped could still not run or fetch anything.
+
+    >>> to_html(report).startswith("<!doctype html>")
+    True
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from importlib import resources
+
+import jinja2
+
+from reprokit.core.checklist import Report
+from reprokit.reports.curves import HEIGHT, WIDTH, charts
+from reprokit.reports.outline import outline
+
+
+def to_html(report: Report) -> str:
+    """The report as a self-contained HTML 5 page."""
+    style = _template_text("report.css")
+    return _page().render(
+        found=outline(report),
+        curves=charts(report),
+        chart_width=f"{WIDTH:g}",
+        chart_height=f"{HEIGHT:g}",
+        style=style,
+        policy=f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'",
+    )
+
+
+@functools.cache
+def _page() -> jinja2.Template:
+    """The page's template, compiled once a process: that takes ten times as long as drawing it."""
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template_text),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("report.html.jinja")
+
+
+def _template_text(name: str) -> str:
+    return (resources.files("reprokit.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _source_hash(text: str) -> str:
+    """What a content security policy names a style sheet by (https://www.w3.org/TR/CSP3/#hash-source)."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}"

@@ -1,0 +1,268 @@
+"""A report in a terminal: verdict first; tables where there is room, plain lines where nobody looks.
+
+This module knows widths and colours; it refuses to know what a verdict means. A status is always a
+word, colour only repeats it. Off a terminal every line starts with a fixed word, so that ``grep``
+finds it and nothing that a program printed can start a line (CI runners act on such lines).
+
+    >>> print(to_terminal(report, style=Style(width=80, is_terminal=False)).splitlines()[0])
+    verdict: REPRODUCED (exit code 0)
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from reprokit.core.checklist import Report, Status
+from reprokit.reports.escaping import Visible
+from reprokit.reports.outline import Compared, Outline, Row, outline
+from reprokit.reports.values import Facts
+
+_MIN_WIDTH, _MAX_WIDTH = 40, 200
+_WIDE = 140
+_MAX_SHOWN = 15
+_STATUS_COLOURS = {
+    Status.PASSED: "green",
+    Status.FAILED: "bold red",
+    Status.SKIPPED: "yellow",
+    Status.ERROR: "bold magenta",
+}
+_TONE_COLOURS = {"good": "bold green", "bad": "bold red", "unknown": "bold yellow"}
+_ASCII = {"─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "–": "-"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """What the place that is written to can show.
+
+    Attributes:
+        width: Columns.
+        is_terminal: False for plain lines: a file, a pipe, a CI log, a dumb terminal.
+        color: Whether to use colour; only on a terminal.
+        can_unicode: Whether everything beyond ASCII can be written.
+    """
+
+    width: int = 80
+    is_terminal: bool = True
+    color: bool = False
+    can_unicode: bool = True
+
+
+def style_of(stream: TextIO, *, environ: Mapping[str, str]) -> Style:
+    """The style for a stream, from the stream itself and the environment variables.
+
+    ``NO_COLOR`` (any value but an empty one, https://no-color.org) turns colour off,
+    ``TERM=dumb`` and GitHub's runner (``GITHUB_ACTIONS``), even with a pseudo-terminal, get plain
+    lines.
+    """
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
+    is_terminal = stream.isatty() and environ.get("TERM") != "dumb" and not environ.get("GITHUB_ACTIONS")
+    columns = environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and int(columns) else shutil.get_terminal_size().columns
+    return Style(
+        width=min(max(width, _MIN_WIDTH), _MAX_WIDTH),
+        is_terminal=is_terminal,
+        color=is_terminal and not environ.get("NO_COLOR"),
+        can_unicode=encoding.startswith("utf"),
+    )
+
+
+def show(report: Report, *, stream: TextIO | None = None) -> None:
+    """Write the report to a stream (standard output), in the style that it can show."""
+    stream = stream or sys.stdout
+    stream.write(to_terminal(report, style=style_of(stream, environ=os.environ)))
+    stream.flush()
+
+
+def to_terminal(report: Report, *, style: Style) -> str:
+    """The report as text that ends with a line end.
+
+    Args:
+        report: What to show.
+        style: What the terminal can show.
+    """
+    found = outline(report)
+    text = _drawn(found, style) if style.is_terminal else "".join(f"{line}\n" for line in _plain(found))
+    if style.can_unicode:
+        return text
+    replaced = "".join(_ASCII.get(character, character) for character in text)
+    return replaced.encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _plain(found: Outline) -> Iterator[str]:
+    yield f"verdict: {found.verdict.value} (exit code {found.exit_code})"
+    yield f"why: {found.sentence}"
+    for label, value in found.subject:
+        yield f"{label}: {value}"
+    for label, value in found.not_run:
+        yield f"not run: {label}: {value}"
+    for line in found.log_tail:
+        yield f"log: {line}"
+    yield from _plain_rows(found)
+    for label, value in found.divergence:
+        yield f"first divergence: {label}: {value}"
+    for one in found.comparisons:
+        yield f"compared: {one.title}: {one.summary}"
+        yield from (f"problem: {one.title}: {problem}" for problem in one.problems)
+    for row in found.differences:
+        effect = f"can change numbers: {row.effect}" + (f": {row.why}" if row.why else "")
+        yield f"environment: {row.field}: golden {row.expected}, now {row.actual} ({effect})"
+    for name, command in (("run again", found.rerun), ("next", found.next_command)):
+        if command:
+            yield f"{name}: {command}"
+
+
+def _plain_rows(found: Outline) -> Iterator[str]:
+    for row in found.rows:
+        advisory = "" if row.required else " (advisory)"
+        yield f"check: {row.status.value} {row.id}{advisory}: {row.title}: {row.reason}"
+        if row.remedy:
+            yield f"to do: {row.id}: {row.remedy}"
+    yield f"checks: {found.counts}"
+
+
+def _drawn(found: Outline, style: Style) -> str:
+    console = Console(
+        file=io.StringIO(),
+        width=style.width,
+        force_terminal=style.color,
+        color_system="standard" if style.color else None,
+        no_color=not style.color,
+        legacy_windows=False,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        _environ={},
+    )
+    with console.capture() as captured:
+        _draw_verdict(console, found)
+        _draw_not_run(console, found)
+        _draw_checklist(console, found.rows, counts=found.counts)
+        _draw_facts(console, "First divergence", found.divergence)
+        _draw_errors(console, found.comparisons)
+        _draw_differences(console, found)
+        _draw_command(console, "Run it again", found.rerun)
+        _draw_command(console, "Next", found.next_command)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")).rstrip("\n") + "\n"
+
+
+def _draw_verdict(console: Console, found: Outline) -> None:
+    line = Text(found.verdict.value, style=_TONE_COLOURS[found.tone])
+    line.append(f"  {found.recipe} · {found.platform} · seed {found.seed}", style="not bold default")
+    console.print(line)
+    console.print(Text(found.sentence))
+
+
+def _draw_not_run(console: Console, found: Outline) -> None:
+    _draw_facts(console, "What happened", found.not_run)
+    if found.log_tail:
+        _draw_title(console, "The end of its log")
+        for line in found.log_tail[-_MAX_SHOWN:]:
+            console.print(Padding(Text(f"│ {line}", style="dim"), (0, 0, 0, 2)))
+
+
+def _draw_checklist(console: Console, rows: Sequence[Row], *, counts: Visible) -> None:
+    _draw_title(console, f"Checklist: {counts}")
+    is_wide = console.width >= _WIDE
+    table = _table("Status", "Check", *(("Id", "Why", "What to do") if is_wide else ("Why",)))
+    table.columns[0].no_wrap = True
+    table.columns[1].max_width = console.width // 3
+    for row in rows:
+        status = Text(row.status.value, style=_STATUS_COLOURS[row.status])
+        table.add_row(status, *(_wide_cells(row) if is_wide else _narrow_cells(row)))
+    console.print(table)
+
+
+def _wide_cells(row: Row) -> tuple[Text, ...]:
+    title = f"{row.title}{'' if row.required else ' (advisory)'}"
+    return Text(title), Text(row.id, style="dim"), Text(row.reason), Text(row.remedy)
+
+
+def _narrow_cells(row: Row) -> tuple[Text, ...]:
+    """The id only where somebody may have to look it up."""
+    title, why = Text(row.title), Text(row.reason)
+    if row.status is not Status.PASSED:
+        title.append(f"\n{row.id}{'' if row.required else ' (advisory)'}", style="dim")
+    if row.remedy:
+        why.append(f"\n→ {row.remedy}", style="cyan")
+    return title, why
+
+
+def _draw_errors(console: Console, comparisons: Sequence[Compared]) -> None:
+    for one in comparisons:
+        if not one.metrics and not one.problems:
+            continue
+        _draw_title(console, f"{one.title}: {one.summary}")
+        table = _table("Metric", "Mismatches", "First step", "Max abs", "Max rel")
+        for column in table.columns[1:]:
+            column.justify, column.no_wrap = "right", True
+        for row in one.metrics[:_MAX_SHOWN]:
+            table.add_row(
+                *map(Text, (row.metric, row.mismatches, row.first_step, row.max_abs_error, row.max_rel_error))
+            )
+        if one.metrics:
+            console.print(table)
+        _draw_cut(console, len(one.metrics) + one.num_cut - _MAX_SHOWN, "metrics")
+        for problem in one.problems[:_MAX_SHOWN]:
+            console.print(Padding(Text(problem), (0, 0, 0, 2)))
+
+
+def _draw_differences(console: Console, found: Outline) -> None:
+    if not found.differences:
+        return
+    _draw_title(console, "Environment compared with the golden's")
+    is_wide = console.width >= _WIDE
+    effect = ("Can change numbers", "Why") if is_wide else ("Can matter",)
+    table = _table("Field", "Golden", "Now", *effect)
+    for row in found.differences[:_MAX_SHOWN]:
+        cells = (row.field, row.expected, row.actual, row.effect, *([row.why] if is_wide else []))
+        table.add_row(*map(Text, cells), style="dim" if row.effect == "no" else "")
+    console.print(table)
+    _draw_cut(console, len(found.differences) + found.num_differences_cut - _MAX_SHOWN, "fields")
+
+
+def _draw_facts(console: Console, title: str, facts: Facts) -> None:
+    if not facts:
+        return
+    _draw_title(console, title)
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column(overflow="fold")
+    for label, value in facts:
+        grid.add_row(Text(label), Text(value))
+    console.print(Padding(grid, (0, 0, 0, 2)))
+
+
+def _draw_command(console: Console, title: str, command: Visible) -> None:
+    """On one line however long it is, so that it can be copied."""
+    if command:
+        _draw_title(console, title)
+        console.print(Text(f"  {command}", style="bold cyan"), soft_wrap=True)
+
+
+def _draw_cut(console: Console, num_cut: int, what: str) -> None:
+    if num_cut > 0:
+        console.print(Text(f"  {num_cut:,} more {what} in the report folder", style="dim"))
+
+
+def _draw_title(console: Console, title: str) -> None:
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in names:
+        table.add_column(name, overflow="fold")
+    return table

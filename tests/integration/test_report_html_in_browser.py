@@ -1,0 +1,396 @@
+"""The HTML page in a real browser: nothing hostile runs, nothing is fetched, it fits and it prints.
+
+Skipped, with the reason, where no Chromium is found; REPROKIT_REQUIRE_BROWSER=1 makes that an error.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.server
+import importlib.util
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from reprokit.core.checklist import Verdict
+from reprokit.reports.to_html import to_html
+
+_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+_SAMPLES = Path(__file__).parents[1] / "unit" / "reports"
+_TIMEOUT_S = 120
+
+
+def _load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"reports_{name}", _SAMPLES / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+samples = _load("sample_report")
+hostile = _load("hostile")
+
+
+class Browser:
+    """A headless Chromium spoken to over its DevTools pipe: one page, closed at the end."""
+
+    def __init__(self, binary: str, profile: Path) -> None:
+        self._profile = profile
+        to_browser, self._write = os.pipe()
+        self._read, from_browser = os.pipe()
+        # The browser reads commands from descriptor 3 and answers on 4.
+        bootstrap = (
+            "import os,sys; a,b=map(int,sys.argv[1:3]); a,b=os.dup(a),os.dup(b); "
+            "os.dup2(a,3); os.dup2(b,4); os.set_inheritable(3,True); os.set_inheritable(4,True); "
+            "os.execv(sys.argv[3], sys.argv[3:])"
+        )
+        self._process = subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                bootstrap,
+                str(to_browser),
+                str(from_browser),
+                binary,
+                *_FLAGS,
+                f"--user-data-dir={profile}",
+                "--remote-debugging-pipe",
+                "about:blank",
+            ],
+            pass_fds=(to_browser, from_browser),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(to_browser)
+        os.close(from_browser)
+        self._buffer = b""
+        self._sent = 0
+        self.events: list[dict[str, Any]] = []
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+
+    _session: str | None = None
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        self._sent += 1
+        message: dict[str, Any] = {"id": self._sent, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._receive()
+            if answer.get("id") == self._sent:
+                assert "error" not in answer, answer["error"]
+                return answer["result"]
+            self.events.append(answer)
+
+    def open(self, page: Path, *, width: int, height: int = 900, scheme: str = "light") -> None:
+        self.events.clear()
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Page.navigate", url=page.as_uri())
+        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
+            self.events.append(self._receive())
+
+    def evaluate(self, expression: str) -> Any:
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+
+    def screenshot(self) -> Image.Image:
+        height = self.evaluate("document.documentElement.scrollHeight")
+        width = self.evaluate("innerWidth")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+        return Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB")
+
+    def complaints(self) -> list[dict[str, Any]]:
+        wanted = {"Log.entryAdded", "Runtime.consoleAPICalled", "Runtime.exceptionThrown"}
+        return [event for event in self.events if event.get("method") in wanted]
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError, AssertionError, EOFError):
+            self._session = None
+            self.call("Browser.close")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=20)
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._write)
+        os.close(self._read)
+
+    def _receive(self) -> dict[str, Any]:
+        while b"\0" not in self._buffer:
+            block = os.read(self._read, 1 << 20)
+            if not block:
+                raise EOFError("the browser went away")
+            self._buffer += block
+        line, _, self._buffer = self._buffer.partition(b"\0")
+        return json.loads(line)
+
+
+def _chromium() -> str:
+    found = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None
+    )
+    if found is None:
+        reason = "no Chromium on PATH: install the distribution's package 'chromium'"
+        if os.environ.get("REPROKIT_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    return _chromium()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    opened = Browser(chromium, tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def beacon() -> Iterator[tuple[str, list[str]]]:
+    """A web server on this machine that notes every request."""
+    seen: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", seen
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def _dump_dom(chromium: str, page: Path, profile: Path) -> str:
+    done = subprocess.run(
+        [
+            chromium,
+            *_FLAGS,
+            f"--user-data-dir={profile}",
+            "--virtual-time-budget=3000",
+            "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=True,
+    )
+    return done.stdout
+
+
+def _page(folder: Path, name: str, text: str) -> Path:
+    path = folder / f"{name}.html"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _hostile_page(url: str) -> str:
+    """One report whose rows, curves and differences are all the hostile texts."""
+    texts = [text.replace("BEACON", url) for text in hostile.TEXTS]
+    return to_html(samples.with_rows(samples.sample_report(Verdict.REGRESSION), texts))
+
+
+def _hostile_bodies(url: str) -> str:
+    """The bodies of a report for each hostile text, in every place of it, and no policy to stop them."""
+    report = samples.sample_report(Verdict.REGRESSION)
+    pages = [to_html(samples.with_text(report, text.replace("BEACON", url))) for text in hostile.TEXTS]
+    bodies = "".join(page[page.index("<body>") + 6 : page.index("</body>")] for page in pages)
+    return f"<!doctype html><meta charset=utf-8><title>x</title><body>{bodies}</body>"
+
+
+def test_no_hostile_text_runs_or_fetches_anything(
+    chromium: str, tmp_path: Path, beacon: tuple[str, list[str]]
+) -> None:
+    url, seen = beacon
+    page = _page(tmp_path, "hostile", _hostile_bodies(url))
+
+    dom = _dump_dom(chromium, page, tmp_path / "profile")
+
+    assert dom.count("REGRESSION means") == len(hostile.TEXTS)
+    assert hostile.MARK not in _attributes_of_root(dom)
+    assert seen == []
+
+
+def test_the_same_texts_do_run_in_a_page_that_does_not_escape_them(
+    chromium: str, tmp_path: Path, beacon: tuple[str, list[str]]
+) -> None:
+    url, seen = beacon
+    body = "\n".join(f"<p>{text.replace('BEACON', url)}</p>" for text in hostile.SCRIPTS)
+    page = _page(tmp_path, "naive", f"<!doctype html><meta charset=utf-8><title>x</title><body>{body}")
+
+    dom = _dump_dom(chromium, page, tmp_path / "profile")
+
+    assert hostile.MARK in _attributes_of_root(dom)
+    assert seen != []
+
+
+def test_the_policy_alone_stops_scripts_and_fetches_that_were_not_escaped(
+    chromium: str, tmp_path: Path, beacon: tuple[str, list[str]]
+) -> None:
+    url, seen = beacon
+    body = "\n".join(f"<p>{text.replace('BEACON', url)}</p>" for text in hostile.SCRIPTS)
+    good = to_html(samples.sample_report(Verdict.REPRODUCED))
+    page = _page(tmp_path, "unescaped", good.replace("<main>", f"<main>{body}"))
+
+    dom = _dump_dom(chromium, page, tmp_path / "profile")
+
+    assert "REPRODUCED" in dom
+    assert hostile.MARK not in _attributes_of_root(dom)
+    assert seen == []
+
+
+def _attributes_of_root(dom: str) -> str:
+    """What a script that ran would have changed: the html element's own tag."""
+    start = dom.index("<html")
+    return dom[start : dom.index(">", start)]
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_report_fits_its_window_and_the_browser_has_no_complaint(
+    browser: Browser, tmp_path: Path, verdict: Verdict
+) -> None:
+    page = _page(tmp_path, verdict, to_html(samples.sample_report(verdict)))
+    for width in (400, 1280):
+        browser.open(page, width=width)
+
+        assert browser.evaluate(_OVERFLOW) == 0, width
+        assert browser.complaints() == []
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_screenshot_shows_the_verdict_and_the_curves_in_the_scheme_of_the_reader(
+    browser: Browser, tmp_path: Path, width: int, scheme: str
+) -> None:
+    page = _page(tmp_path, "shot", to_html(samples.sample_report(Verdict.REGRESSION)))
+
+    browser.open(page, width=width, scheme=scheme)
+    shot = browser.screenshot()
+    if keep := os.environ.get("REPROKIT_KEEP_SCREENSHOTS"):
+        shot.save(Path(keep) / f"REGRESSION-{width}-{scheme}.png")
+
+    colours = {colour for _, colour in shot.getcolors(1 << 24)}
+    wanted = ["--page", "--card", "--ink", "--bad", "--run-0"]
+    shown = browser.evaluate(
+        f"{wanted}.map(n => getComputedStyle(document.documentElement).getPropertyValue(n))"
+    )
+    assert shot.width == width
+    assert (sum(shot.getpixel((1, 1))) > 600) is (scheme == "light")
+    for name, value in zip(wanted, shown, strict=True):
+        assert tuple(bytes.fromhex(value.strip()[1:])) in colours, name
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_hostile_text_does_not_break_the_layout(
+    browser: Browser, tmp_path: Path, beacon: tuple[str, list[str]], width: int
+) -> None:
+    url, seen = beacon
+    page = _page(tmp_path, "hostile", _hostile_page(url))
+
+    browser.open(page, width=width)
+
+    assert browser.evaluate(_OVERFLOW) == 0
+    assert browser.evaluate("document.scripts.length") == 0
+    assert browser.evaluate("document.querySelectorAll('img,iframe,object,embed,link,form,a').length") == 0
+    assert browser.complaints() == []
+    assert seen == []
+
+
+def test_text_has_enough_contrast_in_both_schemes(browser: Browser, tmp_path: Path) -> None:
+    page = _page(tmp_path, "contrast", to_html(samples.sample_report(Verdict.UNJUDGED)))
+    statuses = (".status.passed", ".status.failed", ".status.skipped", ".status.error")
+    for scheme in ("light", "dark"):
+        browser.open(page, width=1280, scheme=scheme)
+        for selector in ("h1", ".sentence", ".kicker", ".label", "dt", "code", *statuses):
+            foreground, background = browser.evaluate(_COLOURS.replace("SELECTOR", selector))
+            assert _contrast(foreground, background) >= 4.5, (scheme, selector)
+
+
+def test_the_page_prints_with_every_section_open(browser: Browser, tmp_path: Path) -> None:
+    page = _page(tmp_path, "print", to_html(samples.sample_report(Verdict.REGRESSION)))
+    browser.open(page, width=1280)
+    browser.call("Emulation.setEmulatedMedia", media="print", features=[])
+
+    shown = browser.evaluate(
+        "Array.from(document.querySelectorAll('details dd'), d => d.getBoundingClientRect().height > 0)"
+    )
+    printed = base64.b64decode(browser.call("Page.printToPDF", printBackground=True)["data"])
+    browser.call("Emulation.setEmulatedMedia", media="", features=[])
+
+    assert shown
+    assert all(shown)
+    assert printed.startswith(b"%PDF-")
+
+
+_OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_COLOURS = """
+(() => {
+  let element = document.querySelector("SELECTOR");
+  const ink = getComputedStyle(element).color;
+  let paper = getComputedStyle(element).backgroundColor;
+  while (paper === "rgba(0, 0, 0, 0)") {
+    element = element.parentElement;
+    paper = getComputedStyle(element).backgroundColor;
+  }
+  return [ink, paper].map(text => text.match(/[\\d.]+/g).slice(0, 3).map(Number));
+})()
+"""
+
+
+def _contrast(one: list[float], other: list[float]) -> float:
+    """Contrast ratio (WCAG 2.2, https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio)."""
+
+    def luminance(color: list[float]) -> float:
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in color)
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)

@@ -1,0 +1,426 @@
+"""Realistic reports, one for each verdict, that every format is drawn from in the tests."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+from reprokit.core.checklist import CheckResult, Report, Status, Verdict, exit_code
+
+METRICS = (
+    "charts/episodic_return",
+    "charts/episodic_length",
+    "losses/policy_loss",
+    "losses/value_loss",
+    "losses/entropy",
+    "losses/approx_kl",
+)
+DIVERGED_AT = 43_008
+
+_RUNS = (
+    "runs/cartpole_baseline/20261120T101500Z-5f2a-seed42-1",
+    "runs/cartpole_baseline/20261120T101500Z-5f2a-seed42-2",
+)
+_GOLDEN = "golden/cartpole_baseline/cpu-x86_64/seed-42"
+
+_SENTENCES = {
+    Verdict.REPRODUCED: "2 runs agree with each other and with the golden, bit for bit.",
+    Verdict.REPEATABLE: "2 runs agree with each other, bit for bit.",
+    Verdict.NONDETERMINISTIC: f"Two runs with the same seed differ from step {DIVERGED_AT} on.",
+    Verdict.REGRESSION: (
+        f"Same numerics as the golden, other numbers from step {DIVERGED_AT} (record 20, metric "
+        "losses/policy_loss) on; changed since then: trainer."
+    ),
+    Verdict.STALE_GOLDEN: (
+        f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, and so does the environment: "
+        "inside.packages.torch was 2.12.1+cpu, is 2.13.0+cpu."
+    ),
+    Verdict.NO_GOLDEN: "2 runs agree, but there is no golden for cpu-x86_64 with seed 42.",
+    Verdict.CHECK_FAILED: "The numbers agree, but a required check failed: Checkpoints are complete.",
+    Verdict.UNJUDGED: "The numbers agree, but a required check could not be judged: Environment recorded.",
+    Verdict.NOT_RUN: "A run did not finish: the program used more memory than its limit of 2.0 GiB.",
+}
+_NEXT = {
+    Verdict.NONDETERMINISTIC: f"reprokit diff {_RUNS[0]} {_RUNS[1]}",
+    Verdict.REGRESSION: f"git log --oneline -5 -- {_GOLDEN} recipes/",
+    Verdict.STALE_GOLDEN: f"reprokit env diff {_GOLDEN} {_RUNS[0]}",
+    Verdict.NO_GOLDEN: "reprokit golden promote cartpole_baseline --seed 42 --reason 'first golden'",
+    Verdict.CHECK_FAILED: f"reprokit report show {_RUNS[0]} {_RUNS[1]}",
+    Verdict.UNJUDGED: f"reprokit report show {_RUNS[0]} {_RUNS[1]}",
+    Verdict.NOT_RUN: "reprokit doctor",
+}
+_LOG_TAIL = """\
+\x1b[32mupdate 12/49\x1b[0m  return 23.8  14,900 steps/s
+\x1b[32mupdate 13/49\x1b[0m  return 24.1  14,870 steps/s
+Traceback (most recent call last):
+  File "/mnt/reprokit/recipes/trainers/ppo.py", line 212, in update
+    loss.backward()
+RuntimeError: [enforce fail at alloc_cpu.cpp:127] data. DefaultCPUAllocator: can't allocate memory
+"""
+
+
+def sample_report(verdict: Verdict) -> Report:
+    """A complete report with this verdict."""
+    differs = verdict in {Verdict.NONDETERMINISTIC, Verdict.REGRESSION, Verdict.STALE_GOLDEN}
+    against_golden = verdict not in {Verdict.REPEATABLE, Verdict.NO_GOLDEN, Verdict.NOT_RUN}
+    return Report(
+        verdict=verdict,
+        exit_code=exit_code(verdict),
+        sentence=_SENTENCES[verdict],
+        next_command=_NEXT.get(verdict, ""),
+        recipe="train.py" if verdict is Verdict.REPEATABLE else "cartpole_baseline",
+        platform="cpu-x86_64",
+        seed=42,
+        runs=_RUNS[:1] if verdict is Verdict.NOT_RUN else _RUNS,
+        golden=_GOLDEN if against_golden else None,
+        environment_diff=_environment_diff(verdict) if against_golden else (),
+        divergence=_divergence() if differs else None,
+        checks=_checks(verdict),
+        timing={
+            "phases": {"image": 0.62, "capture": 0.21, "train": 9.874, "judge": 0.113},
+            "runs": [
+                {"run_id": path.rsplit("/", 1)[1], "duration_s": 9.5 + index / 10, "backend": "docker"}
+                for index, path in enumerate(_RUNS)
+            ],
+        },
+        curves={} if verdict is Verdict.NOT_RUN else _curves(verdict),
+        environment=_environment(),
+        comparisons=_comparisons(verdict, against_golden=against_golden),
+        created_at="2026-11-20T10:15:31+00:00",
+        command="reprokit reproduce cartpole_baseline --seed 42",
+        rerun=(
+            "reprokit reproduce --seed 42 -- python train.py --seed {seed} --logdir {run_dir}"
+            if verdict is Verdict.REPEATABLE
+            else "make reproduce RECIPE=cartpole_baseline SEED=42"
+        ),
+        not_run=_not_run() if verdict is Verdict.NOT_RUN else None,
+        recipe_file=None if verdict is Verdict.REPEATABLE else "recipes/cartpole_baseline/recipe.yaml",
+        recipe_lines={"tolerances": 61, "expected": 55, "logging.checkpoint_interval": 48, "seeds": 9},
+    )
+
+
+def with_text(report: Report, text: str) -> Report:
+    """The report with one text in every place that the program under test, or its author, can fill."""
+    return dataclasses.replace(
+        report,
+        sentence=text,
+        next_command=text,
+        recipe=text,
+        platform=text,
+        runs=(text,),
+        golden=text,
+        environment_diff=[
+            {"field": text, "expected": text, "actual": text, "can_change_numbers": "maybe", "why": text}
+        ],
+        divergence={
+            **_divergence(),
+            "step": text,
+            "metric": text,
+            "expected": text,
+            "actual": text,
+            "what": text,
+        },
+        checks=tuple(
+            CheckResult(id=text, title=text, status=status, reason=text, remedy=text, evidence={text: text})
+            for status in Status
+        ),
+        timing={text: text, "phases": {text: 1.0}},
+        curves={text: [{"label": text, "steps": [0, 1, 2], "values": [0.0, 1.0, 0.5]}]},
+        environment={text: text, "group": {text: text}, f"{text}2": {text: [text]}},
+        comparisons={"repeats": [_hostile_comparison(text)], "golden": _hostile_comparison(text)},
+        created_at=text,
+        command=text,
+        rerun=text,
+        not_run={"outcome": text, "message": text, "remedy": text, "log_tail": f"{text}\n{text}"},
+        recipe_file=text,
+    )
+
+
+def with_rows(report: Report, texts: list[str]) -> Report:
+    """The report with a row, a curve and a difference for each text."""
+    statuses = list(Status)
+    return dataclasses.replace(
+        report,
+        checks=tuple(
+            CheckResult(id=text, title=text, status=statuses[index % 4], reason=text, remedy=text)
+            for index, text in enumerate(texts)
+        ),
+        curves={text: [{"label": text, "steps": [0, 1], "values": [0.0, 1.0]}] for text in texts},
+        environment_diff=[
+            {"field": text, "expected": text, "actual": text, "can_change_numbers": "maybe", "why": text}
+            for text in texts
+        ],
+    )
+
+
+def _hostile_comparison(text: str) -> dict[str, Any]:
+    found = _comparison(differs=True)
+    found["per_metric"] = {
+        text: {"max_abs_error": 1.0, "max_rel_error": 1.0, "mismatches": 1, "first_step": text}
+    }
+    found["problems"] = [{"kind": text, "side": "both", "line": 1, "message": text, "severity": "warning"}]
+    return found
+
+
+def _divergence() -> dict[str, Any]:
+    return {
+        "record": 20,
+        "step": DIVERGED_AT,
+        "metric": "losses/policy_loss",
+        "expected": -0.012345678901234567,
+        "actual": -0.012345678901234569,
+        "abs_error": 1.734723475976807e-18,
+        "rel_error": 1.4051260155412137e-16,
+        "ulps": 1,
+        "what": "the values differ",
+    }
+
+
+def _row(
+    row_id: str,
+    title: str,
+    reason: str,
+    *,
+    status: Status = Status.PASSED,
+    remedy: str = "",
+    required: bool = True,
+) -> CheckResult:
+    return CheckResult(
+        id=row_id, title=title, status=status, reason=reason, remedy=remedy, evidence={}, required=required
+    )
+
+
+def _checks(verdict: Verdict) -> tuple[CheckResult, ...]:
+    if verdict is Verdict.NOT_RUN:
+        missing = "no run finished"
+        return tuple(
+            _row(row.id, row.title, missing, status=Status.SKIPPED, remedy="get the run to finish first")
+            for row in _checks(Verdict.REPRODUCED)[:6]
+        )
+    fails = {
+        Verdict.NONDETERMINISTIC: (
+            "repeatable",
+            Status.FAILED,
+            f"run 2 differs from run 1 at step {DIVERGED_AT}",
+        ),
+        Verdict.REGRESSION: (
+            "equals_golden",
+            Status.FAILED,
+            f"differs from the golden at step {DIVERGED_AT}",
+        ),
+        Verdict.STALE_GOLDEN: (
+            "equals_golden",
+            Status.FAILED,
+            f"differs from the golden at step {DIVERGED_AT}",
+        ),
+        Verdict.NO_GOLDEN: ("equals_golden", Status.SKIPPED, "there is no golden for this platform and seed"),
+        Verdict.CHECK_FAILED: (
+            "checkpoints_complete",
+            Status.FAILED,
+            "checkpoint_60000.pt is missing: 9 of 10 are there",
+        ),
+        Verdict.UNJUDGED: (
+            "environment_recorded",
+            Status.ERROR,
+            "KeyError: 'torch' in reprokit/checks/environment.py:41",
+        ),
+    }
+    rows = [
+        _row("repeatable", "Two runs are equal", "all 49 records of 12 metrics are equal, bit for bit"),
+        _row("equals_golden", "Equal to the golden", "all 49 records of 12 metrics are equal, bit for bit"),
+        _row(
+            "trace_equal",
+            "Parameters and random states are equal after every update",
+            "49 updates, each with the same digests",
+        ),
+        _row(
+            "versions_locked",
+            "Versions recorded and locked",
+            "31 packages, all as in images/cpu/requirements.lock",
+        ),
+        _row(
+            "environment_recorded",
+            "Environment recorded",
+            "hardware, software and numerics settings are on record",
+        ),
+        _row("config_saved", "Configuration saved", "config.yaml is what the recipe says, 34 settings"),
+        _row(
+            "checkpoints_complete",
+            "Checkpoints are complete",
+            "10 checkpoints and the final model, all loadable",
+        ),
+        _row("logs_complete", "Logs and metrics complete", "49 records, last step 100352, as planned"),
+        _row(
+            "pinned_image",
+            "Ran in the pinned image",
+            "sha256:5f2a0c1b9e77, built from the lock",
+            required=False,
+        ),
+        _row(
+            "hardened",
+            "Container hardened",
+            "no network, read-only root, no capabilities, uid 65532",
+            required=False,
+        ),
+        _row(
+            "source_clean",
+            "Source is clean",
+            "2 files differ from commit 4be1c02: recipes/trainers/ppo.py, README.md",
+            status=Status.FAILED,
+            remedy="commit the changes, then run again",
+            required=False,
+        ),
+        _row(
+            "data_recorded",
+            "Data steps recorded",
+            "the recipe has no data",
+            status=Status.SKIPPED,
+            remedy="nothing: this row does not apply",
+            required=False,
+        ),
+        _row(
+            "statistics",
+            "Several seeds and statistics",
+            "one seed was asked for",
+            status=Status.SKIPPED,
+            remedy="reprokit sweep cartpole_baseline --seeds 42,123,456,789,1024",
+            required=False,
+        ),
+    ]
+    row_id, status, reason = fails.get(verdict, ("", Status.PASSED, ""))
+    remedy = "see the first divergence; reprokit diagnose names the line of code"
+    return tuple(
+        dataclasses.replace(row, status=status, reason=reason, remedy=remedy) if row.id == row_id else row
+        for row in rows
+    )
+
+
+def _environment_diff(verdict: Verdict) -> list[dict[str, Any]]:
+    if verdict is not Verdict.STALE_GOLDEN:
+        return []
+    rows = [
+        ("inside.packages.torch", "2.12.1+cpu", "2.13.0+cpu", "yes", "the kernels that compute"),
+        ("host.cpu.model", "AMD EPYC 7B13", "Intel(R) Xeon(R) 8481C", "no", "no bit depends on it"),
+        ("inside.glibc", "2.36", "2.39", "yes", "exp, log and their kin come from it"),
+        ("inside.variables.FOO", None, "1", "maybe", "nobody has written down what this does"),
+        ("host.kernel", "6.1.0-21-amd64", "6.1.0-28-amd64", "no", "not seen by the training"),
+    ]
+    return [
+        {"field": name, "expected": expected, "actual": actual, "can_change_numbers": can, "why": why}
+        for name, expected, actual, can, why in rows
+    ]
+
+
+def _comparison(*, differs: bool) -> dict[str, Any]:
+    errors = {
+        "losses/policy_loss": (3.1e-3, 0.27, 29, DIVERGED_AT),
+        "losses/value_loss": (4.25, 0.0817, 28, 45_056),
+        "charts/episodic_return": (61.5, 0.334, 24, 51_200),
+        "losses/approx_kl": (1.2e-4, 0.0419, 28, 45_056),
+    }
+    equal = {"max_abs_error": 0.0, "max_rel_error": 0.0, "mismatches": 0, "first_step": None}
+    per_metric = {name: dict(equal) for name in METRICS}
+    if differs:
+        for name, (max_abs, max_rel, mismatches, first) in errors.items():
+            per_metric[name] = {
+                "max_abs_error": max_abs,
+                "max_rel_error": max_rel,
+                "mismatches": mismatches,
+                "first_step": first,
+            }
+    return {
+        "identical": not differs,
+        "within_tolerance": not differs,
+        "records_compared": 49,
+        "metrics_compared": 12,
+        "divergence": _divergence() if differs else None,
+        "per_metric": per_metric,
+        "problems": [],
+    }
+
+
+def _comparisons(verdict: Verdict, *, against_golden: bool) -> dict[str, Any]:
+    if verdict is Verdict.NOT_RUN:
+        return {"repeats": [], "golden": None}
+    to_golden = verdict in {Verdict.REGRESSION, Verdict.STALE_GOLDEN, Verdict.NONDETERMINISTIC}
+    return {
+        "repeats": [_comparison(differs=verdict is Verdict.NONDETERMINISTIC)],
+        "golden": _comparison(differs=to_golden) if against_golden else None,
+    }
+
+
+def _curves(verdict: Verdict) -> dict[str, list[dict[str, Any]]]:
+    steps = [2048 * (index + 1) for index in range(49)]
+    labels = ["run 1", "run 2"]
+    if verdict not in {Verdict.REPEATABLE, Verdict.NO_GOLDEN}:
+        labels.append("golden")
+    odd = {Verdict.NONDETERMINISTIC: {"run 2"}, Verdict.REGRESSION: {"run 1", "run 2"}}
+    odd[Verdict.STALE_GOLDEN] = odd[Verdict.REGRESSION]
+    return {
+        name: [
+            {
+                "label": label,
+                "steps": steps,
+                "values": [
+                    _value(name, step, shifted=label in odd.get(verdict, set()) and step >= DIVERGED_AT)
+                    for step in steps
+                ],
+            }
+            for label in labels
+        ]
+        for name in METRICS
+    }
+
+
+def _value(name: str, step: int, *, shifted: bool) -> float | None:
+    share = step / 100_352
+    wave = math.sin(step / 3_000) * (1 - share)
+    drift = (share - DIVERGED_AT / 100_352) if shifted else 0.0
+    if name.endswith("episodic_return") and step < 4_000:
+        return None  # no episode has ended yet
+    shapes = {
+        "charts/episodic_return": 500 / (1 + math.exp(-10 * (share - 0.4))) + 18 * wave - 260 * drift,
+        "charts/episodic_length": 500 / (1 + math.exp(-10 * (share - 0.4))) + 18 * wave - 260 * drift,
+        "losses/policy_loss": -0.012 * (1 - share) + 0.004 * wave + 0.011 * drift,
+        "losses/value_loss": 48 * math.exp(-4 * share) + 2 * wave + 12 * drift,
+        "losses/entropy": 0.693 - 0.18 * share + 0.004 * wave,
+        "losses/approx_kl": 0.0061 + 0.0021 * wave - 0.003 * drift,
+    }
+    return shapes[name]
+
+
+def _environment() -> dict[str, Any]:
+    return {
+        "schema": 1,
+        "hardware": {
+            "cpu_model": "AMD EPYC 7B13",
+            "num_cores": 2,
+            "memory_bytes": 8_337_973_248,
+            "gpus": [],
+            "gpus_missing_because": "no NVIDIA driver on this machine",
+        },
+        "os": {"system": "Linux", "kernel": "6.1.0-28-amd64", "glibc": "2.36"},
+        "python": {"version": "3.11.2", "implementation": "CPython", "executable": "/opt/venv/bin/python"},
+        "packages": {"gymnasium": "1.2.3", "numpy": "2.3.4", "torch": "2.13.0+cpu"},
+        "numerics": {
+            "profile": "portable",
+            "variables": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE", "OMP_NUM_THREADS": "1"},
+            "threads": 1,
+            "deterministic_algorithms": True,
+        },
+        "source": {"commit": "4be1c02d9e0f4c1a8b7d6e5f4a3b2c1d0e9f8a7b", "branch": "main", "dirty": True},
+        "image": {"digest": "sha256:5f2a0c1b9e77d3f4", "lock_digest": "sha256:8c11f2a0"},
+    }
+
+
+def _not_run() -> dict[str, Any]:
+    return {
+        "run": _RUNS[0],
+        "outcome": "out_of_memory",
+        "exit_code": 137,
+        "signal": "SIGKILL",
+        "message": "the program used more memory than its limit of 2.0 GiB",
+        "remedy": "raise limits.memory_bytes in the recipe, or lower training.num_environments",
+        "log_tail": _LOG_TAIL,
+    }

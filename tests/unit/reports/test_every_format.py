@@ -1,0 +1,85 @@
+"""What holds for every module ``to_*.py``: adding a format means adding it here, or this fails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import reprokit.reports
+from reprokit.core.checklist import Report, Verdict
+from reprokit.reports.to_github import step_summary
+from reprokit.reports.to_html import to_html
+from reprokit.reports.to_json import from_json, to_json
+from reprokit.reports.to_junit import to_junit
+from reprokit.reports.to_markdown import to_markdown
+from reprokit.reports.to_terminal import Style, to_terminal
+
+Sample = Callable[[Verdict], Report]
+
+_DRAW: dict[str, Callable[[Report], str]] = {
+    "to_github": lambda report: step_summary([report]),
+    "to_html": to_html,
+    "to_json": to_json,
+    "to_junit": to_junit,
+    "to_markdown": to_markdown,
+    "to_terminal": lambda report: to_terminal(report, style=Style(is_terminal=False)),
+}
+
+
+def test_no_format_is_left_out() -> None:
+    folder = Path(reprokit.reports.__file__).parent
+
+    assert sorted(_DRAW) == sorted(path.stem for path in folder.glob("to_*.py"))
+
+
+@pytest.mark.parametrize("name", sorted(_DRAW))
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_format_has_the_verdict_before_the_rows_and_every_row(
+    sample_report: Sample, name: str, verdict: Verdict
+) -> None:
+    report = sample_report(verdict)
+
+    text = _DRAW[name](report)
+
+    positions = [text.index(row.id) for row in report.checks]
+    assert 0 <= text.index(verdict.value) < min(positions)
+    assert sorted(positions) == positions
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize("name", sorted(_DRAW))
+def test_a_format_says_the_same_of_a_report_that_was_read_back(sample_report: Sample, name: str) -> None:
+    report = sample_report(Verdict.STALE_GOLDEN)
+
+    assert _DRAW[name](from_json(to_json(report))) == _DRAW[name](report)
+
+
+@pytest.mark.parametrize("name", sorted(_DRAW))
+def test_a_format_draws_a_report_with_nothing_in_it(sample_report: Sample, name: str) -> None:
+    empty = dataclasses.replace(
+        sample_report(Verdict.UNJUDGED),
+        sentence="", next_command="", recipe="", platform="", runs=(), golden=None, environment_diff=(),
+        divergence=None, checks=(), timing={}, curves={}, environment={}, comparisons={}, created_at="",
+        command="", rerun="", not_run=None, recipe_file=None, recipe_lines={},
+    )  # fmt: skip
+
+    assert "UNJUDGED" in _DRAW[name](empty)
+
+
+@pytest.mark.parametrize("name", sorted(_DRAW))
+def test_a_format_draws_numbers_that_json_does_not_have(sample_report: Sample, name: str) -> None:
+    report = sample_report(Verdict.REGRESSION)
+    odd = {
+        **(report.divergence or {}),
+        "expected": float("nan"),
+        "actual": 10**5000,
+        "rel_error": float("inf"),
+    }
+
+    text = _DRAW[name](dataclasses.replace(report, divergence=odd))
+
+    assert "NaN" in text
+    assert hex(10**5000)[:40] in text

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Mapping
+
+import pytest
+
+from reprokit.reports.progress import Progress
+
+
+class _Stream(io.StringIO):
+    def __init__(self, *, is_terminal: bool) -> None:
+        super().__init__()
+        self._is_terminal = is_terminal
+
+    def isatty(self) -> bool:
+        return self._is_terminal
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def _make(*, is_terminal: bool, environ: Mapping[str, str] | None = None) -> tuple[Progress, _Stream, _Clock]:
+    stream, clock = _Stream(is_terminal=is_terminal), _Clock()
+    environ = {"TERM": "xterm", "COLUMNS": "80", **(environ or {})}
+    return Progress(stream=stream, environ=environ, clock=clock), stream, clock
+
+
+def _update(progress: Progress, step: int, *, label: str = "run 1", total: int | None = 100_000) -> None:
+    progress.update(label, step, total, steps_per_s=10_000.0, eta_s=None)
+
+
+def test_off_a_terminal_there_are_plain_lines_only() -> None:
+    progress, stream, _ = _make(is_terminal=False)
+
+    with progress:
+        progress.phase("train")
+        _update(progress, 2048)
+        progress.note("cartpole does not declare cuda")
+
+    assert stream.getvalue().splitlines() == [
+        "phase: train",
+        "run 1: step 2,048 of 100,000, 2%, 10,000 steps/s, 10 s left",
+        "note: cartpole does not declare cuda",
+    ]
+
+
+def test_off_a_terminal_a_line_comes_every_tenth_of_the_way_and_at_the_end() -> None:
+    progress, stream, _ = _make(is_terminal=False)
+
+    for step in range(0, 100_001, 1000):
+        _update(progress, step)
+
+    assert len(stream.getvalue().splitlines()) == 11
+    assert "step 100,000 of 100,000, 100%" in stream.getvalue()
+
+
+def test_off_a_terminal_a_slow_run_is_heard_of_every_ten_seconds() -> None:
+    progress, stream, clock = _make(is_terminal=False)
+
+    for step in range(100):
+        clock.now = step * 1.0
+        _update(progress, step, total=1_000_000)
+
+    assert len(stream.getvalue().splitlines()) == 10
+
+
+def test_without_a_total_nothing_is_said_of_the_way() -> None:
+    progress, stream, _ = _make(is_terminal=False)
+
+    progress.update("run 1", 5000, None, steps_per_s=None, eta_s=None)
+
+    assert stream.getvalue() == "run 1: step 5,000\n"
+
+
+@pytest.mark.parametrize(
+    ("eta_s", "text"),
+    [
+        (0.4, "0 s left"),
+        (59.4, "59 s left"),
+        (61.0, "1 min 01 s left"),
+        (3700.0, "1 h 01 min left"),
+        (float("inf"), "over 100 h left"),
+        (float("nan"), None),
+        (-1.0, None),
+    ],
+)
+def test_the_time_left_reads_like_time(eta_s: float, text: str | None) -> None:
+    progress, stream, _ = _make(is_terminal=False)
+
+    progress.update("run 1", 1, 10, steps_per_s=None, eta_s=eta_s)
+
+    assert (text in stream.getvalue()) if text else ("left" not in stream.getvalue())
+
+
+def test_on_a_terminal_one_line_is_drawn_over_and_cleared_at_the_end() -> None:
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+
+    with progress:
+        progress.phase("train")
+        clock.now = 1.0
+        _update(progress, 50_000)
+        clock.now = 2.0
+        _update(progress, 60_000, label="run 2")
+
+    drawn = stream.getvalue().split("\r\x1b[2K")
+    assert drawn == [
+        "",
+        "train",
+        "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left",
+        "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left | run 2 ste",
+        "",
+    ]
+    assert "\n" not in stream.getvalue()
+
+
+def test_the_live_line_never_reaches_the_last_column() -> None:
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1", "COLUMNS": "30"})
+
+    progress.phase("a phase with quite a long name indeed")
+    clock.now = 1.0
+    _update(progress, 50_000)
+
+    assert all(len(line) <= 29 for line in stream.getvalue().split("\r\x1b[2K"))
+
+
+def test_the_live_line_is_not_drawn_more_often_than_five_times_a_second() -> None:
+    progress, stream, clock = _make(is_terminal=True)
+
+    progress.phase("train")
+    for step in range(1000):
+        clock.now = step / 1000
+        _update(progress, step)
+
+    assert 5 <= stream.getvalue().count("\x1b[2K") <= 7
+
+
+def test_a_note_stays_above_the_live_line() -> None:
+    progress, stream, _ = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+
+    progress.phase("train")
+    progress.note("run 1 was killed")
+
+    assert stream.getvalue() == "\r\x1b[2Ktrain\r\x1b[2Knote: run 1 was killed\n\r\x1b[2Ktrain"
+
+
+@pytest.mark.parametrize("environ", [{"TERM": "dumb"}, {"GITHUB_ACTIONS": "true"}])
+def test_a_dumb_terminal_and_githubs_runner_get_plain_lines(environ: Mapping[str, str]) -> None:
+    progress, stream, _ = _make(is_terminal=True, environ=environ)
+
+    progress.phase("train")
+
+    assert stream.getvalue() == "phase: train\n"
+
+
+def test_no_color_leaves_no_colour() -> None:
+    progress, stream, _ = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+    coloured, coloured_stream, _ = _make(is_terminal=True)
+
+    progress.phase("train")
+    coloured.phase("train")
+
+    assert "\x1b[1m" not in stream.getvalue()
+    assert "\x1b[1m" in coloured_stream.getvalue()
+
+
+def test_hostile_labels_and_notes_stay_text(hostile_text: str) -> None:
+    progress, stream, _ = _make(is_terminal=False)
+
+    progress.phase(hostile_text)
+    progress.update(hostile_text, 1, 2, steps_per_s=1.0, eta_s=1.0)
+    progress.note(hostile_text)
+
+    lines = stream.getvalue().split("\n")
+    assert len(lines) == 4
+    assert all(line.isprintable() and not line.lstrip().startswith("::") for line in lines)
+
+
+def test_several_threads_do_not_mix_their_lines() -> None:
+    progress, stream, _ = _make(is_terminal=False)
+
+    def tell(label: str) -> None:
+        for step in range(0, 101, 10):
+            _update(progress, step, label=label, total=100)
+
+    threads = [threading.Thread(target=tell, args=(f"run {number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 44
+    assert all(line.startswith("run ") and line.endswith(" left") for line in lines)
+
+
+def test_a_reader_that_went_away_does_not_end_the_run() -> None:
+    class Closed(_Stream):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    progress = Progress(stream=Closed(is_terminal=True), environ={"TERM": "xterm"}, clock=_Clock())
+
+    with progress:
+        progress.phase("train")
+        _update(progress, 1)
+        progress.note("still here")
+
+    assert progress._stream.getvalue() == ""
+
+
+def test_a_new_phase_forgets_the_runs_of_the_last() -> None:
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+
+    progress.phase("train")
+    clock.now = 1.0
+    _update(progress, 50_000)
+    progress.phase("judge")
+
+    assert stream.getvalue().endswith("\r\x1b[2Kjudge")

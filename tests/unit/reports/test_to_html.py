@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+
+import pytest
+
+from reprokit.core.checklist import Report, Verdict
+from reprokit.reports.to_html import to_html
+
+Sample = Callable[[Verdict], Report]
+
+_VOID = {"meta", "br"}
+
+
+class _Page(HTMLParser):
+    """Elements, attributes and text of a page; complains about tags that do not match."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in _VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_page_says_the_verdict_first_and_has_every_row(sample_report: Sample, verdict: Verdict) -> None:
+    report = sample_report(verdict)
+
+    page = _Page(to_html(report))
+
+    text = " ".join(page.texts)
+    assert text.index(verdict.value) < text.index(report.sentence) < text.index("Checklist")
+    for row in report.checks:
+        assert row.id in page.texts
+        assert row.title in page.texts
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_page_needs_nothing_else(sample_report: Sample, verdict: Verdict) -> None:
+    page = _Page(to_html(sample_report(verdict)))
+
+    assert not {"script", "link", "img", "iframe", "object", "embed", "a", "form", "base"} & set(page.tags)
+    names = {name for name, _ in page.attributes}
+    assert not {name for name in names if name.startswith("on")}
+    assert not {"src", "href", "style", "srcset", "xlink:href", "action"} & names
+
+
+def test_the_policy_allows_this_style_sheet_and_nothing_else(sample_report: Sample) -> None:
+    text = to_html(sample_report(Verdict.REPRODUCED))
+
+    (style,) = re.findall(r"<style>(.*?)</style>", text, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policies = [
+        value for name, value in _Page(text).attributes if name == "content" and "default-src" in value
+    ]
+    assert policies == [
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    ]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+@pytest.fixture(scope="module")
+def expected_pages(blank_and_harmless: tuple[Report, Report]) -> tuple[_Page, ...]:
+    return tuple(_Page(to_html(report)) for report in blank_and_harmless)
+
+
+def test_hostile_text_adds_no_element_and_no_attribute(
+    hostile_report: Report, hostile_text: str, expected_pages: tuple[_Page, ...]
+) -> None:
+    page, expected = _Page(to_html(hostile_report)), expected_pages[bool(hostile_text)]
+
+    assert page.tags == expected.tags
+    assert [name for name, _ in page.attributes] == [name for name, _ in expected.attributes]
+    assert all(character.isprintable() or character == "\n" for text in page.texts for character in text)
+
+
+def test_the_curves_of_both_runs_and_the_golden_are_drawn_with_the_divergence_marked(
+    sample_report: Sample,
+) -> None:
+    page = _Page(to_html(sample_report(Verdict.REGRESSION)))
+
+    classes = [value for name, value in page.attributes if name == "class"]
+    assert page.tags.count("figure") == 6
+    # One line a curve and chart, and one in the legend.
+    for kind in ("golden", "run-0", "run-1"):
+        assert classes.count(f"curve {kind}") == 7
+    assert classes.count("marker") == 7
+    assert "first divergence: step 43,008" in page.texts
+
+
+def test_a_report_without_curves_has_no_empty_chart(sample_report: Sample) -> None:
+    text = to_html(sample_report(Verdict.NOT_RUN))
+
+    assert "<figure" not in text
+    assert "Learning curves" not in text
+    assert "can&#39;t allocate memory" in text
+
+
+def test_a_style_sheet_knows_dark_narrow_and_paper(sample_report: Sample) -> None:
+    text = to_html(sample_report(Verdict.REPRODUCED))
+
+    for query in ("prefers-color-scheme: dark", "max-width: 640px", "@media print"):
+        assert query in text
