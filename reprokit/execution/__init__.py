@@ -1,0 +1,41 @@
+"""How a planned run is realised: one module a backend, all behind one protocol.
+
+A backend knows how to start a program, watch it and say how it ended. It refuses to know
+recipes, goldens and verdicts.
+
+    >>> result = backend.run(spec, run_dir, on_tick=print)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from reprokit.core.records import RunResult, RunSpec
+
+TICK_S = 0.5
+
+
+class Backend(Protocol):
+    """One way to realise a run."""
+
+    name: str
+
+    def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
+        """Run the program to its end, or say why it had none.
+
+        Args:
+            spec: What to run.
+            run_dir: The run folder on the host. The program may write only to ``run_dir/output``
+                (which exists); the backend writes ``stdout.log`` and ``stderr.log`` beside it.
+            on_tick: Called about twice a second while the program runs, in the calling thread.
+                Whatever it raises stops the program, removes every trace of it, and is raised
+                again: the way to stop a run that goes on in another thread.
+
+        Returns:
+            How it ended. Failures of program, engine and disk are outcomes, not exceptions.
+
+        Raises:
+            KeyboardInterrupt: Interrupted; the program is stopped and removed first.
+        """

@@ -1,0 +1,195 @@
+"""Runs in hardened containers, through the Docker engine.
+
+This module knows how a container's life becomes a RunResult; it refuses to know recipes. What a
+container is asked to be stands in ``docker_config``, its life in ``docker_container``.
+
+    >>> DockerBackend(workspace="/home/ada/project/runs").run(spec, run_dir, on_tick=lambda: None).outcome
+    <Outcome.COMPLETED: 'completed'>
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import Outcome, RunResult, RunSpec
+from reprokit.execution import TICK_S
+from reprokit.execution.docker_config import RUN_DIR, container_config, isolation
+from reprokit.execution.docker_container import ContainerLife, engine_lost
+from reprokit.execution.docker_engine import ClientFactory, EngineStatus, connect, engine_status
+from reprokit.execution.docker_orphans import labels_for, remove_orphans
+from reprokit.execution.outcome import (
+    Explanation,
+    Seen,
+    Stopwatch,
+    cannot_write,
+    command_missing,
+    explain,
+    readable_size,
+    signal_of,
+    timed_out,
+)
+from reprokit.execution.run_folder import OUTPUT, free_bytes, open_logs, stderr_tail
+
+__all__ = ["DockerBackend", "EngineStatus", "engine_status", "remove_orphans"]
+
+_NOBODY = 65532
+
+
+class DockerBackend:
+    """Runs programs in containers made from pinned images.
+
+    Safe to use from several threads: every run has connections and a container of its own.
+
+    Args:
+        workspace: Names whose containers these are, for ``remove_orphans``: the runs folder.
+        client_factory: Makes a client for the engine; called for every run.
+    """
+
+    name = "docker"
+
+    def __init__(self, *, workspace: str, client_factory: ClientFactory = connect) -> None:
+        self._workspace = workspace
+        self._client_factory = client_factory
+
+    def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
+        """See ``Backend.run``."""
+        watch = Stopwatch()
+        engine = engine_status(client_factory=self._client_factory)
+        hindrance = _hindrance(spec, engine)
+        if hindrance is not None:
+            return watch.result(hindrance, isolation={"backend": "docker"})
+        user, userns = _user(engine)
+        output = (run_dir / OUTPUT).resolve()
+        config = container_config(
+            spec,
+            output=str(output),
+            user=user,
+            userns=userns,
+            labels=labels_for(spec, workspace=self._workspace),
+        )
+        try:
+            _hand_over(output, user=user)
+            stdout, stderr = open_logs(run_dir)
+        except OSError as error:
+            return watch.result(cannot_write(str(run_dir), error), isolation={"backend": "docker"})
+        life = ContainerLife(
+            config,
+            name=_container_name(spec),
+            client_factory=self._client_factory,
+            stdout=stdout,
+            stderr=stderr,
+        )
+        overdue = _watch(life, limit_s=spec.limits.timeout_s, on_tick=on_tick)
+        return _result(spec, run_dir, life, watch=watch, overdue=overdue, engine=engine)
+
+
+def _hindrance(spec: RunSpec, engine: EngineStatus) -> Explanation | None:
+    """What makes it pointless to begin, or None."""
+    if not spec.command:
+        return command_missing("", "the command line is empty")
+    if not engine.reachable:
+        return Explanation(outcome=Outcome.ENGINE_MISSING, message=engine.error, remedy=engine.remedy)
+    if spec.realisation is None or spec.realisation.kind != "image":
+        return Explanation(
+            outcome=Outcome.IMAGE_MISSING,
+            message="this run names no container image",
+            remedy="run it with --backend local, or build an image first: reprokit image build",
+        )
+    return None
+
+
+def _user(engine: EngineStatus) -> tuple[str, str]:
+    """The ``uid:gid`` inside and the user namespace, so that the caller can read what is written.
+
+    Never root on the host: the caller's own number, or a nameless one when the caller is root.
+    Root of a rootless engine is the calling user; other numbers are not the caller's to read.
+    """
+    if engine.rootless:
+        return "0:0", ""
+    userns = "host" if "userns" in engine.security_options else ""
+    return (f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{_NOBODY}:{_NOBODY}"), userns
+
+
+def _hand_over(output: Path, *, user: str) -> None:
+    """Let the container's user write to its folder when the caller is root."""
+    uid, gid = map(int, user.split(":"))
+    if os.getuid() == 0 and uid != 0:
+        os.chown(output, uid, gid)
+
+
+def _container_name(spec: RunSpec) -> str:
+    """Unique, and readable in ``docker ps``."""
+    readable = re.sub(r"[^a-zA-Z0-9_.-]+", "-", f"{spec.recipe}-{spec.run_id}")
+    return f"reprokit-{readable[:80]}-{secrets.token_hex(4)}"
+
+
+def _watch(life: ContainerLife, *, limit_s: float | None, on_tick: Callable[[], None]) -> bool:
+    """Tick until the container has ended; whether the program's time was up before."""
+    limit = float("inf") if limit_s is None else limit_s
+    try:
+        life.start()
+        left_s = limit
+        while not life.ended.wait(max(0.0, min(TICK_S, left_s))):
+            if life.began_s is not None:  # the engine's time to make it is not the program's
+                left_s = life.began_s + limit - time.monotonic()
+            if left_s <= 0:
+                return True
+            on_tick()
+        return False
+    finally:
+        life.stop()
+
+
+def _result(
+    spec: RunSpec,
+    run_dir: Path,
+    life: ContainerLife,
+    *,
+    watch: Stopwatch,
+    overdue: bool,
+    engine: EngineStatus,
+) -> RunResult:
+    seen = _seen(spec, run_dir, life)
+    if life.failure is not None:
+        why = life.failure
+    elif overdue and seen.exit_code != 0:
+        why = timed_out(spec.limits.timeout_s or 0.0)
+    elif life.exit_code is None:
+        why = engine_lost()
+    else:
+        why = explain(seen)
+    return watch.result(why, seen=seen, isolation=_isolation(life, engine))
+
+
+def _seen(spec: RunSpec, run_dir: Path, life: ContainerLife) -> Seen:
+    signal = None if life.exit_code is None else signal_of(life.exit_code)
+    limit = life.inspected.get("HostConfig", {}).get("Memory", 0)
+    killed = life.inspected.get("State", {}).get("OOMKilled", False)
+    return Seen(
+        exit_code=None if signal else life.exit_code,
+        signal=signal,
+        out_of_memory=f"the container's limit of {readable_size(limit)} was reached" if killed else "",
+        stderr_tail=stderr_tail(run_dir),
+        program=spec.command[0] if spec.command else "",
+        output=RUN_DIR,
+        free_bytes=free_bytes(run_dir),
+    )
+
+
+def _isolation(life: ContainerLife, engine: EngineStatus) -> Mapping[str, Any]:
+    if not life.inspected:
+        return {"backend": "docker"}
+    facts = {
+        "engine_version": engine.version,
+        "storage_driver": engine.storage_driver,
+        "cgroup_version": engine.cgroup_version,
+        "rootless": engine.rootless,
+        "security_options": list(engine.security_options),
+    }
+    return isolation(life.inspected, engine=facts)

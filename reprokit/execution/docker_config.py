@@ -1,0 +1,137 @@
+"""What a container is asked to be: from a RunSpec to the engine's own JSON, and back from it.
+
+This module knows the Engine API's container object and what hardening means; it refuses to know
+connections. ``isolation`` reads what the engine says it did, which is not always what was asked:
+an engine drops limits that its kernel does not have.
+
+    >>> container_config(spec, output="/x/output", user="65532:65532", labels={})["HostConfig"]["CapDrop"]
+    ['ALL']
+
+Source: Docker Engine API v1.41, "Create a container".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reprokit.core.records import RunSpec
+from reprokit.execution.placeholders import fill, placeholders
+
+RUN_DIR = "/run_dir"
+MOUNTS = "/mnt/reprokit"
+DEFAULT_MEMORY_BYTES = 8 << 30
+SHARED_MEMORY_BYTES = 1 << 30
+# noexec: torch trains from here, loader workers and fused optimizers included. torch.compile would
+# need more, and a compiler that the images do not have.
+TMPFS = "rw,noexec,nosuid,nodev,size=1073741824,mode=1777"
+
+
+def container_config(
+    spec: RunSpec, *, output: str, user: str, labels: Mapping[str, str], userns: str = ""
+) -> dict[str, Any]:
+    """The container for a run, hardened: nothing but ``output`` can be written or reached.
+
+    Args:
+        spec: The run; its realisation must be an image.
+        output: Folder on the engine's host that becomes ``/run_dir``.
+        user: ``uid:gid`` inside the container.
+        labels: Whose container it is.
+        userns: ``host`` on an engine that remaps users, so that ``user`` owns what it writes.
+
+    Raises:
+        ValueError: The run has no image.
+        UsageError: A mount's name cannot be used.
+    """
+    if spec.realisation is None:
+        raise ValueError("a container needs a realisation")
+    values = placeholders(spec, run_dir=RUN_DIR, mounts=MOUNTS, python=spec.realisation.python)
+    command = [fill(word, values) for word in spec.command]
+    surroundings = {"HOME": "/tmp", "TMPDIR": "/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8"}  # noqa: S108
+    variables = {**surroundings, **{name: fill(value, values) for name, value in spec.environment.items()}}
+    return {
+        "Image": spec.realisation.reference,
+        "Entrypoint": command[:1],
+        "Cmd": command[1:],
+        "Env": [f"{name}={value}" for name, value in variables.items()],
+        "WorkingDir": fill(spec.working_dir, values) if spec.working_dir else RUN_DIR,
+        "User": user,
+        "Hostname": "reprokit",
+        "Healthcheck": {"Test": ["NONE"]},
+        "Labels": dict(labels),
+        "HostConfig": _host_config(spec, output=output, userns=userns),
+    }
+
+
+def _host_config(spec: RunSpec, *, output: str, userns: str) -> dict[str, Any]:
+    memory = spec.limits.memory_bytes or DEFAULT_MEMORY_BYTES
+    binds = [(mount.path, f"{MOUNTS}/{mount.name}", True) for mount in spec.mounts]
+    config: dict[str, Any] = {
+        "NetworkMode": "none",
+        "ReadonlyRootfs": True,
+        "CapDrop": ["ALL"],
+        "SecurityOpt": ["no-new-privileges"],
+        "Privileged": False,
+        "IpcMode": "private",
+        "Init": True,  # forwards signals, reaps, and makes stopping quick
+        "PidsLimit": spec.limits.pids,
+        "Memory": memory,
+        "MemorySwap": memory,  # equal to Memory means no swap at all
+        "ShmSize": SHARED_MEMORY_BYTES,
+        "Tmpfs": {"/tmp": TMPFS},  # noqa: S108
+        "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "LogConfig": {"Type": "none", "Config": {}},  # the host reads the streams and keeps the logs
+        "RestartPolicy": {"Name": "no"},
+        "Mounts": [
+            {"Type": "bind", "Source": source, "Target": target, "ReadOnly": read_only}
+            for source, target, read_only in [*binds, (output, RUN_DIR, False)]
+        ],
+    }
+    if spec.limits.cpus is not None:
+        config["CpusetCpus"] = ",".join(str(core) for core in spec.limits.cpus)
+    if userns:
+        config["UsernsMode"] = userns
+    if spec.device == "cuda":
+        config["DeviceRequests"] = [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}]
+    return config
+
+
+def isolation(inspected: Mapping[str, Any], *, engine: Mapping[str, Any]) -> dict[str, Any]:
+    """What confined a container, by the engine's own account.
+
+    Args:
+        inspected: The engine's answer to "inspect a container".
+        engine: ``version``, ``storage_driver``, ``rootless``, ``security_options`` of the engine.
+
+    Returns:
+        Plain JSON; ``relaxations`` lists what was opened beyond the default, each by name.
+    """
+    host, config = inspected["HostConfig"], inspected["Config"]
+    return {
+        "backend": "docker",
+        **engine,
+        "image": inspected["Image"],
+        "network": host.get("NetworkMode"),
+        "read_only_root": bool(host.get("ReadonlyRootfs")),
+        "capabilities": {"dropped": host.get("CapDrop") or [], "added": host.get("CapAdd") or []},
+        "no_new_privileges": any(
+            option in {"no-new-privileges", "no-new-privileges:true"}
+            for option in host.get("SecurityOpt") or []
+        ),
+        "privileged": bool(host.get("Privileged")),
+        "user": config.get("User") or "0:0",
+        "userns": host.get("UsernsMode") or "",
+        "ipc": host.get("IpcMode"),
+        "init": bool(host.get("Init")),
+        "pids_limit": host.get("PidsLimit"),
+        "memory_bytes": host.get("Memory") or None,
+        "memory_and_swap_bytes": host.get("MemorySwap") or None,
+        "shared_memory_bytes": host.get("ShmSize"),
+        "cpus": host.get("CpusetCpus") or None,
+        "tmpfs": host.get("Tmpfs") or {},
+        "log_driver": (host.get("LogConfig") or {}).get("Type"),
+        "writable": sorted(mount["Destination"] for mount in inspected["Mounts"] if mount["RW"]),
+        "read_only": sorted(mount["Destination"] for mount in inspected["Mounts"] if not mount["RW"]),
+        "apparmor": inspected.get("AppArmorProfile") or None,
+        "relaxations": ["gpu devices"] if host.get("DeviceRequests") else [],
+    }

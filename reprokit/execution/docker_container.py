@@ -1,0 +1,204 @@
+"""One container's whole life on one thread that no signal interrupts: made, followed, removed.
+
+This module knows the order of calls and what each failure of one means; it refuses to know what
+the container is for. Ctrl-C reaches only the main thread. As the calls to the engine are made on
+another one, an interruption never falls between "the engine made it" and "we know its name".
+
+    >>> life = ContainerLife(config, name="reprokit-x", client_factory=docker.from_env, stdout=o, stderr=e)
+    >>> life.start(); life.ended.wait(); life.exit_code
+    0
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import docker
+from docker.errors import APIError, ImageNotFound, NotFound
+from docker.utils.socket import frames_iter
+
+from reprokit.core.records import Outcome
+from reprokit.execution.docker_engine import ENGINE_ERRORS, ClientFactory, explain_unreachable, refusal
+from reprokit.execution.outcome import Explanation, cannot_write, start_refused
+
+_STREAMS = {"stdout": 1, "stderr": 1, "stream": 1}
+_STOP_LIMIT_S = 10.0
+
+
+class ContainerLife:
+    """A container from its making to its removal.
+
+    Attributes:
+        began_s: Monotonic time at which the program was started, or None.
+        ended: Set when the container is gone, or never was, or the engine is lost.
+        failure: Why the program has no ending of its own, or None.
+        exit_code: What the container's first process returned, or None.
+        inspected: The engine's account of the container after its end, or empty.
+    """
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        *,
+        name: str,
+        client_factory: ClientFactory,
+        stdout: BinaryIO,
+        stderr: BinaryIO,
+    ) -> None:
+        self.began_s: float | None = None
+        self.ended = threading.Event()
+        self.failure: Explanation | None = None
+        self.exit_code: int | None = None
+        self.inspected: Mapping[str, Any] = {}
+        self._config = config
+        self._name = name
+        self._client_factory = client_factory
+        self._logs = {1: stdout, 2: stderr}
+        self._unwanted = threading.Event()
+        self._client: docker.DockerClient | None = None
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        threading.Thread(target=self._live, name=self._name, daemon=True).start()
+
+    def stop(self) -> None:
+        """Kill the container if there is one, and wait until it is gone (at most 10 s).
+
+        Further interruptions are held back meanwhile. A silent engine makes this give up; then
+        ``remove_orphans`` does the rest.
+        """
+        if self.ended.is_set():
+            return
+        self._unwanted.set()
+        self._kill_meanwhile()
+        deadline = time.monotonic() + _STOP_LIMIT_S
+        while not self.ended.is_set() and time.monotonic() < deadline:
+            with contextlib.suppress(KeyboardInterrupt, SystemExit):
+                self.ended.wait(0.1)
+
+    def _live(self) -> None:
+        try:
+            with contextlib.closing(self._client_factory()) as client:
+                self._client = client
+                self._make_follow_remove(client.api)
+        except ENGINE_ERRORS as error:
+            why, remedy = explain_unreachable(error)
+            self.failure = Explanation(outcome=Outcome.ENGINE_MISSING, message=why, remedy=remedy)
+        finally:
+            for log in self._logs.values():
+                log.close()
+            self.ended.set()
+
+    def _make_follow_remove(self, api: docker.APIClient) -> None:
+        try:
+            api.create_container_from_config(  # type: ignore[no-untyped-call]  # not in the stubs
+                dict(self._config), name=self._name
+            )
+            if not self._unwanted.is_set():
+                self._follow(api)
+        except ImageNotFound:
+            self.failure = _image_missing(self._config["Image"])
+        except APIError as error:
+            self.failure = self.failure or _refused(error)
+        except ENGINE_ERRORS as error:
+            self.failure = self.failure or engine_lost(error)
+        finally:
+            with contextlib.suppress(*ENGINE_ERRORS):
+                api.remove_container(self._name, force=True, v=True)
+
+    def _follow(self, api: docker.APIClient) -> None:
+        stream = api.attach_socket(self._name, params=_STREAMS)
+        # Closing the stream alone leaves the connection open: the SDK keeps it on this attribute.
+        with contextlib.closing(getattr(stream, "_response", stream)):
+            api.start(self._name)
+            self.began_s = time.monotonic()
+            if self._unwanted.is_set():  # asked to stop while it was starting
+                self._kill()
+            self._copy_output(stream)
+        try:
+            self.exit_code = int(api.wait(self._name)["StatusCode"])
+            self.inspected = api.inspect_container(self._name)
+        except NotFound:
+            self.failure = self.failure or _removed_by_others()
+        except (APIError, *ENGINE_ERRORS) as error:
+            self.failure = self.failure or engine_lost(error)
+
+    def _copy_output(self, stream: Any) -> None:
+        """Write what the program prints to its logs, byte for byte, until its end.
+
+        When a log cannot be written, reading goes on: an engine whose output nobody takes cannot
+        even kill the container.
+        """
+        frames = frames_iter(stream, tty=False)  # type: ignore[no-untyped-call]  # not in the stubs
+        while True:
+            try:
+                number, data = next(frames, (0, b""))
+            except OSError:  # the engine went away; waiting for the exit code will say so
+                return
+            if not data:
+                return
+            if self.failure is None:
+                self._write(self._logs.get(number, self._logs[2]), data)  # 3 is the engine speaking
+
+    def _write(self, log: BinaryIO, data: bytes) -> None:
+        try:
+            rest = memoryview(data)
+            while rest:  # an unbuffered file may take less than all at once
+                rest = rest[log.write(rest) :]
+        except OSError as error:
+            self.failure = cannot_write(str(log.name), error)
+            self._kill_meanwhile()
+
+    def _kill_meanwhile(self) -> None:
+        threading.Thread(target=self._kill, name=f"{self._name}-kill", daemon=True).start()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(*ENGINE_ERRORS):
+            if self._client is not None:
+                self._client.api.kill(self._name)
+
+
+def _image_missing(reference: str) -> Explanation:
+    return Explanation(
+        outcome=Outcome.IMAGE_MISSING,
+        message=f"the engine has no image {reference}",
+        remedy="build it: reprokit image build",
+    )
+
+
+def _refused(error: APIError) -> Explanation:
+    words = refusal(error)
+    if "no space left on device" in words.lower():
+        return Explanation(
+            outcome=Outcome.DISK_FULL,
+            message=f"the engine's own disk is full: {words}",
+            remedy="free space where the engine keeps its data: docker system df, docker image prune",
+        )
+    if "device driver" in words and "gpu" in words:
+        return start_refused(words, "install the NVIDIA container toolkit, so that containers get the GPU")
+    if "bind source path does not exist" in words:
+        return start_refused(words, "use an engine on this very host: containers get folders of it")
+    return start_refused(words)
+
+
+def _removed_by_others() -> Explanation:
+    return Explanation(
+        outcome=Outcome.SIGNALLED,
+        message="the container was removed from outside while the program ran",
+        remedy="find out who removed it (docker rm, docker prune), then run it again",
+    )
+
+
+def engine_lost(error: BaseException | None = None) -> Explanation:
+    """The engine stopped answering while the program ran."""
+    words = f" ({type(error).__name__})" if error else ""
+    return Explanation(
+        outcome=Outcome.ENGINE_LOST,
+        message=f"the container engine went away while the program ran{words}",
+        remedy="start the engine again (sudo systemctl start docker), then run it again: "
+        "what is left of the container is removed then",
+    )

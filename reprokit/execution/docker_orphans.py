@@ -1,0 +1,131 @@
+"""Whose container is it, and is its owner still there: nothing is left behind, nobody's is touched.
+
+This module knows the labels that reprokit puts on its containers; it refuses to know what ran in
+them. A container is an orphan only if the process that made it, on this very host, is gone.
+
+    >>> remove_orphans("/home/ada/project/runs")
+    ()
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from docker.errors import APIError
+
+from reprokit.core.records import RunSpec
+from reprokit.execution.docker_engine import ENGINE_ERRORS, ClientFactory, quick_connect
+
+WORKSPACE_LABEL = "dev.reprokit.workspace"
+RUN_LABEL = "dev.reprokit.run"
+OWNER_LABEL = "dev.reprokit.owner"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A process, named so that no other process ever has the same name.
+
+    Attributes:
+        pid: Its process number.
+        started: When it started, in units of the system since boot: tells a reused number apart.
+        boot: The boot it belongs to: no process outlives it.
+        host: The host's name: processes of another host cannot be judged from here.
+    """
+
+    pid: int
+    started: str
+    boot: str
+    host: str
+
+    def label(self) -> str:
+        """As written on a container."""
+        return f"{self.pid} {self.started} {self.boot} {self.host}"
+
+    @classmethod
+    def of_process(cls, pid: int) -> Owner:
+        """A living process of this host."""
+        return cls(pid=pid, started=_started(pid) or "", boot=_boot(), host=platform.node())
+
+    @classmethod
+    def from_label(cls, label: str) -> Owner | None:
+        """Read a label back; None if it is not one of ours."""
+        match label.split(" "):
+            case [pid, started, boot, host] if pid.isdecimal():
+                return cls(pid=int(pid), started=started, boot=boot, host=host)
+        return None
+
+    def is_gone(self) -> bool:
+        """Whether it surely ended: False for processes of other hosts, of which nothing is known."""
+        if self.host != platform.node():
+            return False
+        return self.boot != _boot() or self.started != _started(self.pid)
+
+
+def labels_for(spec: RunSpec, *, workspace: str) -> dict[str, str]:
+    """The labels of a run's container, owned by this process."""
+    return {
+        WORKSPACE_LABEL: workspace,
+        RUN_LABEL: f"{spec.recipe}/{spec.run_id}",
+        OWNER_LABEL: Owner.of_process(os.getpid()).label(),
+    }
+
+
+def remove_orphans(workspace: str, *, client_factory: ClientFactory = quick_connect) -> tuple[str, ...]:
+    """Remove the containers that a killed tool left in this workspace, running or not.
+
+    Args:
+        workspace: As given to ``DockerBackend``.
+        client_factory: Makes a client.
+
+    Returns:
+        Names of the removed containers. Empty as well when no engine can be reached: then
+        nothing runs, and the next start tries again.
+    """
+    removed = []
+    try:
+        with contextlib.closing(client_factory()) as client:
+            filters = {"label": [f"{WORKSPACE_LABEL}={workspace}"]}
+            for container in client.api.containers(all=True, filters=filters):
+                owner = Owner.from_label(container["Labels"].get(OWNER_LABEL, ""))
+                if owner is None or not owner.is_gone():
+                    continue
+                with contextlib.suppress(APIError):  # another start of the tool was faster
+                    client.api.remove_container(container["Id"], force=True, v=True)
+                    removed.append(container["Names"][0].removeprefix("/"))
+    except ENGINE_ERRORS:
+        return tuple(removed)
+    return tuple(removed)
+
+
+def _started(pid: int) -> str | None:
+    """A process's start time, or None if there is no such process or only its remains."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None if Path("/proc/self").exists() else _started_elsewhere(pid)
+    except ProcessLookupError:
+        return None
+    fields = stat.rpartition(")")[2].split()  # the name before it may hold spaces and brackets
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def _started_elsewhere(pid: int) -> str | None:
+    """The same where there is no /proc."""
+    try:
+        process = psutil.Process(pid)
+        return None if process.status() == psutil.STATUS_ZOMBIE else str(int(process.create_time()))
+    except psutil.Error:
+        return None
+
+
+def _boot() -> str:
+    """What names this boot, or "-" where the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "-"

@@ -1,0 +1,160 @@
+"""Runs as plain processes of this host, in a virtual environment or the caller's own Python.
+
+This module knows what a program gets from its surroundings and who looks after it; it refuses to
+know containers. Between the tool and the program stands ``local_guard``: it ends the program with
+all its children when the run is over, stopped, or when the tool itself was killed.
+
+A recipe's program gets exactly the variables of its RunSpec and a minimal PATH, HOME, TMPDIR, TZ
+and LC_ALL. A plain command keeps the caller's variables and working directory. Neither can read
+the terminal. Nothing here confines what a program may read or write: that takes a container.
+
+    >>> LocalBackend().run(spec, run_dir, on_tick=lambda: None).isolation
+    {'backend': 'local'}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import Outcome, RunResult, RunSpec
+from reprokit.execution.local_program import GuardedProgram
+from reprokit.execution.outcome import (
+    Explanation,
+    Seen,
+    Stopwatch,
+    cannot_write,
+    command_missing,
+    explain,
+    readable_size,
+    start_refused,
+    timed_out,
+)
+from reprokit.execution.placeholders import fill, placeholders
+from reprokit.execution.run_folder import OUTPUT, free_bytes, open_logs, stderr_tail
+
+
+class LocalBackend:
+    """Runs programs as processes of this host. Safe to use from several threads."""
+
+    name = "local"
+
+    def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
+        """See ``Backend.run``."""
+        watch = Stopwatch()
+        isolation: dict[str, Any] = {"backend": "local"}
+        if spec.limits.cpus is not None and hasattr(os, "sched_setaffinity"):
+            isolation["cpus"] = list(spec.limits.cpus)
+        if not spec.command:
+            return watch.result(command_missing("", "the command line is empty"), isolation=isolation)
+        out_of_memory_kills = _out_of_memory_kills()
+        with contextlib.ExitStack() as opened:
+            try:
+                logs = tuple(map(opened.enter_context, open_logs(run_dir)))
+            except OSError as error:
+                return watch.result(cannot_write(str(run_dir), error), isolation=isolation)
+            plan = _plan(spec, output=(run_dir / OUTPUT).resolve())
+            try:
+                program = opened.enter_context(GuardedProgram(plan, logs=logs))
+            except OSError as error:
+                return watch.result(start_refused(str(error)), isolation=isolation)
+            overdue = program.watch(limit_s=spec.limits.timeout_s, on_tick=on_tick)
+        facts = program.facts()
+        seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
+        why = _explain(spec, seen, facts, overdue=overdue)
+        return watch.result(why, seen=seen, isolation=isolation)
+
+
+def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
+    """What the guard is told to start, every placeholder filled in."""
+    scratch = f"{tempfile.gettempdir()}/reprokit-{secrets.token_hex(8)}"
+    python = spec.realisation.python if spec.realisation else sys.executable
+    values = placeholders(spec, run_dir=str(output), mounts=f"{scratch}/mounts", python=python)
+    given = {name: fill(value, values) for name, value in spec.environment.items()}
+    if spec.inherit_environment:
+        surroundings, working_dir = dict(os.environ), None
+    else:
+        surroundings, working_dir = _minimal_surroundings(python, scratch), str(output)
+    return {
+        "command": [fill(word, values) for word in spec.command],
+        "environment": {**surroundings, **given},
+        "working_dir": fill(spec.working_dir, values) if spec.working_dir else working_dir,
+        "cpus": spec.limits.cpus,
+        # a GPU's driver maps more than it uses: there a limit on mappings would be no limit on memory
+        "memory_bytes": spec.limits.memory_bytes if spec.device == "cpu" else None,
+        "scratch": scratch,
+        "mounts": {mount.name: mount.path for mount in spec.mounts},
+    }
+
+
+def _minimal_surroundings(python: str, scratch: str) -> dict[str, str]:
+    return {
+        "PATH": f"{Path(python).parent}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": f"{scratch}/home",
+        "TMPDIR": f"{scratch}/tmp",  # noqa: S108
+        "TZ": "UTC",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_out: bool) -> Seen:
+    status = facts.get("status")
+    killed = status == -signal.SIGKILL
+    return Seen(
+        exit_code=status if status is not None and status >= 0 else None,
+        signal=-status if status is not None and status < 0 else None,
+        out_of_memory=(
+            "it was killed while the system's out-of-memory killer was at work, after using "
+            f"{readable_size(facts.get('max_rss_bytes', 0))}"
+        )
+        if killed and system_ran_out
+        else "",
+        stderr_tail=stderr_tail(run_dir),
+        program=spec.command[0] if spec.command else "",
+        output=str((run_dir / OUTPUT).resolve()),
+        free_bytes=free_bytes(run_dir),
+    )
+
+
+def _explain(spec: RunSpec, seen: Seen, facts: Mapping[str, Any], *, overdue: bool) -> Explanation:
+    if "step" in facts:
+        return _not_started(spec, facts)
+    if overdue and seen.exit_code != 0:
+        return timed_out(spec.limits.timeout_s or 0.0)
+    if "status" not in facts:
+        return Explanation(
+            outcome=Outcome.SIGNALLED,
+            message="the process that watched over the program was killed, and the program with it",
+            remedy="find out who killed it: a job scheduler, a person, or the kernel (dmesg)",
+        )
+    return explain(seen)
+
+
+def _not_started(spec: RunSpec, facts: Mapping[str, Any]) -> Explanation:
+    """The guard could not start the program: which step failed decides."""
+    if facts["step"] == "exec":
+        return command_missing(spec.command[0], facts["error"])
+    if facts["step"] == "cpus":
+        return start_refused(f"cores {spec.limits.cpus} are not this process's to use")
+    if facts["step"] == "chdir":
+        return start_refused(f"the working directory {spec.working_dir}: {facts['error']}")
+    if facts["errno"] in {errno.ENOSPC, errno.EDQUOT}:
+        return cannot_write(tempfile.gettempdir(), OSError(facts["errno"], facts["error"]))
+    return start_refused(f"{facts['step']}: {facts['error']}")
+
+
+def _out_of_memory_kills() -> int:
+    """How often the kernel killed for memory since boot; 0 where it does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0

@@ -1,0 +1,198 @@
+"""The guard of a local run: a small process between the tool and the program, outliving neither.
+
+It is started as a script by ``local.py``, never imported by the tool, and reads one line of JSON
+from its standard input: what to start. That pipe stays open as long as the tool wants the run.
+When it closes, because the tool says so or because the tool was killed, the guard ends the program
+with all its children, removes the run's temporary folder and goes. It reports on its standard
+output in lines of JSON. It knows processes; it refuses to know runs, and imports nothing of
+reprokit or of the program's environment (``python -I -S``).
+
+    >>> {"pid": 4711}                                  # started; its process group has this number
+    >>> {"errno": 2, "step": "exec", "error": "…"}     # or: not started, and why
+    >>> {"status": -11, "max_rss_bytes": 98304000}     # ended: exit code, or minus the signal
+
+Linux only: children that left the process group are found too (the guard adopts orphans), and
+the program dies with the guard should that be killed. Source: prctl(2), waitpid(2).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_LINUX = sys.platform == "linux"
+
+
+def main() -> int:
+    """Start the program, wait for its end or the tool's, leave nothing behind."""
+    line = sys.stdin.buffer.readline()
+    if not line.endswith(b"\n"):
+        return 0  # the tool went away while it wrote
+    plan: dict[str, Any] = json.loads(line)
+    bell = _ring_on_child_exit()
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    scratch = Path(plan["scratch"])
+    try:
+        scratch.mkdir(mode=0o700)  # made here, so that a killed tool cannot leave it behind
+        try:
+            _furnish(scratch, plan["mounts"])
+            ending = _run(plan, bell)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    except OSError as error:
+        ending = _trouble(error, "scratch folder or fork")
+    _report(ending)
+    return 0
+
+
+def _furnish(scratch: Path, mounts: dict[str, str]) -> None:
+    for name in ("mounts", "home", "tmp"):
+        (scratch / name).mkdir()
+    for name, path in mounts.items():
+        (scratch / "mounts" / name).symlink_to(path)
+
+
+def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:
+    """From the program's start to the end of its last child; what to report of it."""
+    program, trouble = _spawn(plan)
+    if trouble:
+        return trouble
+    _report({"pid": program})
+    status, max_rss_bytes = _follow(program, bell)
+    _end_what_is_left(program)
+    return {"status": os.waitstatus_to_exitcode(status), "max_rss_bytes": max_rss_bytes}
+
+
+def _trouble(error: BaseException, step: str) -> dict[str, Any]:
+    code = error.errno if isinstance(error, OSError) else None
+    return {"errno": code, "step": step, "error": getattr(error, "strerror", None) or repr(error)}
+
+
+def _report(fact: dict[str, Any]) -> None:
+    with contextlib.suppress(BrokenPipeError):  # nobody is left to hear it
+        sys.stdout.write(json.dumps(fact) + "\n")
+        sys.stdout.flush()
+
+
+def _ring_on_child_exit() -> int:
+    """A file descriptor that becomes readable when a child ends; other signals do not end the guard."""
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # what the caller ignores stays ignored
+            signal.signal(number, lambda *_: None)
+    return read_end
+
+
+def _spawn(plan: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
+    """Fork and execute; the child's troubles on the way come back through a pipe."""
+    read_end, write_end = os.pipe()
+    program = os.fork()
+    if program == 0:
+        step = ["prepare"]
+        try:
+            _become(plan, step)
+        except BaseException as error:  # whatever it is: a forked guard must never go on as a second one
+            os.write(write_end, json.dumps(_trouble(error, step[0])).encode())
+        finally:
+            os._exit(127)
+    os.close(write_end)
+    with os.fdopen(read_end, "rb") as trouble_pipe:
+        words = trouble_pipe.read()
+    if not words:
+        return program, None
+    os.waitpid(program, 0)
+    return program, json.loads(words)
+
+
+def _become(plan: dict[str, Any], step: list[str]) -> None:
+    """Turn this forked child into the program; ``step`` says how far it came."""
+    os.setpgid(0, 0)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them; programs expect the default
+        signal.signal(ignored, signal.SIG_DFL)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    for log, number in ((plan["stdout"], 1), (plan["stderr"], 2)):
+        os.dup2(log, number)
+        os.set_inheritable(log, False)
+    if plan["memory_bytes"] is not None:
+        step[0] = "memory"
+        resource.setrlimit(resource.RLIMIT_DATA, (plan["memory_bytes"], plan["memory_bytes"]))
+    if plan["cpus"] is not None and _LINUX:
+        step[0] = "cpus"
+        os.sched_setaffinity(0, plan["cpus"])
+    if plan["working_dir"] is not None:
+        step[0] = "chdir"
+        os.chdir(plan["working_dir"])
+    step[0] = "exec"
+    os.execvpe(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606
+
+
+def _follow(program: int, bell: int) -> tuple[int, int]:
+    """Wait until the program ends by itself, or until the tool closes the pipe; then end it."""
+    while True:
+        pid, status, usage = os.wait4(program, os.WNOHANG)
+        if pid == program:
+            return status, usage.ru_maxrss * (1024 if _LINUX else 1)
+        ready, _, _ = select.select([0, bell], [], [])
+        if bell in ready:
+            os.read(bell, 4096)
+        if 0 in ready and not os.read(0, 4096):
+            os.kill(program, signal.SIGKILL)
+            _, status, usage = os.wait4(program, 0)
+            return status, usage.ru_maxrss * (1024 if _LINUX else 1)
+
+
+def _end_what_is_left(program: int) -> None:
+    """Kill the program's descendants: its process group, then every orphan that came to us."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(program, signal.SIGKILL)
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                for child in _children():
+                    with contextlib.suppress(ProcessLookupError, PermissionError):
+                        os.kill(child, signal.SIGKILL)
+                os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    """This process's children by number, from /proc."""
+    with os.scandir("/proc") as entries:
+        everybody = [int(entry.name) for entry in entries if entry.name.isdecimal()]
+    return [pid for pid in everybody if _parent(pid) == os.getpid()]
+
+
+def _parent(pid: int) -> int | None:
+    try:
+        stat = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+        try:  # the name before the last bracket may hold anything
+            return int(os.read(stat, 4096).rpartition(b")")[2].split()[1])
+        finally:
+            os.close(stat)
+    except OSError:
+        return None  # it has just gone
+
+
+def _prctl(option: int, value: int) -> None:
+    if _LINUX:
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,350 @@
+"""Interrupted, terminated, killed: no process and no container stays, and nobody else's is touched."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import docker
+import psutil
+import pytest
+
+from reprokit.core.records import Outcome, RunSpec
+from reprokit.execution.docker import DockerBackend, remove_orphans
+from reprokit.execution.docker_orphans import OWNER_LABEL, WORKSPACE_LABEL
+from reprokit.execution.local import LocalBackend
+
+Spec = Callable[..., RunSpec]
+Names = Callable[[str], list[str]]
+StartTool = Callable[..., subprocess.Popen[str]]
+SLEEP = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+SLEEP_WITH_CHILD = f"import os; os.fork(); {SLEEP}"
+PATIENCE_S = 20.0
+
+
+def wait_until(condition: Callable[[], bool], what: str, *, limit_s: float = PATIENCE_S) -> float:
+    """Seconds until the condition held."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < limit_s, f"waited in vain: {what}"
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def has_printed(run_dir: Path, *, lines: int = 1) -> bool:
+    log = run_dir / "stdout.log"
+    return log.exists() and log.read_bytes().count(b"\n") >= lines
+
+
+def printed_pids(run_dir: Path) -> list[int]:
+    return [int(line) for line in (run_dir / "stdout.log").read_text().split()]
+
+
+# ------------------------------------------------------------------ containers
+
+
+def interrupt_at_random_moments(
+    rounds: int, start_tool: StartTool, spec: RunSpec, run_dir: Path, workspace: str, containers_of: Names
+) -> list[float]:
+    """How long after each signal the last container was gone, in seconds."""
+    moments = random.Random(7)
+    durations = []
+    for number in range(rounds):
+        tool = start_tool(spec, run_dir, workspace=workspace)
+        time.sleep(moments.uniform(0.0, 0.7))
+        sent = time.monotonic()
+        tool.send_signal((signal.SIGINT, signal.SIGTERM)[number % 2])
+        code = tool.wait(PATIENCE_S)
+        assert code in {143, -signal.SIGINT}
+        assert containers_of(workspace) == []
+        durations.append(time.monotonic() - sent)
+    return durations
+
+
+@pytest.mark.engine
+def test_an_interrupted_tool_leaves_no_container_whenever_it_comes(
+    start_tool: StartTool, in_container: Spec, run_dir: Path, workspace: str, containers_of: Names
+):
+    interrupt_at_random_moments(8, start_tool, in_container(SLEEP), run_dir, workspace, containers_of)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_an_interrupted_tool_leaves_no_container_in_two_seconds_a_hundred_times(
+    start_tool: StartTool, in_container: Spec, run_dir: Path, workspace: str, containers_of: Names
+):
+    durations = interrupt_at_random_moments(
+        100, start_tool, in_container(SLEEP), run_dir, workspace, containers_of
+    )
+    assert max(durations) < 2.0
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_impatient_further_signals_leave_no_container_either(
+    start_tool: StartTool,
+    in_container: Spec,
+    run_dir: Path,
+    workspace: str,
+    containers_of: Names,
+    number: signal.Signals,
+):
+    tool = start_tool(in_container(SLEEP), run_dir, workspace=workspace)
+    wait_until(lambda: has_printed(run_dir), "the program to begin")
+    for _ in range(3):
+        tool.send_signal(number)
+        time.sleep(0.02)
+    tool.wait(PATIENCE_S)
+    assert containers_of(workspace) == []
+
+
+@pytest.mark.engine
+def test_a_killed_tool_leaves_no_container_after_the_next_start(
+    start_tool: StartTool, in_container: Spec, run_dir: Path, workspace: str, containers_of: Names
+):
+    tool = start_tool(in_container(SLEEP), run_dir, workspace=workspace)
+    wait_until(lambda: has_printed(run_dir), "the program to begin")
+    tool.kill()
+    tool.wait()
+    left = containers_of(workspace)
+    assert len(left) == 1
+    assert list(remove_orphans(workspace)) == left
+    assert containers_of(workspace) == []
+    assert remove_orphans(workspace) == ()
+
+
+@pytest.mark.engine
+def test_the_next_start_touches_nobody_elses_container(
+    engine: docker.DockerClient,
+    start_tool: StartTool,
+    in_container: Spec,
+    python_image: str,
+    run_dir: Path,
+    workspace: str,
+    containers_of: Names,
+):
+    tool = start_tool(in_container(SLEEP), run_dir, workspace=workspace)
+    wait_until(lambda: has_printed(run_dir), "the program to begin")
+    alive = containers_of(workspace)
+    made = [
+        engine.containers.create(python_image, "true", labels=labels)
+        for labels in ({}, {WORKSPACE_LABEL: workspace}, {OWNER_LABEL: "1 1 x y"})
+    ]
+    try:
+        assert remove_orphans(workspace) == ()
+        for container in made:
+            container.reload()  # raises if it is gone
+    finally:
+        for container in made:
+            container.remove(force=True)
+    assert containers_of(workspace) == alive
+    tool.send_signal(signal.SIGINT)
+    tool.wait(PATIENCE_S)
+
+
+# ------------------------------------------------------------------ an engine that goes away
+
+
+class PrivateEngine:
+    """An engine of the test's own, to be stopped and killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.host = f"unix://{folder}/s"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        # a killed engine leaves the number of its helper, which a killed helper may still hold
+        (self._folder / "exec/containerd/containerd.pid").unlink(missing_ok=True)
+        (self._folder / "s").unlink(missing_ok=True)
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    # a network of its own: "--bridge=none" takes down the bridge of every other engine
+                    "unshare",
+                    "--net",
+                    "dockerd",
+                    f"--data-root={self._folder}/data",
+                    f"--exec-root={self._folder}/exec",
+                    f"--pidfile={self._folder}/pid",
+                    f"--host={self.host}",
+                    "--bridge=none",
+                    "--iptables=false",
+                ],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        wait_until(self._listens, f"the engine to start: {self._folder}/log", limit_s=60)
+        with contextlib.closing(self.client()) as client:
+            client.ping()  # answered when the engine has begun its work
+
+    def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self._folder / "log").read_text()[-2000:]
+        with socket.socket(socket.AF_UNIX) as door:
+            return door.connect_ex(str(self._folder / "s")) == 0
+
+    def client(self) -> docker.DockerClient:
+        return docker.DockerClient(base_url=self.host, timeout=60)
+
+    def end(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+        self._process.wait(60)
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            helper = int((self._folder / "exec/containerd/containerd.pid").read_text())
+            wait_until(lambda: not is_running(helper), "the engine's helper to end")
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.fixture(scope="module")
+def private_engine(shell_archive: Path) -> Iterator[PrivateEngine]:
+    if os.getuid() != 0 or shutil.which("dockerd") is None:
+        pytest.skip("a second engine needs root and dockerd")
+    folder = Path(tempfile.mkdtemp(prefix="rk"))  # short: a socket's name has about a hundred characters
+    private = PrivateEngine(folder)
+    private.start()
+    with contextlib.closing(private.client()) as client:
+        client.api.import_image_from_file(str(shell_archive), repository="reprokit-test", tag="shell")
+    yield private
+    private.end(signal.SIGTERM)
+    for line in Path("/proc/mounts").read_text().splitlines()[::-1]:
+        if line.split()[1].startswith(str(folder)):  # a killed engine leaves its mounts
+            subprocess.run(["umount", "--lazy", line.split()[1]], check=True)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK leaves its socket
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+def test_an_engine_that_goes_away_is_told_and_leaves_no_container_when_it_comes_back(
+    private_engine: PrivateEngine,
+    start_tool: StartTool,
+    on_host: Spec,
+    run_dir: Path,
+    workspace: str,
+    number: signal.Signals,
+):
+    spec = on_host(command=("/bin/sh", "-c", "echo begun; sleep 600"))
+    assert spec.realisation is not None
+    image = replace(spec.realisation, kind="image", reference="reprokit-test:shell")
+    spec = replace(spec, realisation=image)
+    tool = start_tool(spec, run_dir, host=private_engine.host, workspace=workspace)
+    wait_until(lambda: has_printed(run_dir), "the program to begin")
+    private_engine.end(number)
+    answer, _ = tool.communicate(timeout=60)
+    private_engine.start()
+    result = json.loads(answer)
+    assert result["outcome"] == Outcome.ENGINE_LOST
+    assert "start the engine again" in result["remedy"]
+    with contextlib.closing(private_engine.client()) as client:
+        left = client.api.containers(all=True)
+        assert len(remove_orphans(workspace, client_factory=private_engine.client)) == len(left) == 1
+        assert client.api.containers(all=True) == []
+
+
+def test_an_engine_that_is_not_there_is_told(
+    tmp_path: Path, run_dir: Path, on_host: Spec, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none")
+    result = DockerBackend(workspace="/w").run(on_host(), run_dir, on_tick=lambda: None)
+    assert result.outcome is Outcome.ENGINE_MISSING
+    assert result.remedy
+
+
+# ------------------------------------------------------------------ processes
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_local_program_and_its_children_end_with_the_tool(
+    start_tool: StartTool, on_host: Spec, run_dir: Path, scratch: Path, number: signal.Signals
+):
+    tool = start_tool(on_host(SLEEP_WITH_CHILD), run_dir)
+    wait_until(lambda: has_printed(run_dir, lines=2), "the program and its child to begin")
+    assert len(list(scratch.iterdir())) == 1
+    tool.send_signal(number)
+    tool.wait(PATIENCE_S)
+    wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
+    wait_until(lambda: not list(scratch.iterdir()), "the temporary folder to go")
+
+
+def test_a_kill_of_the_tools_whole_process_group_ends_the_program_too(
+    start_tool: StartTool, on_host: Spec, run_dir: Path
+):
+    tool = start_tool(on_host(SLEEP_WITH_CHILD), run_dir)
+    wait_until(lambda: has_printed(run_dir, lines=2), "the program and its child to begin")
+    os.killpg(tool.pid, signal.SIGKILL)
+    tool.wait(PATIENCE_S)
+    wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
+
+
+def test_a_guard_that_is_killed_takes_the_program_with_it_and_says_so(on_host: Spec, run_dir: Path):
+    def tick() -> None:
+        if has_printed(run_dir, lines=2):
+            for guard in psutil.Process().children():
+                guard.kill()
+
+    result = LocalBackend().run(on_host(SLEEP_WITH_CHILD), run_dir, on_tick=tick)
+    assert result.outcome is Outcome.SIGNALLED
+    assert "watched over the program was killed" in result.message
+    wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
+
+
+def test_a_guard_that_is_killed_while_the_tool_cannot_act_takes_the_program_with_it(
+    start_tool: StartTool, on_host: Spec, run_dir: Path, scratch: Path
+):
+    tool = start_tool(on_host(SLEEP), run_dir)
+    wait_until(lambda: has_printed(run_dir), "the program to begin")
+    tool.send_signal(signal.SIGSTOP)
+    for guard in psutil.Process(tool.pid).children():
+        guard.kill()
+    wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
+    tool.send_signal(signal.SIGCONT)
+    answer, _ = tool.communicate(timeout=PATIENCE_S)
+    assert "watched over the program was killed" in answer
+    assert list(scratch.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_guard_minds_no_other_signal(on_host: Spec, run_dir: Path, number: signal.Signals):
+    sent = []
+
+    def tick() -> None:
+        if has_printed(run_dir):
+            sent.extend(guard.send_signal(number) for guard in psutil.Process().children())
+
+    spec = on_host("import time; print('begun', flush=True); time.sleep(1.3); print('done')")
+    assert LocalBackend().run(spec, run_dir, on_tick=tick).completed
+    assert sent
+    assert (run_dir / "stdout.log").read_text() == "begun\ndone\n"
+
+
+def test_interrupted_at_random_moments_nothing_is_left(
+    start_tool: StartTool, on_host: Spec, run_dir: Path, scratch: Path
+):
+    moments = random.Random(7)
+    for number in range(10):
+        tool = start_tool(on_host(SLEEP_WITH_CHILD), run_dir)
+        time.sleep(moments.uniform(0.0, 0.2))
+        tool.send_signal((signal.SIGINT, signal.SIGTERM, signal.SIGKILL)[number % 3])
+        tool.wait(PATIENCE_S)
+        wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
+    wait_until(lambda: not list(scratch.iterdir()), "the temporary folders to go")
