@@ -1,0 +1,78 @@
+# Everything a person types in a fresh clone. Needs Python 3.11 to 3.13, make and git; the rest is
+# set up here, from locks with hashes. `make` alone prints this map.
+#
+# make ends with 2 whenever what it ran did not end with 0. For the exit code itself (0 reproduced,
+# 1 not, 2 usage, 3 could not run, 4 cannot be judged) call .venv/bin/reprokit.
+
+VENV   := .venv
+RECIPE ?= cartpole_baseline
+ARGS   ?=
+
+# The first Python that fits and can make environments. `make PYTHON=…` names another.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
+	$$name -c 'import ensurepip, sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+		2>/dev/null && { echo $$name; break; }; done)
+PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input
+# Byte-code is made when something is first imported, not for everything that nobody imports.
+LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
+# PyTorch's own index has the CPU build of torch. Where it cannot be reached, pip warns and goes on.
+TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
+
+.DEFAULT_GOAL := help
+.PHONY: help setup reproduce verify test test-all lint bench image lock clean
+
+help: ## Print this map
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(VENV)/.tool ## Make .venv with the tool, from requirements.lock
+
+reproduce: setup ## Train twice, compare, judge: make reproduce RECIPE=cartpole_baseline
+	@$(VENV)/bin/reprokit reproduce $(RECIPE) $(ARGS)
+
+verify: setup ## Reproduce every recipe of this platform and hold it against golden/
+	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
+
+test: $(VENV)/.dev ## Run the tests, without those that take long
+	$(VENV)/bin/python -m pytest -m "not slow" $(ARGS)
+
+test-all: $(VENV)/.dev ## Run all tests
+	$(VENV)/bin/python -m pytest $(ARGS)
+
+lint: $(VENV)/.dev ## Style, formatting, types, import contracts: what CI runs
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.dev ## Measure: speed of training, of comparing, of start-up
+	$(VENV)/bin/python benchmarks/run.py $(ARGS)
+
+image: setup ## Build the container image of the cpu environment
+	@$(VENV)/bin/reprokit image build cpu $(ARGS)
+
+lock: $(VENV)/.dev ## Solve all locks again, keeping the versions that still fit
+	$(VENV)/bin/reprokit image lock cpu
+	$(VENV)/bin/python .ci/solve-locks
+
+clean: ## Remove what the targets above made, but no run, report or golden
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf *.egg-info .coverage
+	find reprokit tests recipes benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { \
+		echo "make: needs Python 3.11, 3.12 or 3.13 with its venv module" >&2; \
+		echo "  Debian, Ubuntu: sudo apt-get install python3 python3-venv" >&2; \
+		echo "  or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.tool: requirements.lock pyproject.toml | $(VENV)/bin/python
+	@echo "Setting up $(VENV): packages of requirements.lock (a minute or two, once)"
+	$(PIP) install $(LOCKED) --requirement requirements.lock
+	$(PIP) install -qq --no-deps --no-build-isolation --no-index --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.tool
+	@echo "Setting up $(VENV): packages of requirements-dev.lock (a minute or two, once)"
+	$(PIP) install $(LOCKED) $(TORCH_INDEX) --requirement requirements-dev.lock
+	@touch $@

@@ -1,0 +1,57 @@
+"""The pinned environments under ``images/``, made real: as container images or as virtual ones.
+
+This package knows locks, wheels, bases and builds; it refuses to know what runs in them. Both
+forms are made from the same wheels, checked against the same hashes, and both are found again by
+their content, never by a name that may move.
+
+    >>> realisation = resolve("cpu", project=Path("."), kind="image", on_progress=print)
+    >>> realisation.reference
+    'sha256:8f0d…'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from reprokit.core.records import Realisation
+
+
+def resolve(
+    variant: str,
+    *,
+    project: Path,
+    kind: Literal["image", "venv"],
+    base: str = "auto",
+    cache_dir: Path | None = None,
+    on_progress: Callable[[str], None],
+) -> Realisation:
+    """Find a variant's environment, or make it; finding takes well under a second.
+
+    Several callers at once are safe: one makes it, the others wait. What an interrupted or killed
+    caller leaves is never taken for whole.
+
+    Args:
+        variant: ``cpu``, ``cuda`` or ``tpu``: a key of ``images/lock.toml``.
+        project: The folder that holds ``images/``.
+        kind: A container image, or a virtual environment on this host.
+        base: For images: ``auto``, ``registry`` or ``bootstrap``.
+        cache_dir: Where wheels and environments are kept; None for ``$REPROKIT_CACHE``, else the
+            user's cache folder.
+        on_progress: Called with one line for a person now and then, also from another thread.
+
+    Raises:
+        RecipeError: There is no such variant.
+        EngineError: An image is wanted and no engine answers.
+        ImageError: It cannot be made; the message says why and what to do.
+        WorkspaceError: The cache cannot be written.
+    """
+    from reprokit.images import build, cache, locks, venvs  # noqa: PLC0415  (imports the docker SDK)
+
+    lock = locks.read_lock(project)
+    chosen = lock.variant(variant)
+    folder = cache.cache_folder(cache_dir)
+    if kind == "venv":
+        return venvs.realise(chosen, cache=folder, on_progress=on_progress)
+    return build.realise(lock, chosen, base=base, cache=folder, on_progress=on_progress)

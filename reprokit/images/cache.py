@@ -1,0 +1,97 @@
+"""Where wheels and virtual environments are kept, and how several tools share that place.
+
+This module knows the folder, waiting for each other, and making a folder appear whole or not at
+all. It refuses to know what lies in the folders.
+
+    >>> with held(cache_folder(None), "venv-cpu", on_progress=print): ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from reprokit.errors import ImageError
+from reprokit.workspace import cannot_write
+
+Progress = Callable[[str], None]
+
+
+def cache_folder(given: Path | None) -> Path:
+    """The cache: as given, else ``$REPROKIT_CACHE``, else ``$XDG_CACHE_HOME/reprokit``.
+
+    Raises:
+        ImageError: This user has no home folder and names no other place.
+        WorkspaceError: The folder cannot be made.
+    """
+    if given is None and (named := os.environ.get("REPROKIT_CACHE")):
+        given = Path(named)
+    if given is None:
+        try:
+            base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        except RuntimeError as error:
+            raise ImageError(
+                "there is no place for wheels and environments: this user has no home folder",
+                fix="set REPROKIT_CACHE to a folder that you can write to",
+            ) from error
+        given = Path(base) / "reprokit"
+    try:
+        given.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(given, error) from error
+    return given.resolve()
+
+
+@contextlib.contextmanager
+def held(folder: Path, name: str, *, on_progress: Progress) -> Iterator[None]:
+    """Wait until no other process works on ``name``, and keep others waiting meanwhile.
+
+    The lock ends with the process, however it ends.
+
+    Raises:
+        WorkspaceError: The lock's file cannot be written.
+    """
+    path = folder / "locks" / name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = path.open("a")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    with stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            on_progress(f"waiting for another reprokit that makes {name}")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def appearing(final: Path) -> Iterator[Path]:
+    """A folder to fill, which becomes ``final`` when all went well and vanishes when not.
+
+    Hold a lock around it. What killed processes left half-made is swept away first.
+
+    Raises:
+        WorkspaceError: The folder cannot be written, or the disk is full.
+    """
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in final.parent.glob(f".{final.name}.*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+        partial = Path(tempfile.mkdtemp(dir=final.parent, prefix=f".{final.name}."))
+    except OSError as error:
+        raise cannot_write(final, error) from error
+    try:
+        yield partial
+        partial.chmod(0o755)
+        partial.rename(final)
+    except OSError as error:
+        raise cannot_write(final, error) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)

@@ -1,0 +1,92 @@
+"""Which environments are there, and which of them the project would use today.
+
+This module knows what the engine and the cache hold; it refuses to make or remove anything.
+
+    >>> [(row.variant, row.kind, row.current) for row in inventory(project, cache_dir=None)]
+    [('cpu', 'image', True), ('cpu', 'venv', False)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit.errors import EngineError
+from reprokit.images import bases, build, cache, engine, venvs
+from reprokit.images.locks import Lock, read_lock
+from reprokit.images.packages import digest_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One environment that is there.
+
+    Attributes:
+        variant: ``cpu``, ``cuda`` or ``tpu``.
+        kind: ``image`` or ``venv``.
+        reference: Image ID or folder.
+        lock_digest: Digest of the package lock that it was made from.
+        base: What the image was built on; None for a virtual environment.
+        size_bytes: Size of the image with its base; None for a virtual environment.
+        current: Whether the project would use it today.
+    """
+
+    variant: str
+    kind: str
+    reference: str
+    lock_digest: str
+    base: str | None
+    size_bytes: int | None
+    current: bool
+
+
+def inventory(project: Path, *, cache_dir: Path | None) -> tuple[Row, ...]:
+    """Every environment that the engine and the cache hold; images first. No engine, no images.
+
+    Raises:
+        ImageError: ``images/lock.toml`` is missing or wrong.
+    """
+    lock = read_lock(project)
+    try:
+        images = tuple(_images(lock))
+    except EngineError:
+        images = ()
+    return (*images, *_environments(lock, cache.cache_folder(cache_dir)))
+
+
+def _images(lock: Lock) -> Iterator[Row]:
+    with engine.connected() as client:
+        machine = engine.machine(client)
+        contents = {
+            build.content_of(
+                lock, variant, machine=machine, base_identity=bases.identity(lock, kind=kind, machine=machine)
+            )
+            for variant in lock.variants.values()
+            for kind in bases.allowed_kinds(bases.AUTO)
+        }
+        for image in engine.images_with(client, engine.CONTENT):
+            yield Row(
+                variant=image.labels.get(engine.VARIANT, ""),
+                kind="image",
+                reference=image.id,
+                lock_digest=image.labels.get(engine.LOCK, ""),
+                base=image.labels.get(engine.BASE),
+                size_bytes=image.size_bytes,
+                current=image.labels[engine.CONTENT] in contents,
+            )
+
+
+def _environments(lock: Lock, folder: Path) -> Iterator[Row]:
+    digests = {name: digest_of(variant.packages_path) for name, variant in lock.variants.items()}
+    for facts in venvs.made(folder):
+        variant, lock_digest = str(facts.get("variant")), str(facts.get("lock_digest"))
+        yield Row(
+            variant=variant,
+            kind="venv",
+            reference=str(facts["path"]),
+            lock_digest=lock_digest,
+            base=None,
+            size_bytes=None,
+            current=digests.get(variant) == lock_digest,
+        )

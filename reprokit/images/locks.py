@@ -1,0 +1,196 @@
+"""``images/lock.toml``: the variants, the bases they are built on, wheels hosted elsewhere.
+
+This module knows the file's keys; it refuses to know how anything is pulled, built or solved.
+
+    >>> read_lock(project).variant("cpu").python
+    '3.11'
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.errors import ImageError, RecipeError
+from reprokit.images.packages import read_text
+
+SCHEMA = 1
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryBase:
+    """A base image by digest; ``tag`` is for people."""
+
+    image: str
+    tag: str
+    digest: str
+
+    @property
+    def reference(self) -> str:
+        return f"{self.image}@{self.digest}"
+
+    @property
+    def title(self) -> str:
+        return f"{self.image}:{self.tag}@{self.digest}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapBase:
+    """A base from distribution packages, every time in it clamped to ``timestamp``."""
+
+    suite: str
+    packages: tuple[str, ...]
+    timestamp: dt.datetime
+
+    @property
+    def epoch(self) -> int:
+        """``timestamp`` in seconds since 1970."""
+        return int(self.timestamp.timestamp())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """One pinned environment.
+
+    Attributes:
+        name: ``cpu``, ``cuda`` or ``tpu``.
+        title: A few words for people.
+        python: Major and minor version of its Python.
+        machines: Kinds of CPU that its lock covers.
+        indexes: Package indexes to ask besides the configured ones.
+        folder: ``images/<name>``.
+    """
+
+    name: str
+    title: str
+    python: str
+    machines: tuple[str, ...]
+    indexes: tuple[str, ...]
+    folder: Path
+
+    @property
+    def packages_path(self) -> Path:
+        return self.folder / "requirements.lock"
+
+    @property
+    def input_path(self) -> Path:
+        return self.folder / "requirements.in"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """A release whose wheels the package index does not have.
+
+    Attributes:
+        name: Normalised name.
+        version: Exact version.
+        requires: What it requires (PEP 508), from its metadata.
+        wheels: File name → ``sha256:…``.
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...]
+    wheels: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """``images/lock.toml``."""
+
+    path: Path
+    registry: RegistryBase
+    bootstrap: BootstrapBase
+    variants: Mapping[str, Variant]
+    external: tuple[External, ...]
+
+    @property
+    def dockerfile(self) -> Path:
+        return self.path.parent / "Dockerfile"
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name.
+
+        Raises:
+            RecipeError: There is none; the message lists those there are.
+        """
+        if name not in self.variants:
+            raise RecipeError(
+                "there is no such environment",
+                where=str(self.path),
+                expected=" or ".join(sorted(self.variants)),
+                actual=repr(name),
+                fix="name one of these as the recipe's variant, or add it to images/lock.toml",
+            )
+        return self.variants[name]
+
+
+def project_around(start: Path) -> Path:
+    """The nearest folder from ``start`` upwards that has ``images/lock.toml``.
+
+    Raises:
+        ImageError: There is none.
+    """
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / "images" / "lock.toml").is_file():
+            return folder
+    raise ImageError("no images/lock.toml here or above", where=str(start), fix="cd into a reprokit project")
+
+
+def read_lock(project: Path) -> Lock:
+    """Read ``images/lock.toml`` of a project.
+
+    Raises:
+        ImageError: It is missing, not TOML, or lacks a key.
+    """
+    path = project / "images" / "lock.toml"
+    try:
+        return _lock(path, tomllib.loads(read_text(path)))
+    except tomllib.TOMLDecodeError as error:
+        raise ImageError(f"not valid TOML: {error}", where=str(path), fix="correct the file") from error
+    except KeyError as error:
+        raise ImageError(f"the key {error} is missing", where=str(path), fix="add it") from error
+    except (TypeError, AttributeError, ValueError) as error:
+        raise ImageError(f"a value is of the wrong kind: {error}", where=str(path)) from error
+
+
+def _lock(path: Path, data: Mapping[str, Any]) -> Lock:
+    if data["schema"] != SCHEMA:
+        raise ImageError("unknown schema", where=str(path), expected=str(SCHEMA), actual=str(data["schema"]))
+    registry, bootstrap = data["base"]["registry"], data["base"]["bootstrap"]
+    if not _DIGEST.fullmatch(registry["digest"]):
+        raise ImageError(
+            "the base is not pinned by a digest", where=str(path), expected="sha256:<64 hex digits>"
+        )
+    return Lock(
+        path=path,
+        registry=RegistryBase(image=registry["image"], tag=registry["tag"], digest=registry["digest"]),
+        bootstrap=BootstrapBase(
+            suite=bootstrap["suite"],
+            packages=tuple(bootstrap["packages"]),
+            timestamp=bootstrap["timestamp"],
+        ),
+        variants={name: _variant(name, one, path.parent) for name, one in data["variants"].items()},
+        external=tuple(
+            External(name=e["name"], version=e["version"], requires=tuple(e["requires"]), wheels=e["wheels"])
+            for e in data.get("external", ())
+        ),
+    )
+
+
+def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
+    return Variant(
+        name=name,
+        title=data["title"],
+        python=data["python"],
+        machines=tuple(data["machines"]),
+        indexes=tuple(data.get("indexes", ())),
+        folder=folder / name,
+    )

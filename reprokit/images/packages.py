@@ -1,0 +1,167 @@
+"""Package locks: exact versions with the hashes of every file that may be installed.
+
+This module knows the file's syntax and what of it one machine needs; it refuses to know how
+anything is downloaded, installed or solved.
+
+    >>> [package.pin for package in read_packages(Path("images/cpu/requirements.lock"))][:2]
+    ['cloudpickle==3.1.2', 'farama-notifications==0.0.6']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.requirements import InvalidRequirement, Requirement
+
+from reprokit.core.records import digest_bytes
+from reprokit.errors import ImageError
+
+_HASH = re.compile(r"--hash=(sha256:[0-9a-f]{64})(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where packages will run: a Linux machine with glibc, and a Python.
+
+    Attributes:
+        machine: ``x86_64`` or ``aarch64``.
+        python: Major and minor version, ``3.11``.
+    """
+
+    machine: str
+    python: str
+
+    @property
+    def markers(self) -> dict[str, str]:
+        """What environment markers mean there (PEP 508), whatever the machine that asks."""
+        return {
+            "implementation_name": "cpython",
+            "implementation_version": f"{self.python}.0",
+            "os_name": "posix",
+            "platform_machine": self.machine,
+            "platform_python_implementation": "CPython",
+            "platform_release": "",
+            "platform_system": "Linux",
+            "platform_version": "",
+            "python_full_version": f"{self.python}.0",
+            "python_version": self.python,
+            "sys_platform": "linux",
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """One line of a package lock.
+
+    Attributes:
+        name: Normalised name.
+        version: Exact version.
+        marker: Where it is needed, or None for everywhere.
+        hashes: ``sha256:…`` of each file that may be installed, as in the lock.
+    """
+
+    name: str
+    version: str
+    marker: Marker | None
+    hashes: tuple[str, ...]
+
+    @property
+    def pin(self) -> str:
+        return f"{self.name}=={self.version}"
+
+
+def read_packages(path: Path) -> tuple[Package, ...]:
+    """Read a package lock: every line pinned with ``==``, every pin with hashes, no addresses.
+
+    Raises:
+        ImageError: The file is missing, or a line is anything else.
+    """
+    return tuple(_package(text, where=f"{path}:{number}") for number, text in _logical_lines(read_text(path)))
+
+
+def packages_for(packages: Sequence[Package], target: Target) -> tuple[Package, ...]:
+    """The packages that a target needs, in the lock's order."""
+    return tuple(p for p in packages if p.marker is None or p.marker.evaluate(dict(target.markers)))
+
+
+def requirements_text(packages: Sequence[Package]) -> str:
+    """Packages as a requirements file without markers: an installer has nothing left to decide."""
+    return "".join(f"{p.pin}{''.join(f' --hash={one}' for one in p.hashes)}\n" for p in packages)
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file of a project, ``sha256:…``.
+
+    Raises:
+        ImageError: The file is missing or unreadable.
+    """
+    return digest_bytes(_bytes(path))
+
+
+def read_text(path: Path) -> str:
+    """A text file of a project.
+
+    Raises:
+        ImageError: The file is missing, unreadable or not UTF-8.
+    """
+    try:
+        return _bytes(path).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ImageError("not UTF-8 text", where=str(path), fix="restore the file from git") from error
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ImageError(
+            f"cannot read: {error.strerror}",
+            where=str(path),
+            fix="run this in a checkout that has images/ (git status shows what is missing)",
+        ) from error
+
+
+def _logical_lines(text: str) -> list[tuple[int, str]]:
+    """Lines with their continuations joined and comments dropped, each with its first line's number."""
+    lines: list[tuple[int, str]] = []
+    joining = False
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = re.sub(r"(^|\s)#.*$", "", raw).strip()
+        part = line.removesuffix("\\").strip()
+        if joining and lines:
+            lines[-1] = (lines[-1][0], f"{lines[-1][1]} {part}".strip())
+        elif part:
+            lines.append((number, part))
+        joining = line.endswith("\\")
+    return lines
+
+
+def _package(text: str, *, where: str) -> Package:
+    requirement_text = text.split("--hash=", 1)[0].strip()
+    try:
+        requirement = Requirement(requirement_text)
+    except InvalidRequirement as error:
+        raise ImageError(
+            "not a pinned package",
+            where=where,
+            expected="name==version with hashes; no options, no addresses",
+            actual=repr(requirement_text),
+            fix="solve the lock again: reprokit image lock VARIANT",
+        ) from error
+    hashes = tuple(_HASH.findall(text))
+    specifiers = list(requirement.specifier)
+    pinned = len(specifiers) == 1 and specifiers[0].operator == "==" and "*" not in specifiers[0].version
+    if not pinned or requirement.url or not hashes or len(hashes) != text.count("--hash="):
+        raise ImageError(
+            "a package is not pinned with its hashes",
+            where=where,
+            expected="name==version --hash=sha256:<64 hex digits>",
+            actual=repr(text[:120]),
+            fix="solve the lock again: reprokit image lock VARIANT",
+        )
+    name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+    return Package(name=name, version=specifiers[0].version, marker=requirement.marker, hashes=hashes)

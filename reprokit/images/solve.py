@@ -1,0 +1,173 @@
+"""Solving a human-written list of packages into a lock with every hash (uv does the solving).
+
+This module knows how to solve without the index of the externally hosted wheels: ``lock.toml``
+holds what they require and their hashes, so the same lock comes out wherever it is solved. It
+refuses to install anything, and to write the lock.
+
+    >>> solve_variant(lock, lock.variant("cpu")).moved
+    ('numpy 2.4.5 -> 2.4.6',)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import uv
+
+from reprokit.errors import ImageError
+from reprokit.images.locks import External, Lock, Variant
+from reprokit.images.packages import Package, Target, packages_for, read_packages
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """What came of solving.
+
+    Attributes:
+        text: The whole lock.
+        moved: ``name old -> new`` for every package that is not as before, sorted.
+        agrees: Whether the lock on disk already says the same, byte for byte.
+    """
+
+    text: str
+    moved: tuple[str, ...]
+    agrees: bool
+
+
+def solve_variant(lock: Lock, variant: Variant) -> Solution:
+    """Solve a variant's ``requirements.in`` for every machine that it covers.
+
+    Raises:
+        ImageError: There is no solution, or the package index could not be reached.
+    """
+    return solve(
+        (variant.input_path,),
+        output=variant.packages_path,
+        external=lock.external,
+        python=variant.python,
+        targets=tuple(Target(machine=machine, python=variant.python) for machine in variant.machines),
+        made_by=f"reprokit image lock {variant.name}",
+    )
+
+
+def solve(
+    inputs: Sequence[Path],
+    *,
+    output: Path,
+    external: Sequence[External],
+    python: str,
+    targets: Sequence[Target] = (),
+    options: Sequence[str] = (),
+    made_by: str,
+) -> Solution:
+    """Solve, keeping the versions of the lock that is there wherever they still fit.
+
+    Args:
+        inputs: ``requirements.in`` and ``pyproject.toml`` files.
+        output: The lock: read for the versions to keep.
+        external: Releases whose wheels the package index does not have.
+        python: The lowest Python, ``3.11``.
+        targets: What the lock is for; what none of them needs is left out. Empty: for every
+            platform and every Python from ``python`` on.
+        options: More options for the solver (constraints, groups, extras).
+        made_by: The command that a person types to solve again, for the lock's first line.
+
+    Raises:
+        ImageError: There is no solution, or the package index could not be reached.
+    """
+    with tempfile.TemporaryDirectory(prefix="reprokit-solve-") as name:
+        folder = Path(name)
+        for one in external:
+            _write_stub(folder, one)
+        solved = folder / "requirements.lock"
+        if output.is_file():
+            shutil.copyfile(output, solved)
+        _run_uv([*map(str, inputs), *options], output=solved, python=python, stubs=name)
+        packages = tuple(_finished(read_packages(solved), external, targets))
+    before = output.read_text(encoding="utf-8") if output.is_file() else ""
+    old = read_packages(output) if output.is_file() else ()
+    text = f"# Solved by `{made_by}`: hashes and no addresses, so that it works behind any mirror.\n"
+    text += "".join(map(_rendered, packages))
+    return Solution(text=text, moved=_moved(old, packages), agrees=before == text)
+
+
+def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) -> None:
+    command = [
+        uv.find_uv_bin(), "pip", "compile", "--quiet", "--no-config", "--universal", "--generate-hashes",
+        "--python-version", python, "--no-header", "--no-annotate", "--no-emit-index-url",
+        "--output-file", str(output), *arguments,
+    ]  # fmt: skip
+    folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), stubs)))
+    done = subprocess.run(
+        command, env={**os.environ, "UV_FIND_LINKS": folders}, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise ImageError(
+            "the packages could not be solved",
+            where=" ".join(one for one in arguments if one.endswith((".in", ".toml"))),
+            actual=done.stderr.strip() or f"exit code {done.returncode}",
+            fix="correct the versions named above, or check that the package index can be reached",
+        )
+
+
+def _write_stub(folder: Path, external: External) -> None:
+    """A wheel that holds nothing but what the solver asks for: name, version, requirements."""
+    name = external.name.replace("-", "_")
+    info = f"{name}-{external.version}.dist-info"
+    metadata = [
+        "Metadata-Version: 2.1",
+        f"Name: {external.name}",
+        f"Version: {external.version}",
+        *(f"Requires-Dist: {one}" for one in external.requires),
+    ]
+    with zipfile.ZipFile(folder / f"{name}-{external.version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{info}/METADATA", "\n".join(metadata) + "\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+def _finished(
+    packages: Sequence[Package], external: Sequence[External], targets: Sequence[Target]
+) -> Iterator[Package]:
+    """Real hashes in place of the stubs'; what no target needs, and markers all agree on, dropped."""
+    wheels = {(one.name, one.version): one.wheels for one in external}
+    tags = {f"-cp{target.python.replace('.', '')}-" for target in targets}
+    for package in packages:
+        answers = {bool(packages_for([package], target)) for target in targets}
+        if answers == {False}:
+            continue
+        files = wheels.get((package.name, package.version))
+        if files is not None:
+            kept = (digest for file, digest in files.items() if not tags or any(tag in file for tag in tags))
+            package = dataclasses.replace(package, hashes=tuple(kept))  # noqa: PLW2901
+        yield dataclasses.replace(package, marker=None) if answers == {True} else package
+
+
+def _rendered(package: Package) -> str:
+    marker = f" ; {package.marker}" if package.marker else ""
+    lines = [f"{package.pin}{marker}", *(f"    --hash={one}" for one in sorted(package.hashes))]
+    return " \\\n".join(lines) + "\n"
+
+
+def _moved(before: Sequence[Package], after: Sequence[Package]) -> tuple[str, ...]:
+    old, new = _versions(before), _versions(after)
+    return tuple(
+        f"{name} {old.get(name, '(none)')} -> {new.get(name, '(gone)')}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    )
+
+
+def _versions(packages: Sequence[Package]) -> dict[str, str]:
+    versions: dict[str, str] = {}
+    for package in packages:
+        versions[package.name] = " / ".join(filter(None, (versions.get(package.name), package.version)))
+    return versions

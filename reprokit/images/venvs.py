@@ -1,0 +1,218 @@
+"""A variant as a virtual environment on this host, from the very same wheels as its image.
+
+This module knows interpreters and how to make an environment that is whole or not there; it
+refuses to choose packages: the lock has.
+
+    >>> realise(variant, cache=cache, on_progress=print).python
+    '/home/me/.cache/reprokit/venvs/cpu-9d0c…/bin/python'
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uv
+
+from reprokit.core.records import Realisation, digest
+from reprokit.errors import ImageError
+from reprokit.images import wheels
+from reprokit.images.cache import Progress, held
+from reprokit.images.commands import heartbeat, run_command
+from reprokit.images.locks import Variant
+from reprokit.images.packages import Target, digest_of
+from reprokit.workspace import cannot_write, write_json
+
+MARKER = "reprokit.json"
+_RECIPE_VERSION = 1  # of how an environment is made; raise it when `_make` changes what comes out
+_DESCRIBE = (
+    "import json, os, platform, sys; print(json.dumps({'version': platform.python_version(), "
+    "'implementation': platform.python_implementation(), 'path': os.path.realpath(sys.executable)}))"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter:
+    """A Python on this host: full version and real path."""
+
+    version: str
+    path: str
+
+
+def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisation:
+    """Find the environment of a variant's lock in the cache, or make it.
+
+    Args:
+        variant: Whose lock.
+        cache: The cache folder.
+        on_progress: Called with a line now and then.
+
+    Raises:
+        ImageError: The host is no Linux with glibc, has no fitting Python and cannot get one, or
+            the wheels cannot be fetched or installed.
+    """
+    target = Target(machine=_this_machine(), python=variant.python)
+    interpreter = find_interpreter(variant.python, on_progress=on_progress)
+    made_from = {
+        "recipe_version": _RECIPE_VERSION,
+        "lock_digest": digest_of(variant.packages_path),
+        "machine": target.machine,
+        "python": interpreter.version,
+        "python_path": interpreter.path,
+    }
+    folder = cache / "venvs" / f"{variant.name}-{digest(made_from).removeprefix('sha256:')[:16]}"
+    if not _is_whole(folder, made_from):
+        with held(cache, f"venv-{folder.name}", on_progress=on_progress):
+            if not _is_whole(folder, made_from):
+                from_wheels = wheels.fetch(variant, target, cache=cache, on_progress=on_progress)
+                _make(folder, interpreter, from_wheels, variant, on_progress=on_progress)
+                write_json(folder / MARKER, {"variant": variant.name, **made_from})
+    return Realisation(
+        variant=variant.name,
+        kind="venv",
+        reference=str(folder),
+        digest=digest({key: made_from[key] for key in ("lock_digest", "machine", "python")}),
+        python=str(folder / "bin" / "python"),
+        lock_digest=str(made_from["lock_digest"]),
+        base=None,
+    )
+
+
+def find_interpreter(python: str, *, on_progress: Progress) -> Interpreter:
+    """A CPython of that minor version: this one, one on the path, or one that uv has or can get.
+
+    Raises:
+        ImageError: There is none; the message says how to get one.
+    """
+    if _minor(platform.python_version()) == python and platform.python_implementation() == "CPython":
+        return Interpreter(version=platform.python_version(), path=os.path.realpath(sys.executable))
+    on_path = shutil.which(f"python{python}")
+    if on_path and (found := _describe(on_path, python)):
+        return found
+    for arguments in (("find", "--no-python-downloads"), ("install",), ("find",)):
+        if arguments[0] == "install":
+            on_progress(f"no Python {python} on this host: uv fetches one")
+        located = subprocess.run(
+            [uv.find_uv_bin(), "python", *arguments, "--no-config", python],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        path = located.stdout.strip()
+        if arguments[0] == "find" and not located.returncode and (found := _describe(path, python)):
+            return found
+    raise ImageError(
+        f"the environment needs Python {python}, and this host has none that works",
+        actual=f"Python {platform.python_version()}",
+        fix=f"install Python {python} (`uv python install {python}`, or the distribution's package), "
+        "or start a container engine",
+    )
+
+
+def made(cache: Path) -> list[dict[str, Any]]:
+    """What every finished environment in the cache was made from, with its ``path``."""
+    found = []
+    for marker in sorted((cache / "venvs").glob(f"*/{MARKER}")):
+        try:
+            facts = json.loads(marker.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(facts, dict):
+            found.append({**facts, "path": str(marker.parent)})
+    return found
+
+
+def _this_machine() -> str:
+    if sys.platform != "linux":
+        raise ImageError(
+            "the locked environments are for Linux",
+            actual=f"{platform.system()} on {platform.machine()}",
+            fix="start a container engine: the same command then trains in the image",
+        )
+    return platform.machine()
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _describe(path: str, python: str) -> Interpreter | None:
+    """Ask an interpreter who it is; None when it does not run (a shim) or is another version."""
+    try:
+        done = subprocess.run(
+            [path, "-I", "-c", _DESCRIBE], capture_output=True, text=True, check=True, timeout=30
+        )
+        facts = json.loads(done.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
+    if _minor(facts["version"]) != python or facts["implementation"] != "CPython":
+        return None
+    return Interpreter(version=facts["version"], path=facts["path"])
+
+
+def _is_whole(folder: Path, made_from: Mapping[str, Any]) -> bool:
+    """Whether the marker, written last, is there and names the same inputs, and Python runs."""
+    try:
+        facts = json.loads((folder / MARKER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    same = isinstance(facts, dict) and all(facts.get(key) == value for key, value in made_from.items())
+    return same and os.access(folder / "bin" / "python", os.X_OK)
+
+
+def _make(
+    folder: Path, interpreter: Interpreter, from_wheels: Path, variant: Variant, *, on_progress: Progress
+) -> None:
+    """Make the environment where it will stay: its scripts name their own place."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    environment = _undisturbed()
+    for step, command, accepted in _steps(folder, interpreter, from_wheels):
+        what = f"environment of {variant.name}: {step}"
+        with heartbeat(on_progress, what):
+            ended = run_command(command, environment=environment)
+        if ended.exit_code not in accepted:
+            raise ImageError(
+                f"{what}: failed with exit code {ended.exit_code}",
+                where=str(folder),
+                actual=ended.last_lines,
+                fix="the lines above say why; a full disk is the usual cause (df -h)",
+            )
+
+
+def _steps(
+    folder: Path, interpreter: Interpreter, from_wheels: Path
+) -> Iterator[tuple[str, list[str], set[int]]]:
+    """What, command, accepted exit codes: the same steps as in ``images/Dockerfile``."""
+    python = str(folder / "bin" / "python")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--isolated", "--python", python]
+    install = [
+        *pip, "install", "--no-index", "--no-deps", "--no-cache-dir", "--no-compile", "--require-hashes",
+        "--only-binary", ":all:", "--find-links", str(from_wheels),
+        "--requirement", str(from_wheels / wheels.REQUIREMENTS),
+    ]  # fmt: skip
+    compile_all = [python, "-I", "-m", "compileall", "-qq", "-j", "0", "--invalidation-mode", "checked-hash"]
+    yield (
+        f"Python {interpreter.version}",
+        [interpreter.path, "-I", "-m", "venv", "--without-pip", str(folder)],
+        {0},
+    )
+    yield "installing packages", install, {0}
+    # 1: some file is for another Python (torch ships one for 3.12); it is compiled when imported, if ever.
+    yield "compiling packages", [*compile_all, str(folder / "lib")], {0, 1}
+    yield "checking packages", [*pip, "check"], {0}
+
+
+def _undisturbed() -> dict[str, str]:
+    """The caller's variables without those of pip and Python, which could add packages or places."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PIP_", "PYTHON"))}
+    return {**kept, "PIP_CONFIG_FILE": os.devnull}

@@ -1,0 +1,157 @@
+"""The wheels of a lock, fetched once and checked against its hashes, on the host.
+
+This module knows pip's downloading and what its refusals mean; it refuses to install. Wheels are
+chosen for the target's Python and platform, whatever Python and machine the host has.
+
+    >>> fetch(lock, variant, target, cache=cache, on_progress=print)
+    PosixPath('/home/me/.cache/reprokit/wheels/2f41…')
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from pathlib import Path
+
+from reprokit.core.records import digest
+from reprokit.errors import ImageError
+from reprokit.images.cache import Progress, appearing, held
+from reprokit.images.commands import Ended, run_command
+from reprokit.images.locks import Variant
+from reprokit.images.packages import Package, Target, packages_for, read_packages, requirements_text
+
+REQUIREMENTS = "requirements.txt"
+_PROBE_S = 3.0
+_GLIBC_MINORS = range(28, 4, -1)  # newest first: one wheel of several is always chosen alike
+_LEGACY_TAGS = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
+_REFUSED = re.compile(r"^\s*(?P<pin>\S+==\S+) from .*?:?$")
+
+
+def fetch(variant: Variant, target: Target, *, cache: Path, on_progress: Progress) -> Path:
+    """Make sure that every wheel a target needs lies in the cache.
+
+    Args:
+        variant: Whose lock.
+        target: Machine and Python that the wheels are for.
+        cache: The cache folder.
+        on_progress: Called with a line now and then.
+
+    Returns:
+        A folder with the wheels and ``requirements.txt``: pins and hashes, nothing left to decide.
+
+    Raises:
+        ImageError: The lock does not cover the machine, a file is not what the lock says, or a
+            download failed.
+    """
+    if target.machine not in variant.machines:
+        raise ImageError(
+            "the lock does not cover this kind of machine",
+            where=str(variant.packages_path),
+            expected=" or ".join(variant.machines),
+            actual=target.machine,
+            fix="run on one of these machines, or with a container engine that emulates one",
+        )
+    packages = packages_for(read_packages(variant.packages_path), target)
+    text = requirements_text(packages)
+    key = digest({"requirements": text, "machine": target.machine, "python": target.python})
+    final = cache / "wheels" / key.removeprefix("sha256:")[:16]
+    with held(cache, f"wheels-{final.name}", on_progress=on_progress):
+        if not final.is_dir():
+            with appearing(final) as partial:
+                (partial / REQUIREMENTS).write_text(text, encoding="utf-8")
+                _download(partial, packages, variant, target, on_progress=on_progress)
+    return final
+
+
+def _download(
+    folder: Path, packages: Sequence[Package], variant: Variant, target: Target, *, on_progress: Progress
+) -> None:
+    indexes = [one for one in variant.indexes if _reachable(one)]
+    command = [
+        sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download",
+        "--no-deps", "--require-hashes", "--only-binary", ":all:", "--progress-bar", "raw",
+        "--python-version", target.python, "--implementation", "cp",
+        "--abi", f"cp{target.python.replace('.', '')}", *_platforms(target.machine),
+        *(option for one in indexes for option in ("--extra-index-url", one)),
+        "--dest", str(folder), "--requirement", str(folder / REQUIREMENTS),
+    ]  # fmt: skip
+    ended = run_command(command, on_line=_Narrator(len(packages), on_progress))
+    if ended.exit_code:
+        raise _error(ended, variant, [one for one in variant.indexes if one not in indexes])
+    num_wheels = len(list(folder.glob("*.whl")))
+    if num_wheels != len(packages):
+        raise ImageError(
+            "pip ended well, but not with one wheel a package",
+            where=str(variant.packages_path),
+            expected=str(len(packages)),
+            actual=str(num_wheels),
+        )
+
+
+def _platforms(machine: str) -> list[str]:
+    tags = []
+    for minor in _GLIBC_MINORS:
+        tags.append(f"manylinux_2_{minor}_{machine}")
+        if minor in _LEGACY_TAGS:
+            tags.append(f"{_LEGACY_TAGS[minor]}_{machine}")
+    return [option for tag in tags for option in ("--platform", tag)]
+
+
+def _reachable(index: str) -> bool:
+    """Whether anything answers there; pip would try an unreachable index for each package."""
+    try:
+        with urllib.request.urlopen(index, timeout=_PROBE_S):  # noqa: S310  (https, from lock.toml)
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+class _Narrator:
+    """Turns pip's lines into one line a package, and one each quarter of a big download."""
+
+    def __init__(self, num_packages: int, on_progress: Progress) -> None:
+        self._num_packages = num_packages
+        self._on_progress = on_progress
+        self._num_seen = 0
+        self._package = ""
+        self._quarter = 0
+
+    def __call__(self, line: str) -> None:
+        if match := re.match(r"\s*(?:Collecting|Processing) (\S+)", line):
+            self._num_seen, self._package, self._quarter = self._num_seen + 1, Path(match[1]).name, 0
+            self._on_progress(f"wheels: {self._num_seen} of {self._num_packages}, {self._package}")
+        elif match := re.match(r"Progress (\d+) of (\d+)", line):
+            done, total = int(match[1]), int(match[2])
+            if total > 16 << 20 and done * 4 // total > self._quarter:
+                self._quarter = done * 4 // total
+                self._on_progress(f"wheels: {self._package}, {done >> 20} of {total >> 20} MiB")
+
+
+def _error(ended: Ended, variant: Variant, unreachable: Sequence[str]) -> ImageError:
+    text = "\n".join(ended.tail)
+    where = str(variant.packages_path)
+    if "DO NOT MATCH THE HASHES" in text:
+        expected, got = re.findall(r"Expected sha256 (\w+)", text), re.search(r"Got\s+(\w+)", text)
+        named = next((m["pin"] for line in ended.tail if (m := _REFUSED.match(line))), "a wheel")
+        return ImageError(
+            f"{named}: the wheel is not the one that the lock names",
+            where=where,
+            expected=" or ".join(f"sha256:{one}" for one in expected) or None,
+            actual=f"sha256:{got[1]}" if got else None,
+            fix="git diff the lock; if nobody touched it, the index serves another file: do not use it",
+        )
+    missing = re.search(r"No matching distribution found for (\S+)", text)
+    beside = f"; {', '.join(unreachable)} could not be reached" if unreachable else ""
+    return ImageError(
+        f"{missing[1]}: no index has this wheel{beside}"
+        if missing
+        else f"pip could not fetch the wheels{beside}",
+        where=where,
+        actual=ended.last_lines,
+        fix="check the network and pip's configuration (pip config list), then run the command again",
+    )

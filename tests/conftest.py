@@ -1,0 +1,156 @@
+"""What all tests share: the engine rule, the pinned environment made real once, and a small one.
+
+A test that needs a container engine carries the marker ``engine``. Without an engine it is skipped,
+with the reason; with ``REPROKIT_REQUIRE_ENGINE=1``, which CI sets, any skip of such a test fails.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import sys
+import zipfile
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from reprokit import images
+from reprokit.core.records import Realisation
+from reprokit.errors import EngineError
+from reprokit.images import bases, cache, engine
+from reprokit.images.locks import read_lock
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+@functools.cache
+def why_no_engine() -> str:
+    """Why no engine answers, in one line; "" when one does."""
+    try:
+        with engine.connected(timeout_s=5):
+            return ""
+    except EngineError as error:
+        return str(error)
+
+
+def engine_is_required() -> bool:
+    return os.environ.get("REPROKIT_REQUIRE_ENGINE") == "1"
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("engine") and (reason := why_no_engine()):
+        pytest.skip(f"needs a container engine. {reason}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    skipped = report.skipped and not hasattr(report, "wasxfail")
+    if skipped and item.get_closest_marker("engine") and engine_is_required():
+        report.outcome = "failed"
+        report.longrepr = f"REPROKIT_REQUIRE_ENGINE=1, and this was skipped: {call.excinfo}"
+    return report
+
+
+@pytest.fixture(scope="session")
+def project() -> Path:
+    """The checkout that the tests are part of."""
+    return PROJECT
+
+
+@pytest.fixture(scope="session")
+def cpu_image() -> Realisation:
+    """The ``cpu`` environment as a container image; built if nobody has yet."""
+    return images.resolve("cpu", project=PROJECT, kind="image", on_progress=print)
+
+
+@pytest.fixture(scope="session")
+def cpu_venv() -> Realisation:
+    """The ``cpu`` environment as a virtual environment of this host; made if nobody has yet."""
+    return images.resolve("cpu", project=PROJECT, kind="venv", on_progress=print)
+
+
+@pytest.fixture(scope="session")
+def base_image() -> str:
+    """ID of a small image with ``python3`` and no more, for cheap container tests."""
+    with engine.connected() as client:
+        base = bases.obtain(
+            client,
+            read_lock(PROJECT),
+            kind=bases.choose(client, read_lock(PROJECT), wanted=bases.AUTO, on_progress=print),
+            machine=engine.machine(client),
+            cache=cache.cache_folder(None),
+            on_progress=print,
+        )
+    return base.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallProject:
+    """A project whose one environment holds one package, ``tiny``, and is made in seconds.
+
+    Attributes:
+        root: The project; ``images/`` is in it.
+        wheels: The only place where pip looks.
+        cache: An empty cache.
+    """
+
+    root: Path
+    wheels: Path
+    cache: Path
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "images" / "cpu" / "requirements.lock"
+
+    def add_wheel(
+        self, name: str = "tiny", version: str = "1.0", *, text: str = "", requires: str = ""
+    ) -> str:
+        """Put a wheel where pip looks, and return the line that locks it."""
+        path, info = self.wheels / f"{name}-{version}-py3-none-any.whl", f"{name}-{version}.dist-info"
+        with zipfile.ZipFile(path, "w") as wheel:
+            wheel.writestr(f"{name}.py", text or f"VERSION = {version!r}\n")
+            metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+            metadata += f"Requires-Dist: {requires}\n" if requires else ""
+            wheel.writestr(f"{info}/METADATA", metadata)
+            wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+        return f"{name}=={version} --hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}\n"
+
+
+@pytest.fixture
+def small_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallProject:
+    """A small project with the real Dockerfile, and a pip that sees nothing but its wheels."""
+    return make_small_project(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def shared_small_project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallProject]:
+    """The same for tests of one module that change nothing in it."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        yield make_small_project(tmp_path_factory.mktemp("small"), monkeypatch)
+
+
+def make_small_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> SmallProject:
+    small = SmallProject(root=folder / "project", wheels=folder / "wheels", cache=folder / "cache")
+    small.wheels.mkdir()
+    small.lock.parent.mkdir(parents=True)
+    shutil.copy(PROJECT / "images" / "Dockerfile", small.root / "images")
+    lock = (PROJECT / "images" / "lock.toml").read_text(encoding="utf-8")
+    lock = re.sub(r'^python = "3.11"$', f'python = "3.{sys.version_info.minor}"', lock, flags=re.MULTILINE)
+    lock = re.sub(r"^indexes = .*$", "indexes = []", lock, flags=re.MULTILINE)
+    (small.root / "images" / "lock.toml").write_text(lock, encoding="utf-8")
+    small.lock.write_text(small.add_wheel(), encoding="utf-8")
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(small.wheels))
+    return small

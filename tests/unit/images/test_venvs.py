@@ -1,0 +1,120 @@
+"""Virtual environments from a lock: real Python, real pip, one small package."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit.errors import ImageError
+from reprokit.images import resolve, venvs, wheels
+from reprokit.images.locks import read_lock
+from reprokit.images.packages import Target, digest_of
+
+HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
+LIST = (
+    "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
+)
+
+
+def make(small_project, *, on_progress=print):
+    return resolve(
+        "cpu", project=small_project.root, kind="venv", cache_dir=small_project.cache, on_progress=on_progress
+    )
+
+
+def packages_in(python: str) -> dict[str, str]:
+    done = subprocess.run([python, "-I", "-c", LIST], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_the_environment_holds_what_the_lock_names_and_no_more(shared_small_project):
+    realisation = make(shared_small_project)
+    assert packages_in(realisation.python) == {"tiny": "1.0"}
+    assert realisation.kind == "venv"
+    assert realisation.python == f"{realisation.reference}/bin/python"
+    assert realisation.lock_digest == digest_of(shared_small_project.lock)
+
+
+def test_the_second_time_it_is_found_and_nothing_is_said(shared_small_project):
+    assert make(shared_small_project) == make(shared_small_project, on_progress=pytest.fail)
+
+
+def test_byte_code_is_there_and_checked_by_hash(shared_small_project):
+    folder = Path(make(shared_small_project).reference)
+    (compiled,) = folder.glob("lib/*/site-packages/__pycache__/tiny.*.pyc")
+    assert int.from_bytes(compiled.read_bytes()[4:8], "little") == 0b11
+
+
+def test_the_same_lock_in_another_cache_has_the_same_digest(shared_small_project, tmp_path):
+    there = dataclasses.replace(shared_small_project, cache=tmp_path)
+    assert make(there).digest == make(shared_small_project).digest
+    assert make(there).reference != make(shared_small_project).reference
+
+
+def test_an_environment_without_its_marker_is_made_again(small_project):
+    folder = Path(make(small_project).reference)
+    (folder / venvs.MARKER).unlink()
+    (rubbish,) = folder.glob("lib/*/site-packages/tiny.py")
+    rubbish.write_text("half of a f")
+    said = []
+    again = make(small_project, on_progress=said.append)
+    assert again.reference == str(folder)
+    assert said
+    assert rubbish.read_text() == "VERSION = '1.0'\n"
+
+
+def test_another_lock_is_another_environment_and_the_first_one_stays(small_project):
+    first = make(small_project)
+    small_project.lock.write_text(small_project.add_wheel(version="2.0"), encoding="utf-8")
+    second = make(small_project)
+    assert second.digest != first.digest
+    assert packages_in(first.python) == {"tiny": "1.0"}
+    assert packages_in(second.python) == {"tiny": "2.0"}
+    assert [Path(row["path"]) for row in venvs.made(small_project.cache)] == sorted(
+        [Path(first.reference), Path(second.reference)]
+    )
+
+
+def test_packages_and_settings_of_the_caller_do_not_get_in(small_project, monkeypatch):
+    small_project.add_wheel("uninvited")
+    wheels.fetch(
+        read_lock(small_project.root).variant("cpu"),
+        Target(machine=platform.machine(), python=HERE),
+        cache=small_project.cache,
+        on_progress=print,
+    )
+    monkeypatch.setenv("PIP_TARGET", str(small_project.cache / "elsewhere"))
+    monkeypatch.setenv("PYTHONPATH", str(small_project.wheels / "uninvited-1.0-py3-none-any.whl"))
+    assert packages_in(make(small_project).python) == {"tiny": "1.0"}
+
+
+def test_a_requirement_that_the_lock_forgot_is_found_before_anything_runs(small_project):
+    small_project.lock.write_text(small_project.add_wheel("needy", requires="x"), encoding="utf-8")
+    with pytest.raises(ImageError, match="checking packages: failed") as caught:
+        make(small_project)
+    assert "requires x" in caught.value.actual
+    assert venvs.made(small_project.cache) == []
+
+
+def test_this_python_is_taken_when_it_fits():
+    found = venvs.find_interpreter(HERE, on_progress=pytest.fail)
+    assert Path(found.path).samefile(sys.executable)
+
+
+def test_a_python_on_the_path_that_does_not_run_is_passed_over(tmp_path, monkeypatch):
+    shim = tmp_path / "python3.99"
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{Path(shutil.which('sh') or '/bin/sh').parent}")
+    said = []
+    with pytest.raises(ImageError, match=r"needs Python 3\.99") as caught:
+        venvs.find_interpreter("3.99", on_progress=said.append)
+    assert "uv python install 3.99" in caught.value.fix
+    assert said == ["no Python 3.99 on this host: uv fetches one"]
