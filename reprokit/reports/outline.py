@@ -195,7 +195,7 @@ def _divergence(report: Report) -> Facts:
     if not found:
         return ()
     between_runs = report.verdict is Verdict.NONDETERMINISTIC
-    expected, actual = ("run 1", "a later run") if between_runs else ("golden", "run 1")
+    expected, actual = ("run 1", _first_differing(report)) if between_runs else ("golden", "run 1")
     ulps = found.get("ulps")
     facts = {
         "what": one_line(found.get("what") or "values differ"),
@@ -209,6 +209,12 @@ def _divergence(report: Report) -> Facts:
         "record": one_line(f"{found.get('record')} (counted from 0)"),
     }
     return tuple((Visible(label), text) for label, text in facts.items() if text)
+
+
+def _first_differing(report: Report) -> str:
+    """The first run that is not as run 1."""
+    repeats = enumerate(report.comparisons.get("repeats") or (), start=2)
+    return next((f"run {number}" for number, one in repeats if not one.get("identical")), "a later run")
 
 
 def _difference(row: Mapping[str, Any]) -> Difference:

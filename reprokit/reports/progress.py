@@ -57,6 +57,7 @@ class Progress:
         self._phase = Visible("")
         self._runs: dict[str, Visible] = {}
         self._written: dict[str, tuple[float, int]] = {}
+        self._since: dict[str, float] = {}
         self._drawn_at = -_LIVE_EVERY_S
         self._is_line_open = False
 
@@ -74,6 +75,7 @@ class Progress:
             self._phase = one_line(name, limit=80)
             self._runs.clear()
             self._written.clear()
+            self._since.clear()
             if self._is_live:
                 self._draw()
             else:
@@ -97,6 +99,23 @@ class Progress:
             now = self._clock()
             if not self._is_live:
                 self._write_if_due(label, now, part=step * _NUM_PARTS // total if total else 0)
+            elif now - self._drawn_at >= _LIVE_EVERY_S:
+                self._draw()
+
+    def alive(self, run_label: str, seen: str) -> None:
+        """A run goes on, and nobody knows how far it is.
+
+        Args:
+            run_label: Which run.
+            seen: What it has left so far, such as ``12 kB written``.
+        """
+        with self._lock:
+            label, now = one_line(run_label, limit=40), self._clock()
+            since = self._since.setdefault(label, now)
+            self._runs[label] = one_line(f"{_duration(now - since)}, {seen}")
+            if not self._is_live:
+                self._written.setdefault(label, (since, 0))  # nothing is worth a line at once
+                self._write_if_due(label, now, part=0)
             elif now - self._drawn_at >= _LIVE_EVERY_S:
                 self._draw()
 

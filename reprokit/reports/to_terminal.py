@@ -25,6 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reprokit.core.checklist import Report, Status
+from reprokit.reports.brevity import gathered, harmless, that_apply, that_matter
 from reprokit.reports.escaping import Visible
 from reprokit.reports.outline import Compared, Outline, Row, outline
 from reprokit.reports.values import Facts
@@ -115,20 +116,26 @@ def _plain(found: Outline) -> Iterator[str]:
     for one in found.comparisons:
         yield f"compared: {one.title}: {one.summary}"
         yield from (f"problem: {one.title}: {problem}" for problem in one.problems)
-    for row in found.differences:
+    mattering, num_harmless = that_matter(found)
+    for row in mattering:
         effect = f"can change numbers: {row.effect}" + (f": {row.why}" if row.why else "")
         yield f"environment: {row.field}: golden {row.expected}, now {row.actual} ({effect})"
+    if num_harmless:
+        yield f"environment: {harmless(num_harmless)}"
     for name, command in (("run again", found.rerun), ("next", found.next_command)):
         if command:
             yield f"{name}: {command}"
 
 
 def _plain_rows(found: Outline) -> Iterator[str]:
-    for row in found.rows:
+    rows, others = that_apply(found)
+    for row in rows:
         advisory = "" if row.required else " (advisory)"
         yield f"check: {row.status.value} {row.id}{advisory}: {row.title}: {row.reason}"
         if row.remedy:
             yield f"to do: {row.id}: {row.remedy}"
+    for reason, ids in others.items():
+        yield f"check: {gathered(reason, ids)}"
     yield f"checks: {found.counts}"
 
 
@@ -148,7 +155,7 @@ def _drawn(found: Outline, style: Style) -> str:
     with console.capture() as captured:
         _draw_verdict(console, found)
         _draw_not_run(console, found)
-        _draw_checklist(console, found.rows, counts=found.counts)
+        _draw_checklist(console, found)
         _draw_facts(console, "First divergence", found.divergence)
         _draw_errors(console, found.comparisons)
         _draw_differences(console, found)
@@ -172,16 +179,21 @@ def _draw_not_run(console: Console, found: Outline) -> None:
             console.print(Padding(Text(f"│ {line}", style="dim"), (0, 0, 0, 2)))
 
 
-def _draw_checklist(console: Console, rows: Sequence[Row], *, counts: Visible) -> None:
-    _draw_title(console, f"Checklist: {counts}")
+def _draw_checklist(console: Console, found: Outline) -> None:
+    _draw_title(console, f"Checklist: {found.counts}")
     is_wide = console.width >= _WIDE
     table = _table("Status", "Check", *(("Id", "Why", "What to do") if is_wide else ("Why",)))
     table.columns[0].no_wrap = True
     table.columns[1].max_width = console.width // 3
-    for row in rows:
+    shown, others = that_apply(found)
+    for row in shown:
         status = Text(row.status.value, style=_STATUS_COLOURS[row.status])
         table.add_row(status, *(_wide_cells(row) if is_wide else _narrow_cells(row)))
-    console.print(table)
+    if shown:
+        console.print(table)
+    for reason, ids in others.items():
+        skipped = Text(gathered(reason, ids), style="dim")
+        console.print(Padding(skipped, (0, 0, 0, 2)))
 
 
 def _wide_cells(row: Row) -> tuple[Text, ...]:
@@ -219,17 +231,23 @@ def _draw_errors(console: Console, comparisons: Sequence[Compared]) -> None:
 
 
 def _draw_differences(console: Console, found: Outline) -> None:
+    mattering, num_harmless = that_matter(found)
     if not found.differences:
         return
     _draw_title(console, "Environment compared with the golden's")
+    if not mattering:
+        console.print(Text(f"  {harmless(num_harmless)}", style="dim"))
+        return
     is_wide = console.width >= _WIDE
     effect = ("Can change numbers", "Why") if is_wide else ("Can matter",)
     table = _table("Field", "Golden", "Now", *effect)
-    for row in found.differences[:_MAX_SHOWN]:
+    for row in mattering[:_MAX_SHOWN]:
         cells = (row.field, row.expected, row.actual, row.effect, *([row.why] if is_wide else []))
-        table.add_row(*map(Text, cells), style="dim" if row.effect == "no" else "")
+        table.add_row(*map(Text, cells))
     console.print(table)
-    _draw_cut(console, len(found.differences) + found.num_differences_cut - _MAX_SHOWN, "fields")
+    _draw_cut(console, len(mattering) - _MAX_SHOWN, "fields")
+    if num_harmless:
+        console.print(Text(f"  {harmless(num_harmless)}", style="dim"))
 
 
 def _draw_facts(console: Console, title: str, facts: Facts) -> None:

@@ -1,0 +1,44 @@
+"""Logs of training programs, whatever they are written in, as records that can be compared.
+
+This package knows formats; it refuses to know verdicts. One module ``from_….py`` is one format,
+found by its name; the others put sources together:
+
+- ``sources`` finds the metrics in a run folder and who reads them,
+- ``comparing`` compares two files or sources, ``run_folders`` everything in two run folders,
+- ``summaries`` reads one source from end to end: what it holds, and its curves.
+
+    >>> compare(Path("golden/metrics.jsonl"), Path("runs/x/metrics.jsonl")).identical
+    True
+"""
+
+from reprokit.adapters.comparing import compare, compare_sources
+from reprokit.adapters.context import around
+from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
+from reprokit.adapters.run_folders import compare_paths, compare_runs, no_metrics, pair_runs
+from reprokit.adapters.sources import adapter_named, adapters, find, find_all, source_of
+from reprokit.adapters.summaries import ignored_metrics, read_from, read_series, series_of_pairs, summarise
+
+__all__ = [
+    "Adapter",
+    "MetricsSource",
+    "MetricsSummary",
+    "Reading",
+    "Series",
+    "adapter_named",
+    "adapters",
+    "around",
+    "compare",
+    "compare_paths",
+    "compare_runs",
+    "compare_sources",
+    "find",
+    "find_all",
+    "ignored_metrics",
+    "no_metrics",
+    "pair_runs",
+    "read_from",
+    "read_series",
+    "series_of_pairs",
+    "source_of",
+    "summarise",
+]

@@ -1,0 +1,112 @@
+"""Two sources of metrics compared, whatever their format.
+
+This module knows how to go through two sources side by side; it refuses to know formats and the
+rules of equality.
+
+    >>> compare(Path("a/progress.csv"), Path("b/progress.csv")).identical
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from reprokit.adapters import from_jsonl, sources
+from reprokit.adapters.reading import MetricsSource, Reading
+from reprokit.core import problems
+from reprokit.core.comparer import Comparer
+from reprokit.core.difference import Comparison
+from reprokit.core.tolerance import Tolerances
+from reprokit.errors import MetricsError
+
+_SIDES = ("expected", "actual")
+
+
+def compare(
+    expected: Path,
+    actual: Path,
+    *,
+    tolerances: Tolerances | None = None,
+    metrics: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+) -> Comparison:
+    """Compare two metrics files; who reads them follows from their names.
+
+    Args:
+        expected: A metrics file.
+        actual: Another, of the same format.
+        tolerances: How far each metric may be off; exact by default.
+        metrics: Names to compare; None for all.
+        ignore: Patterns (``fnmatch``) of names to leave out; each name left out is reported.
+
+    Raises:
+        MetricsError: A path cannot be opened as a file, or the formats differ. Whatever is wrong
+            inside a file is a problem of the comparison instead.
+    """
+    pair = sources.source_of(expected), sources.source_of(actual)
+    return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore)
+
+
+def compare_sources(
+    expected: MetricsSource,
+    actual: MetricsSource,
+    *,
+    tolerances: Tolerances | None = None,
+    metrics: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+) -> Comparison:
+    """Compare two sources of one format, as ``compare`` does.
+
+    Raises:
+        MetricsError: See ``compare``.
+    """
+    if expected.adapter != actual.adapter:
+        raise MetricsError(
+            "two formats cannot be compared with each other",
+            where=str(actual.path),
+            expected=expected.adapter,
+            actual=actual.adapter,
+            fix="compare files of one format",
+        )
+    if expected.adapter == from_jsonl.NAME:
+        return from_jsonl.compare(
+            expected.path, actual.path, tolerances=tolerances, metrics=metrics, ignore=ignore
+        )
+    comparer = Comparer(tolerances=tolerances, metrics=metrics, ignore=ignore)
+    read = sources.adapter_named(expected.adapter).read
+    _compare_readings(read(expected.path), read(actual.path), comparer)
+    return comparer.finish()
+
+
+def _compare_readings(expected: Iterable[Reading], actual: Iterable[Reading], comparer: Comparer) -> None:
+    """Go through two sources record by record, for formats without a quicker way."""
+    counts = dict.fromkeys(_SIDES, 0)
+    unpaired: Reading | None = None
+    for pair in zip_longest(expected, actual):
+        for reading, side in zip(pair, _SIDES, strict=True):
+            counts[side] += _note(reading, side, comparer)
+        left, right = pair
+        if left is None or right is None:
+            unpaired = unpaired or left or right
+        elif left.record is None or right.record is None:
+            comparer.unreadable()
+        else:
+            comparer.add(left.record, right.record, lines=(left.line, right.line))
+    if not comparer.log.has(problems.ERROR):
+        for side in (side for side in _SIDES if not counts[side]):
+            comparer.log.add("no_records", side)
+    num_expected, num_actual = counts.values()
+    if num_expected != num_actual:
+        record, line = (unpaired.record, unpaired.line) if unpaired else (None, None)
+        comparer.end(num_expected=num_expected, num_actual=num_actual, record=record, lines=(line, line))
+
+
+def _note(reading: Reading | None, side: str, comparer: Comparer) -> bool:
+    """Log what is odd about a record; whether there is one."""
+    if reading is None:
+        return False
+    for kind, detail in reading.notes:
+        comparer.log.add(kind, side, line=reading.line, detail=detail)
+    return reading.record is not None

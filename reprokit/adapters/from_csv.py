@@ -1,0 +1,103 @@
+"""Comma-separated tables, such as the ``progress.csv`` of many training programs.
+
+This module knows header, rows and cells; it refuses to guess: a cell is a number if it is written
+like one, otherwise a string, and an empty cell is null. ``nan`` and ``inf`` are numbers in any case
+of letters, as the usual writers spell them.
+
+    >>> next(read(Path("progress.csv"))).record
+    {'step': 256, 'loss': 0.5, 'note': None}
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
+
+from reprokit.adapters.reading import Note, Reading, open_file
+
+NAME = "csv"
+ORDER = 20
+WHOLE_FOLDER = False
+PATTERNS = ("progress.csv", "metrics.csv", "*.csv")
+
+MAX_INTEGER_DIGITS = 640
+
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_FLOAT = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+
+Cell = int | float | str | None
+
+
+def read(path: Path) -> Iterator[Reading]:
+    """The rows of a table, each with the header's names.
+
+    Lines above the header that begin with ``#`` are comments.
+
+    Raises:
+        MetricsError: The path cannot be opened as a file.
+    """
+    descriptor = open_file(path)
+    size = os.fstat(descriptor).st_size
+    whole = size == 0 or os.pread(descriptor, 1, size - 1) in b"\r\n"
+    with os.fdopen(descriptor, encoding="utf-8-sig", newline="") as file:
+        latest: Reading | None = None
+        for reading in _readings(file):
+            if latest is not None:
+                yield latest
+            latest = reading
+        if latest is not None:
+            yield latest if whole else replace(latest, notes=(*latest.notes, ("no_final_newline", "")))
+
+
+def _readings(file: TextIO) -> Iterator[Reading]:
+    rows = csv.reader(file, strict=True)
+    try:
+        header = next((row for row in rows if not row or not row[0].startswith("#")), None)
+        if not header:
+            word = "empty_file" if header is None else "blank_line"
+            yield Reading(line=None, record=None, notes=((word, ""),))
+            return
+        twice = sorted({name for name in header if header.count(name) > 1})
+        if twice:
+            yield Reading(line=None, record=None, notes=(("duplicate_key", f"column '{twice[0][:80]}'"),))
+            return
+        for row in rows:
+            yield _reading(header, row, rows.line_num)
+    except UnicodeDecodeError as error:
+        yield Reading(line=rows.line_num + 1, record=None, notes=(("invalid_utf8", error.reason),))
+    except csv.Error as error:
+        yield Reading(line=rows.line_num, record=None, notes=(("ragged_row", str(error)),))
+
+
+def _reading(header: Sequence[str], row: Sequence[str], line: int) -> Reading:
+    if not row:
+        return Reading(line=line, record=None, notes=(("blank_line", ""),))
+    if len(row) != len(header):
+        detail = f"{len(row)} cells under {len(header)} names"
+        return Reading(line=line, record=None, notes=(("ragged_row", detail),))
+    notes: list[Note] = []
+    record = {name: _cell(text, notes) for name, text in zip(header, row, strict=True)}
+    return Reading(line=line, record=record, notes=tuple(notes))
+
+
+def _cell(text: str, notes: list[Note]) -> Cell:
+    stripped = text.strip(" \t")
+    if not stripped:
+        return None
+    if _INTEGER.fullmatch(stripped):
+        if len(stripped) <= MAX_INTEGER_DIGITS:
+            return int(stripped)
+        notes.append(("integer_too_long", f"{len(stripped):,} digits"))
+        return None
+    if not _FLOAT.fullmatch(stripped):
+        return text
+    value = float(stripped)
+    if math.isinf(value) and "inf" not in stripped.lower():
+        notes.append(("number_overflow", stripped[:40]))
+    return value

@@ -1,0 +1,107 @@
+"""JSON Lines, the format of ``metrics.jsonl``: two files compared at the speed of their bytes.
+
+This module knows when lines need parsing at all; it refuses to know the rules of equality, which
+are ``core.comparer``'s.
+
+Up to 32 MiB together, every line of two files is parsed, so that every odd line gets its word. Of
+larger ones, what is equal byte for byte is skipped, except at both ends of the file and wherever a
+byte looks odd (``jsonl_equal``); the warning ``not_parsed`` says how many lines that were.
+
+    >>> compare(Path("golden/metrics.jsonl"), Path("runs/x/metrics.jsonl")).identical
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
+from reprokit.adapters.jsonl_walk import MAX_UNREADABLE, Pace, Walk, readings
+from reprokit.adapters.reading import Reading
+from reprokit.core.comparer import Comparer
+from reprokit.core.difference import Comparison
+from reprokit.core.tolerance import Tolerances
+
+NAME = "jsonl"
+ORDER = 10
+WHOLE_FOLDER = False
+PATTERNS = ("metrics.jsonl", "*.jsonl", "*.ndjson")
+
+
+def read(path: Path) -> Iterator[Reading]:
+    """The records of a file, in order, with what is odd about each.
+
+    Raises:
+        MetricsError: The path cannot be opened as a file.
+    """
+    with LineFile(path) as file:
+        try:
+            num_unreadable = 0
+            for block in file.blocks():
+                for reading in readings(block, file.line):
+                    yield reading
+                    num_unreadable += reading.record is None
+                    if num_unreadable > MAX_UNREADABLE:
+                        yield Reading(line=reading.line, record=None, notes=(("too_many_errors", ""),))
+                        return
+        except LineTooLongError:
+            yield Reading(line=file.line, record=None, notes=(("line_too_long", ""),))
+
+
+def read_from(path: Path, first: int) -> Iterator[Reading]:
+    """As ``read``, from one record on, without parsing those before it.
+
+    Args:
+        path: A JSON Lines file.
+        first: Position of the first record wanted, counted from 0.
+
+    Raises:
+        MetricsError: The path cannot be opened as a file.
+    """
+    with LineFile(path) as file:
+        for block in file.blocks():
+            if file.line + block.num_lines > first + 1:
+                for reading in readings(block, file.line):
+                    if (reading.line or 0) > first:
+                        yield reading
+
+
+def compare(
+    expected: Path,
+    actual: Path,
+    *,
+    tolerances: Tolerances | None = None,
+    metrics: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+    pace: Pace | None = None,
+) -> Comparison:
+    """Compare two files record by record.
+
+    Args:
+        expected: A JSON Lines file.
+        actual: Another.
+        tolerances: How far each metric may be off; exact by default.
+        metrics: Names to compare; None for all.
+        ignore: Patterns of names to leave out.
+        pace: How the files are gone through.
+
+    Raises:
+        MetricsError: A path cannot be opened as a file. Whatever is wrong inside a file is a
+            problem of the comparison instead.
+    """
+    pace = pace or Pace()
+    with (
+        LineFile(expected, block_bytes=pace.block_bytes) as left,
+        LineFile(actual, block_bytes=pace.block_bytes) as right,
+    ):
+        may_skip = left.size + right.size > pace.parse_all_bytes
+        while True:
+            comparer = Comparer(tolerances=tolerances, metrics=metrics, ignore=ignore)
+            walk = Walk(left, right, comparer, pace=pace, may_skip=may_skip)
+            walk.run()
+            if not walk.num_skipped or comparer.knows_enough:
+                return comparer.finish()
+            may_skip = False  # what was asked for may be in the lines that were skipped
+            left.rewind()
+            right.rewind()

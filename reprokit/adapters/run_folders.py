@@ -1,0 +1,205 @@
+"""Run folders compared: every source of metrics in one with its like in the other.
+
+This module knows which source belongs to which; it refuses to know formats and the rules of
+equality.
+
+    >>> compare_runs(Path("runs/a"), Path("runs/b")).identical
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reprokit.adapters import sources
+from reprokit.adapters.comparing import compare_sources
+from reprokit.adapters.reading import MetricsSource
+from reprokit.core import problems
+from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.problems import ProblemLog
+from reprokit.core.tolerance import Tolerances
+from reprokit.errors import MetricsError
+
+METRICS = "metrics.jsonl"
+
+_HARMLESS = frozenset({"empty_file", "no_records", "no_values", "unknown_metric"})
+
+Pair = tuple[MetricsSource, MetricsSource]
+
+
+def compare_paths(
+    expected: Path,
+    actual: Path,
+    *,
+    tolerances: Tolerances | None = None,
+    metrics: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+) -> tuple[Comparison, list[Pair]]:
+    """Compare two files, or folders by what they hold: ``metrics.jsonl``, else everything.
+
+    Returns:
+        The comparison, and the pairs of sources that it is about.
+
+    Raises:
+        MetricsError: See ``compare`` and ``compare_runs``.
+    """
+    folders = expected.is_dir() and actual.is_dir()
+    if folders and not all((folder / METRICS).exists() for folder in (expected, actual)):
+        comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
+        return comparison, pair_runs(expected, actual)[0]
+    pair = _source_in(expected), _source_in(actual)
+    return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore), [pair]
+
+
+def compare_runs(
+    expected: Path,
+    actual: Path,
+    *,
+    tolerances: Tolerances | None = None,
+    metrics: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+) -> Comparison:
+    """Compare every metrics file that two run folders have, so that nothing is left out unseen.
+
+    Args:
+        expected: A run folder.
+        actual: Another.
+        tolerances: How far each metric may be off, by its bare name; exact by default.
+        metrics: Names to compare, bare or as ``file:name``; None for all.
+        ignore: Patterns of names to leave out, matched against both spellings too.
+
+    Returns:
+        One comparison. Where there are several files, names of metrics begin with ``file:``, the
+        divergence is that of the first file that has one, and a file of one side only is a
+        difference.
+
+    Raises:
+        MetricsError: Neither folder holds metrics, or a file cannot be opened.
+    """
+    pairs, log = pair_runs(expected, actual)
+    if not pairs and not log.has(problems.DIFFERENCE):
+        raise no_metrics(expected)
+    found = []
+    for left, right in pairs:
+        own = f"{left.name}:"
+        comparison = compare_sources(
+            left,
+            right,
+            tolerances=tolerances,
+            metrics=None if metrics is None else [name.removeprefix(own) for name in metrics],
+            ignore=[pattern.removeprefix(own) for pattern in ignore],
+        )
+        if len(pairs) == 1 and not log.has(problems.DIFFERENCE):
+            return replace(comparison, problems=(*log.problems(), *comparison.problems))
+        found.append(_prefixed(comparison, left.name))
+    for name in metrics or ():
+        if not any(known == name or known.endswith(f":{name}") for one in found for known in one.per_metric):
+            log.add("unknown_metric", problems.BOTH, detail=f"'{name}'")
+    return _merged(found, log.problems())
+
+
+def pair_runs(expected: Path, actual: Path) -> tuple[list[Pair], ProblemLog]:
+    """Find the metrics of two run folders and say which belong together.
+
+    Sources belong together by name. Where each folder has exactly one of a format left over, such
+    as a file with the time in its name, those two are taken for each other, with a warning.
+
+    Returns:
+        The pairs in a fixed order, and the sources that only one side has as problems.
+    """
+    log = ProblemLog()
+    left = {source.name: source for source in sources.find_all(expected)}
+    right = {source.name: source for source in sources.find_all(actual)}
+    pairs = [(left[name], right[name]) for name in left if name in right]
+    alone = [source for name, source in left.items() if name not in right]
+    new = [source for name, source in right.items() if name not in left]
+    for source in alone:
+        twins = [other for other in new if other.adapter == source.adapter]
+        if len(twins) == 1 and sum(other.adapter == source.adapter for other in alone) == 1:
+            new.remove(twins[0])
+            pairs.append((source, twins[0]))
+            log.add("renamed_source", "actual", detail=f"'{source.name}' is '{twins[0].name}'")
+        else:
+            log.add("missing_source", "actual", detail=f"'{source.name}'")
+    for source in new:
+        log.add("extra_source", "actual", detail=f"'{source.name}'")
+    return pairs, log
+
+
+def no_metrics(run_dir: Path) -> MetricsError:
+    """The error for a run folder without any metrics."""
+    return MetricsError(
+        "the folder holds no metrics file",
+        kind="no_metrics_file",
+        where=str(run_dir),
+        expected="metrics.jsonl, another .jsonl or .csv file, or TensorBoard event files",
+        fix="let the program write its metrics into the folder that {run_dir} names",
+    )
+
+
+def _source_in(path: Path) -> MetricsSource:
+    if not path.is_dir():
+        return sources.source_of(path)
+    if (path / METRICS).exists():
+        return sources.source_of(path / METRICS)
+    found = sources.find(path)
+    if found is None:
+        raise no_metrics(path)
+    return found
+
+
+def _prefixed(comparison: Comparison, name: str) -> Comparison:
+    """The same comparison, with names that say which file they are from."""
+    divergence = comparison.divergence
+    if divergence is not None:
+        metric = name if divergence.metric is None else f"{name}:{divergence.metric}"
+        divergence = replace(divergence, metric=metric)
+    return replace(
+        comparison,
+        divergence=divergence,
+        per_metric={f"{name}:{metric}": summary for metric, summary in comparison.per_metric.items()},
+        problems=tuple(replace(one, message=f"{name}: {one.message}") for one in comparison.problems),
+    )
+
+
+def _merged(found: Sequence[Comparison], of_files: tuple[Problem, ...]) -> Comparison:
+    """One comparison of all. Files that hold nothing on both sides do not stop that of the others."""
+    telling = [comparison for comparison in found if not _says_nothing(comparison)] or found
+    idle = [
+        replace(problem, severity=problems.WARNING)
+        for comparison in found
+        if comparison not in telling
+        for problem in comparison.problems
+    ]
+    every = (*of_files, *(problem for comparison in telling for problem in comparison.problems), *idle)
+    sound = bool(telling) and not any(problem.severity != problems.WARNING for problem in every)
+    per_metric: dict[str, MetricSummary] = {}
+    for comparison in telling:
+        per_metric.update(comparison.per_metric)
+    return Comparison(
+        identical=sound and all(comparison.identical for comparison in telling),
+        within_tolerance=sound and all(comparison.within_tolerance for comparison in telling),
+        records_compared=sum(comparison.records_compared for comparison in telling),
+        metrics_compared=sum(comparison.metrics_compared for comparison in telling),
+        divergence=next((one.divergence for one in telling if one.divergence), _of_files(of_files)),
+        per_metric=per_metric,
+        problems=every,
+    )
+
+
+def _says_nothing(comparison: Comparison) -> bool:
+    """Whether both files hold nothing that is compared, which does not stop the other files' comparison."""
+    errors = [one for one in comparison.problems if one.severity == problems.ERROR]
+    return bool(errors) and all(one.kind in _HARMLESS and one.side == problems.BOTH for one in errors)
+
+
+def _of_files(of_files: Iterable[Problem]) -> Divergence | None:
+    """The divergence of runs of which one has a file that the other has not."""
+    for problem in of_files:
+        if problem.severity == problems.DIFFERENCE:
+            return Divergence(
+                record=0, step=None, metric=None, expected=None, actual=None, what=problem.message
+            )
+    return None

@@ -1,0 +1,123 @@
+"""Which files of a run folder hold metrics, and who reads them.
+
+This module knows the folder of adapters and names of files; it refuses to look inside a file.
+An adapter is found because its module is called ``from_….py``: adding one is adding a file.
+
+    >>> find(Path("runs/x")).name
+    'metrics.jsonl'
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+from reprokit.adapters.reading import Adapter, MetricsSource
+from reprokit.errors import MetricsError
+
+#: What the harness writes into a run folder and what is judged elsewhere.
+NOT_METRICS = frozenset({"timing.jsonl", "trace.jsonl", "source", "checkpoints"})
+
+
+@cache
+def adapters() -> tuple[Adapter, ...]:
+    """Every adapter of this package, in the order in which they are asked."""
+    package = __package__ or ""
+    folder = str(Path(__file__).parent)
+    names = [found.name for found in pkgutil.iter_modules([folder]) if found.name.startswith("from_")]
+    modules = [cast("Adapter", importlib.import_module(f"{package}.{name}")) for name in names]
+    return tuple(sorted(modules, key=lambda module: module.ORDER))
+
+
+def adapter_named(name: str) -> Adapter:
+    """The adapter that a source names."""
+    return next(adapter for adapter in adapters() if name == adapter.NAME)
+
+
+def source_of(path: Path) -> MetricsSource:
+    """A file, or the folder of a source that is a whole folder, as a source.
+
+    A file whose name no adapter knows is taken for JSON Lines.
+
+    Raises:
+        MetricsError: A folder that no adapter reads as a whole.
+    """
+    if path.is_dir():
+        inside = [(child, _reader_of(child.name)) for child in sorted(path.iterdir())]
+        reader = next((found[0] for _, found in inside if found and found[0].WHOLE_FOLDER), None)
+        if reader is None:
+            raise MetricsError(
+                "a folder, not a file",
+                kind="directory",
+                where=str(path),
+                expected="a metrics file",
+                fix="name the metrics file inside it",
+            )
+        return MetricsSource(adapter=reader.NAME, path=path, name=path.name)
+    found = _reader_of(path.name)
+    return MetricsSource(adapter=found[0].NAME if found else "jsonl", path=path, name=path.name)
+
+
+def find(run_dir: Path) -> MetricsSource | None:
+    """The source that a run's curves are drawn from: ``metrics.jsonl`` if there is one.
+
+    Args:
+        run_dir: A run folder; its subfolders are searched too.
+
+    Returns:
+        The first of ``find_all``, with the names of the others; None where there is none.
+    """
+    found = find_all(run_dir)
+    if not found:
+        return None
+    return replace(found[0], others=tuple(source.name for source in found[1:]))
+
+
+def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
+    """Every source of metrics in a run folder.
+
+    The order is fixed: JSON Lines before tables before event files, likelier names first, then the
+    files nearest to the top, then by name. What the harness itself writes is left out.
+
+    Args:
+        run_dir: A run folder; its subfolders are searched too, links to folders are not followed.
+    """
+    ranked: dict[tuple[int, int, int, str], MetricsSource] = {}
+    for path in _files(run_dir):
+        found = _reader_of(path.name)
+        if found is None:
+            continue
+        adapter, likeliness = found
+        place = path.relative_to(run_dir)
+        name = place.as_posix()
+        if adapter.WHOLE_FOLDER:
+            name = (place.parent / f"{adapter.NAME} events").as_posix()
+        key = (adapter.ORDER, likeliness, len(place.parts), name)
+        source = path.parent if key in ranked else path
+        ranked[key] = MetricsSource(adapter=adapter.NAME, path=source, name=name)
+    return tuple(ranked[key] for key in sorted(ranked))
+
+
+def _files(run_dir: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(run_dir):
+        if Path(folder) == run_dir:
+            folders[:] = [name for name in folders if name not in NOT_METRICS]
+            files = [name for name in files if name not in NOT_METRICS]  # noqa: PLW2901
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted(files))
+
+
+def _reader_of(name: str) -> tuple[Adapter, int] | None:
+    """Who reads a file of this name, and how likely such a name is (0 is likeliest)."""
+    for adapter in adapters():
+        for likeliness, pattern in enumerate(adapter.PATTERNS):
+            if fnmatchcase(name, pattern):
+                return adapter, likeliness
+    return None

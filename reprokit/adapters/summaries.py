@@ -1,0 +1,205 @@
+"""A metrics source read from end to end: what it holds, and its curves.
+
+This module knows one source at a time; it refuses to compare.
+
+    >>> read_series(Path("runs/x/metrics.jsonl"), max_points=500)["loss/policy"].steps[0]
+    256
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reprokit.adapters import from_jsonl, sources
+from reprokit.adapters.reading import MetricsSource, MetricsSummary, Reading, Series
+from reprokit.core import problems, steps, values
+from reprokit.core.problems import ProblemLog
+from reprokit.core.steps import StepWatch
+from reprokit.core.values import MISSING
+
+_NO_STEPS = "step"
+
+
+def read(source: MetricsSource) -> Iterator[Reading]:
+    """The records of a source, in order."""
+    return sources.adapter_named(source.adapter).read(source.path)
+
+
+def read_from(source: MetricsSource, *, first: int, count: int) -> list[Reading]:
+    """Some records of a source.
+
+    Args:
+        source: Where they are.
+        first: Position of the first one wanted, counted from 0.
+        count: How many; fewer come back where the source ends.
+    """
+    if source.adapter == from_jsonl.NAME:
+        return list(islice(from_jsonl.read_from(source.path, first), count))
+    return list(islice(read(source), first, first + count))
+
+
+def summarise(path: Path) -> MetricsSummary:
+    """Read a metrics file from end to end.
+
+    Args:
+        path: A metrics file of any format, or the folder of event files.
+
+    Raises:
+        MetricsError: The path cannot be opened. Whatever is wrong inside is among ``problems``.
+    """
+    log = ProblemLog()
+    watch = StepWatch(log)
+    step_name: str | None = None
+    last_step: Any = None
+    num_records = 0
+    final: dict[str, Any] = {}
+    for reading in read(sources.source_of(path)):
+        for kind, detail in reading.notes:
+            log.add(kind, "actual", line=reading.line, detail=detail)
+        if reading.record is None:
+            continue
+        num_records += 1
+        step_name = step_name or steps.name_in(reading.record)
+        if step_name is not None:
+            step = reading.record.get(step_name, MISSING)
+            watch.see(step, step, lines=(reading.line, reading.line))
+            last_step = last_step if step is MISSING else step
+        final.update(reading.record)
+    if not num_records and not log.has(problems.ERROR):
+        log.add("empty_file" if path.is_file() and path.stat().st_size == 0 else "no_records", "actual")
+    final.pop(step_name or _NO_STEPS, None)
+    return MetricsSummary(
+        num_records=num_records,
+        metric_names=tuple(sorted(final)),
+        last_step=last_step,
+        final_values=final,
+        problems=log.problems(),
+    )
+
+
+def read_series(path: Path, *, max_points: int | None = None) -> dict[str, Series]:
+    """The numbers of every metric over a run.
+
+    Args:
+        path: A metrics file of any format, or the folder of event files.
+        max_points: About how many points are kept of each metric: the first and the last, the
+            smallest and the largest of each stretch between, and those that are not finite. None
+            keeps all.
+
+    Returns:
+        Name → series, in the order of first appearance. Records that cannot be read, and values
+        that are no numbers, are not in it.
+
+    Raises:
+        MetricsError: The path cannot be opened.
+    """
+    collected: dict[str, tuple[array[float], array[float]]] = {}
+    step_name: str | None = None
+    for position, reading in enumerate(read(sources.source_of(path))):
+        if reading.record is None:
+            continue
+        step_name = step_name or steps.name_in(reading.record)
+        step = _as_float(reading.record.get(step_name or _NO_STEPS, position), otherwise=float(position))
+        for name, value in reading.record.items():
+            number = None if name == step_name else _as_float(value)
+            if number is not None:
+                at, found = collected.setdefault(name, (array("d"), array("d")))
+                at.append(step)
+                found.append(number)
+    return {name: _series(at, found, max_points=max_points) for name, (at, found) in collected.items()}
+
+
+def series_of_pairs(
+    pairs: Sequence[tuple[MetricsSource, MetricsSource]], *, max_points: int
+) -> dict[str, list[dict[str, Any]]]:
+    """The curves of both sides, for drawing one over the other.
+
+    Args:
+        pairs: What was compared. Of several pairs, names begin with ``file:``, as in the comparison.
+        max_points: As ``read_series`` takes it.
+
+    Returns:
+        Metric → one entry a side that has it: ``label`` (``expected``, ``actual``), ``steps``, ``values``.
+    """
+    found: dict[str, list[dict[str, Any]]] = {}
+    for pair in pairs:
+        prefix = f"{pair[0].name}:" if len(pairs) > 1 else ""
+        for source, label in zip(pair, ("expected", "actual"), strict=True):
+            for name, series in read_series(source.path, max_points=max_points).items():
+                entry = {"label": label, "steps": series.steps, "values": series.values}
+                found.setdefault(prefix + name, []).append(entry)
+    return found
+
+
+def ignored_metrics(run_dirs: Iterable[Path], patterns: Sequence[str]) -> dict[str, str]:
+    """The metrics of some runs that patterns leave out.
+
+    Args:
+        run_dirs: Run folders.
+        patterns: As ``compare_runs`` takes them.
+
+    Returns:
+        Name → the first pattern that leaves it out.
+    """
+    ignored: dict[str, str] = {}
+    for run_dir in run_dirs:
+        for source in sources.find_all(run_dir):
+            for name in _names(read(source)):
+                spellings = name, f"{source.name}:{name}"
+                for pattern in patterns:
+                    if any(fnmatchcase(spelling, pattern) for spelling in spellings):
+                        ignored.setdefault(name, pattern)
+    return ignored
+
+
+def _names(readings: Iterable[Reading]) -> list[str]:
+    names: dict[str, None] = {}
+    for reading in readings:
+        names.update(dict.fromkeys(reading.record or ()))
+    return list(names)
+
+
+def _as_float(value: Any, *, otherwise: float | None = None) -> Any:
+    if values.kind(value) != "number":
+        return otherwise
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _series(at: array[float], found: array[float], *, max_points: int | None) -> Series:
+    numbers = np.frombuffer(found, dtype=np.float64)
+    kept = _thinned(numbers, max_points=max_points)
+    positions = np.frombuffer(at, dtype=np.float64)[kept].tolist()
+    return Series(
+        steps=[int(step) if step.is_integer() else step for step in positions],
+        values=numbers[kept].tolist(),
+    )
+
+
+def _thinned(numbers: npt.NDArray[np.float64], *, max_points: int | None) -> npt.NDArray[np.intp]:
+    """Which points to draw, in order."""
+    count = len(numbers)
+    if max_points is None or count <= max_points:
+        return np.arange(count)
+    odd = np.flatnonzero(~np.isfinite(numbers))
+    if len(odd) > max_points:  # the ends of each stretch show as much
+        odd = odd[(np.diff(odd, prepend=-2) > 1) | (np.diff(odd, append=count + 1) > 1)]
+    kept = {0, count - 1, *odd.tolist()}
+    edges = np.linspace(0, count, max(2, max_points // 2) + 1).astype(np.intp)
+    for start, end in pairwise(edges):
+        stretch = numbers[start:end]
+        finite = np.flatnonzero(np.isfinite(stretch))
+        if len(finite):
+            kept.add(int(start + finite[stretch[finite].argmin()]))
+            kept.add(int(start + finite[stretch[finite].argmax()]))
+    return np.array(sorted(kept), dtype=np.intp)

@@ -1,0 +1,129 @@
+"""``reprokit diff``: two metrics files, run folders or goldens, compared."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from reprokit.cli.options import examples
+
+if TYPE_CHECKING:
+    from reprokit.adapters.run_folders import Pair
+    from reprokit.core.comparison import Comparison
+
+_PATH = click.Path(path_type=Path)
+_COLOURS = {"good": "green", "bad": "red", "odd": "yellow", "title": None}
+_PLOT_POINTS = 600
+
+
+@click.command(
+    "diff",
+    short_help="Compare metrics files or run folders, bit for bit by default.",
+    epilog=examples(
+        "reprokit diff golden/cartpole_baseline/cpu-x86_64/seed-42 RUN",
+        "reprokit diff old/metrics.jsonl new/metrics.jsonl --rtol 1e-6 --plot diff.svg",
+    ),
+)
+@click.argument("expected", type=_PATH)
+@click.argument("actual", type=_PATH)
+@click.option("--rtol", type=float, default=0.0, show_default=True, help="Relative tolerance, of expected.")
+@click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance.")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="NAME", help="Compare only this; may be repeated."
+)
+@click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help="Leave metrics out.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg",
+              help="Draw the curves of both sides.")  # fmt: skip
+def command(
+    expected: Path,
+    actual: Path,
+    rtol: float,
+    atol: float,
+    metrics: tuple[str, ...],
+    ignore: tuple[str, ...],
+    as_json: bool,
+    plot: Path | None,
+) -> int:
+    """Say whether ACTUAL's metrics are EXPECTED's, and where they first part.
+
+    Each is a metrics file, or a folder that holds metrics.jsonl. Of two folders without it, every
+    metrics file is compared.
+
+    Exit codes: 0 nothing differs beyond the tolerance; 1 differs; 2 cannot be compared.
+    """
+    import json
+
+    from reprokit import adapters
+    from reprokit.core.comparison import Tolerance, Tolerances, exit_code, to_json, unreadable
+    from reprokit.errors import MetricsError, UsageError
+
+    if plot is not None and plot.suffix != ".svg":
+        raise UsageError("--plot draws SVG", expected="a name that ends in .svg", actual=str(plot))
+    try:
+        comparison, pairs = adapters.compare_paths(
+            expected,
+            actual,
+            tolerances=Tolerances(default=Tolerance(rtol=rtol, atol=atol)),
+            metrics=metrics or None,
+            ignore=ignore,
+        )
+    except MetricsError as error:
+        if as_json:
+            side = "expected" if (error.where or "").startswith(str(expected)) else "actual"
+            click.echo(json.dumps(to_json(unreadable(error, side=side)), indent=2))
+        raise
+    for folder in (expected, actual):
+        if (folder / "run.json").is_file() and not (folder / "COMPLETE").is_file():
+            click.echo(f"Warning: {folder} is an interrupted run; it proves nothing.", err=True)
+    if as_json:
+        click.echo(json.dumps(to_json(comparison), indent=2))
+    else:
+        _print(comparison, pairs, expected, actual)
+    if plot is not None:
+        _draw(comparison, pairs, plot)
+    return exit_code(comparison)
+
+
+def _print(comparison: Comparison, pairs: list[Pair], expected: Path, actual: Path) -> None:
+    import shutil
+
+    from reprokit import adapters
+    from reprokit.reports.diff_to_terminal import diff_to_terminal
+
+    in_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    text = diff_to_terminal(
+        comparison,
+        expected=str(expected),
+        actual=str(actual),
+        context=adapters.around(pairs, comparison.divergence) if comparison.divergence else (),
+        width=min(max(shutil.get_terminal_size().columns, 60), 200),
+        paint=_paint if in_colour else lambda text, _tone: text,
+    )
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding), nl=False, color=in_colour)
+
+
+def _paint(text: str, tone: str) -> str:
+    return click.style(text, fg=_COLOURS[tone], bold=True)
+
+
+def _draw(comparison: Comparison, pairs: list[Pair], plot: Path) -> None:
+    from reprokit import adapters, workspace
+    from reprokit.core.comparison import to_json
+    from reprokit.reports.diff_to_svg import diff_to_svg
+    from reprokit.reports.diff_to_terminal import headline, ranked
+
+    series = adapters.series_of_pairs(pairs, max_points=_PLOT_POINTS)
+    names = [*ranked(comparison.per_metric), *series]
+    picture = diff_to_svg(
+        {name: series[name] for name in names if name in series},
+        to_json(comparison)["divergence"],
+        title=headline(comparison),
+    )
+    workspace.write_atomic(plot, picture.encode("utf-8"))
+    click.echo(f"Wrote {plot}", err=True)

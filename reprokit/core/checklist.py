@@ -1,0 +1,256 @@
+"""The checklist: evidence in, one row a check, and the verdict that follows from the rows.
+
+This module knows what a verdict needs; it refuses to know how evidence was gathered.
+
+    >>> exit_code(Verdict.REPRODUCED)
+    0
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from reprokit.core.agreement import differing, differing_trace, not_golden, not_repeated
+from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, SweepEvidence, TraceComparison
+from reprokit.core.rows import (
+    VERDICT_ROWS,
+    Check,
+    CheckResult,
+    Finding,
+    Status,
+    relaxations,
+    requirements,
+)
+
+__all__ = [
+    "VERDICT_ROWS",
+    "Check",
+    "CheckResult",
+    "Evidence",
+    "Finding",
+    "GoldenEvidence",
+    "Judgement",
+    "Report",
+    "RunEvidence",
+    "Status",
+    "SweepEvidence",
+    "TraceComparison",
+    "Verdict",
+    "exit_code",
+    "judge",
+    "judgement",
+    "relaxations",
+    "requirements",
+]
+
+
+class Verdict(StrEnum):
+    """What a whole report says."""
+
+    REPRODUCED = "REPRODUCED"
+    REPEATABLE = "REPEATABLE"
+    NONDETERMINISTIC = "NONDETERMINISTIC"
+    REGRESSION = "REGRESSION"
+    STALE_GOLDEN = "STALE_GOLDEN"
+    NO_GOLDEN = "NO_GOLDEN"
+    CHECK_FAILED = "CHECK_FAILED"
+    UNJUDGED = "UNJUDGED"
+    NOT_RUN = "NOT_RUN"
+
+
+_EXIT_CODES: Mapping[Verdict, int] = {
+    Verdict.REPRODUCED: 0,
+    Verdict.REPEATABLE: 0,
+    Verdict.NONDETERMINISTIC: 1,
+    Verdict.REGRESSION: 1,
+    Verdict.CHECK_FAILED: 1,
+    Verdict.NOT_RUN: 3,
+    Verdict.STALE_GOLDEN: 4,
+    Verdict.NO_GOLDEN: 4,
+    Verdict.UNJUDGED: 4,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict, and the one sentence that it rests on."""
+
+    verdict: Verdict
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The whole answer: ``report.json`` field for field (design: file contracts).
+
+    Attributes:
+        verdict: See Verdict.
+        exit_code: What the command line ends with.
+        sentence: The verdict in one sentence for a person.
+        next_command: What to type next, or "".
+        recipe: Name, or the plain command's name.
+        platform: As in Evidence.
+        seed: The seed judged.
+        runs: Paths of the run folders.
+        golden: Path of the golden, or None.
+        environment_diff: As in GoldenEvidence.
+        divergence: The first one that decided the verdict (run against run, else against golden).
+        checks: The rows, in checklist order.
+        timing: Seconds for each phase, and what the runs say of themselves.
+        curves: Metric → list of series (``label``, ``steps``, ``values``), thinned for drawing.
+        environment: The first run's environment record.
+        comparisons: ``repeat`` and ``golden``: each a Comparison as JSON, or None.
+        created_at: ISO 8601, UTC.
+        command: The command line that made this report.
+        rerun: The command that anyone can type to check it.
+        not_run: For NOT_RUN: ``outcome``, ``message``, ``remedy``, ``log_tail``.
+        recipe_file: Path of the recipe from the project's root, or None for a plain command.
+        recipe_lines: Dotted path in the recipe (``tolerances``, ``logging.checkpoint_interval``)
+            → line, counted from 1: where annotations are hung up.
+        evidence_digests: Path of each run's ``COMPLETE`` and of the golden's ``provenance.json`` →
+            SHA-256, so that evidence exchanged later is found.
+    """
+
+    verdict: Verdict
+    exit_code: int
+    sentence: str
+    next_command: str
+    recipe: str
+    platform: str
+    seed: int
+    runs: tuple[str, ...]
+    golden: str | None
+    environment_diff: Sequence[Mapping[str, Any]]
+    divergence: Mapping[str, Any] | None
+    checks: tuple[CheckResult, ...]
+    timing: Mapping[str, Any]
+    curves: Mapping[str, Sequence[Mapping[str, Any]]]
+    environment: Mapping[str, Any]
+    comparisons: Mapping[str, Any]
+    created_at: str
+    command: str
+    rerun: str
+    not_run: Mapping[str, Any] | None = None
+    recipe_file: str | None = None
+    recipe_lines: Mapping[str, int] = field(default_factory=dict)
+    evidence_digests: Mapping[str, str] = field(default_factory=dict)
+    schema: int = 1
+
+
+def exit_code(verdict: Verdict) -> int:
+    """The process exit code that a verdict ends in."""
+    return _EXIT_CODES[verdict]
+
+
+def judge(evidence: Evidence, checks: Sequence[CheckResult], *, registry: Mapping[str, bool]) -> Verdict:
+    """The verdict alone; see ``judgement``."""
+    return judgement(evidence, checks, registry=registry).verdict
+
+
+def judgement(
+    evidence: Evidence, checks: Sequence[CheckResult], *, registry: Mapping[str, bool]
+) -> Judgement:
+    """The verdict that follows from evidence and rows, in the order of precedence, and why.
+
+    Rows alone never make a good verdict: that two runs agree, and agree with the golden, is read
+    from the evidence again, whatever the rows say and whatever a recipe relaxes.
+
+    Args:
+        evidence: What was gathered.
+        checks: The rows, as ``reprokit.checks.run_all`` returns them.
+        registry: Every row there must be: id → whether it is advisory. A row that is absent is
+            not a row that passed.
+
+    Returns:
+        NONDETERMINISTIC if two finished runs of one thing differ, whatever else fails; NOT_RUN if
+        one did not finish; UNJUDGED if there are not two to compare; then NO_GOLDEN, REGRESSION or
+        STALE_GOLDEN; then what the required rows say.
+    """
+    for rule in (_differing, _unfinished, _unproven, _against_golden):
+        found = rule(evidence)
+        if found is not None:
+            return found
+    return _of_rows(evidence, checks, registry)
+
+
+def _differing(evidence: Evidence) -> Judgement | None:
+    because = ""
+    if differing(evidence) is not None:
+        because = "two runs with one seed differ"
+    elif differing_trace(evidence) is not None:
+        because = "two runs with one seed log equal numbers, but their parameters or random states differ"
+    return Judgement(verdict=Verdict.NONDETERMINISTIC, because=because) if because else None
+
+
+def _unfinished(evidence: Evidence) -> Judgement | None:
+    if not evidence.runs:
+        return Judgement(verdict=Verdict.NOT_RUN, because="nothing was run")
+    for run in evidence.runs:
+        if not run.complete:
+            because = f"{run.path}: {run.incomplete_because or 'the run did not finish'}"
+            return Judgement(verdict=Verdict.NOT_RUN, because=because)
+    return None
+
+
+def _unproven(evidence: Evidence) -> Judgement | None:
+    because = not_repeated(evidence)
+    return Judgement(verdict=Verdict.UNJUDGED, because=because) if because else None
+
+
+def _against_golden(evidence: Evidence) -> Judgement | None:
+    if evidence.recipe is None:
+        return None
+    golden = evidence.golden
+    if golden is None:
+        because = evidence.golden_missing_because or "there is no golden"
+        return Judgement(verdict=Verdict.NO_GOLDEN, because=because)
+    if golden.comparison.comparable and not golden.comparison.within_tolerance:
+        if golden.fingerprint_equal:
+            return Judgement(verdict=Verdict.REGRESSION, because="same numerics as the golden, other numbers")
+        return Judgement(
+            verdict=Verdict.STALE_GOLDEN, because="other numbers than the golden, in another environment"
+        )
+    because = not_golden(evidence)
+    return Judgement(verdict=Verdict.UNJUDGED, because=f"against the golden: {because}") if because else None
+
+
+def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mapping[str, bool]) -> Judgement:
+    counting = [row for row in checks if _counts(row, evidence, registry)]
+    failed = [row.id for row in counting if row.status == Status.FAILED]
+    if failed:
+        return Judgement(verdict=Verdict.CHECK_FAILED, because=f"required and FAILED: {', '.join(failed)}")
+    unknown = [row.id for row in counting if row.status != Status.PASSED]
+    because = _rows_missing(checks, registry)
+    if unknown:
+        because = f"required and not judged: {', '.join(unknown)}"
+    elif not because and not counting:
+        because = "not one row is required"
+    elif not because and evidence.modified:
+        because = "a modified run is not the recipe's"
+    if because:
+        return Judgement(verdict=Verdict.UNJUDGED, because=because)
+    if evidence.recipe is None:
+        return Judgement(verdict=Verdict.REPEATABLE, because="all runs agree")
+    return Judgement(verdict=Verdict.REPRODUCED, because="all runs agree with each other and with the golden")
+
+
+def _counts(row: CheckResult, evidence: Evidence, registry: Mapping[str, bool]) -> bool:
+    """Whether a row decides. One that FAILED is excused by who it is, not because it says so."""
+    if row.required or row.id in relaxations(evidence.recipe):
+        return row.required
+    advisory = registry.get(row.id, False) and not evidence.strict
+    excused = advisory and row.id not in requirements(evidence.recipe)
+    return row.status not in {Status.PASSED, Status.SKIPPED} and not excused
+
+
+def _rows_missing(checks: Sequence[CheckResult], registry: Mapping[str, bool]) -> str:
+    count = Counter(row.id for row in checks)
+    absent = sorted(set(registry) - set(count))
+    if absent:
+        return f"rows are missing: {', '.join(absent)}"
+    doubled = sorted(name for name, times in count.items() if times > 1)
+    return f"rows appear twice: {', '.join(doubled)}" if doubled else ""

@@ -1,0 +1,196 @@
+"""What a verdict stands on: runs that were read back, their comparisons, and the golden.
+
+This module knows the shapes; it refuses to know what anybody makes of them. Every default means
+"not known", so that evidence that nobody gathered can never read as evidence that is good.
+
+    >>> Evidence(recipe=None, platform="cpu-x86_64", runs=()).repeats
+    ()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from reprokit.core.comparison import Comparison, Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvidence:
+    """One run folder, read.
+
+    Attributes:
+        path: The run folder, as given.
+        complete: True only when COMPLETE is there and every digest in it matches.
+        incomplete_because: Why not, one sentence; empty when complete.
+        run: ``run.json``.
+        environment: ``environment.json`` (empty when missing).
+        runtime: ``runtime.json``: what the runtime proved inside (empty when missing).
+        config: ``config.yaml`` (None when missing).
+        config_differs: Paths of settings in which ``config.yaml`` is not what the recipe says;
+            empty when they are equal, None when nobody compared them.
+        num_records: Records in ``metrics.jsonl``.
+        metric_names: Every name in it, sorted, ``step`` left out.
+        metrics_problems: What is odd about the metrics themselves (torn line, record without step,
+            uneven steps, …), warnings too; empty when there is nothing odd, None when nobody read
+            them.
+        last_step: The last record's step.
+        final_values: Last recorded value of every metric.
+        update_steps: Steps at which an update of the parameters ended, increasing, from
+            ``trace.jsonl``; empty when the program does not say.
+        checkpoints: One entry a file under ``checkpoints/``: name → ``step`` (None for the final
+            model), ``sha256_ok`` (the manifest's digest is the file's), ``loadable`` (proven
+            inside the environment: True, False, or None if never tried), ``reason``.
+        files: Name → size in bytes, of every file in the run folder.
+        trace_records: Records in ``trace.jsonl``; 0 when there is none.
+        trace_digest: SHA-256 of ``trace.jsonl``, or None when there is none.
+    """
+
+    path: str
+    complete: bool
+    incomplete_because: str = ""
+    run: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    runtime: Mapping[str, Any] = field(default_factory=dict)
+    config: Mapping[str, Any] | None = None
+    config_differs: tuple[str, ...] | None = None
+    num_records: int = 0
+    metric_names: tuple[str, ...] = ()
+    metrics_problems: tuple[Problem, ...] | None = None
+    last_step: Any = None
+    final_values: Mapping[str, Any] = field(default_factory=dict)
+    update_steps: tuple[int, ...] = ()
+    checkpoints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: Mapping[str, int] = field(default_factory=dict)
+    trace_records: int = 0
+    trace_digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceComparison:
+    """Two traces, held against each other record by record.
+
+    Attributes:
+        equal: Whether every record that was compared is equal.
+        records_compared: How many were.
+        first: The first difference: ``step``, ``what`` (the digest's name), ``expected``,
+            ``actual``; None when equal.
+    """
+
+    equal: bool
+    records_compared: int
+    first: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenEvidence:
+    """The golden that the runs were held against.
+
+    Attributes:
+        path: The golden's folder, as given.
+        provenance: ``provenance.json``.
+        num_records: Records in the golden's metrics; 0 when nobody counted them.
+        comparison: The first run's metrics against the golden's, at the recipe's tolerances.
+        fingerprint_equal: Whether the runs' numerics fingerprint is the golden's.
+        environment_diff: Field paths that differ: list of ``field``, ``expected``, ``actual``,
+            ``can_change_numbers``.
+        recipe_digest_equal: Whether the recipe, trainer, configuration and lock are the golden's.
+        changed: Which of ``recipe``, ``trainer``, ``config``, ``lock`` are not the golden's.
+        trace: The first run's trace against the golden's thinned one, at the steps that the golden
+            holds. None when the golden or the run has none.
+        has_trace: Whether the golden holds a trace.
+    """
+
+    path: str
+    provenance: Mapping[str, Any]
+    num_records: int = 0
+    comparison: Comparison
+    fingerprint_equal: bool
+    environment_diff: Sequence[Mapping[str, Any]] = ()
+    recipe_digest_equal: bool = True
+    changed: tuple[str, ...] = ()
+    trace: TraceComparison | None = None
+    has_trace: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepEvidence:
+    """What came of running one recipe with several seeds.
+
+    Attributes:
+        final_values: Seed → last recorded value of every metric, for each seed that finished.
+        intervals: Metric → ``estimate``, ``low``, ``high``, ``method``, ``num_seeds``.
+    """
+
+    final_values: Mapping[int, Mapping[str, Any]]
+    intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything a check may look at.
+
+    Attributes:
+        recipe: The validated recipe as plain data, or None for a plain command.
+        modified: Overrides (``--set``) that were applied, as ``path=value``.
+        platform: ``cpu-x86_64``, ``cuda-<gpu>``, …
+        runs: The runs with one seed, in the order they were started.
+        repeats: Comparisons of the first run with each later one, at 0/0.
+        trace_repeats: The same of their traces; empty when no run has a trace.
+        seed: The seed that was asked for, or None when nobody asked for one (the runs' own must
+            agree then).
+        rerun: The command that anyone can type to check the result, or "".
+        golden: None when there is none for this recipe, platform and seed.
+        golden_missing_because: Why there is none, one sentence.
+        ignored_metrics: Name → pattern, for metrics left out on request.
+        locked: Package → version, as the lock of the runs' environment holds them for this
+            platform; None when that very lock is not at hand any more.
+        sweep: The recipe with several seeds; None when nobody asked for it.
+        strict: Whether advisory checks are required too.
+    """
+
+    recipe: Mapping[str, Any] | None
+    modified: tuple[str, ...] = ()
+    platform: str
+    runs: tuple[RunEvidence, ...]
+    repeats: tuple[Comparison, ...] = ()
+    trace_repeats: tuple[TraceComparison, ...] = ()
+    seed: int | None = None
+    rerun: str = ""
+    golden: GoldenEvidence | None = None
+    golden_missing_because: str = ""
+    ignored_metrics: Mapping[str, str] = field(default_factory=dict)
+    locked: Mapping[str, str] | None = None
+    sweep: SweepEvidence | None = None
+    strict: bool = False
+
+
+def fact(record: object, path: str) -> Any:
+    """The value at a dotted path of nested mappings, or None where any part of it is missing.
+
+    >>> fact({"image": {"kind": "venv"}}, "image.kind")
+    'venv'
+    """
+    value: Any = record
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number: not a bool, not a string of digits, not 42.0."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def problems_of_runs(evidence: Evidence, find: Callable[[RunEvidence], str | None]) -> tuple[str, ...]:
+    """What ``find`` says of each run, with the run's folder before it; no run at all is a problem.
+
+    Args:
+        evidence: Where the runs are.
+        find: Returns one sentence for a run that is not as it should be, else None or "".
+    """
+    if not evidence.runs:
+        return ("there is no run to look at",)
+    found = ((run.path, find(run)) for run in evidence.runs)
+    return tuple(f"{path}: {problem}" for path, problem in found if problem)

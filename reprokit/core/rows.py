@@ -1,0 +1,149 @@
+"""One row of the checklist: what a check offers, what it finds, and which rows a recipe may waive.
+
+This module knows the shape of a row; it refuses to know any check and what the rows add up to.
+
+    >>> failed("2 of 48 checkpoints are missing", "set logging.save_interval").status
+    <Status.FAILED: 'FAILED'>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from reprokit.core.evidence import Evidence
+
+# What the good verdicts mean. A recipe that could relax these would pass without being reproduced.
+VERDICT_ROWS = frozenset({"repeatable", "equals_golden", "unmodified"})
+
+
+class Status(StrEnum):
+    """What a check says. Never a bool: "could not be judged" is not "failed"."""
+
+    PASSED = "PASSED"
+    FAILED = "FAILED"
+    SKIPPED = "SKIPPED"
+    ERROR = "ERROR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one check makes of the evidence; the caller adds whose row it is.
+
+    Attributes:
+        status: PASSED, FAILED, SKIPPED or ERROR.
+        reason: One sentence: why this status. Never empty.
+        remedy: What to do when not PASSED; empty when PASSED.
+        evidence: The facts the status follows from, as JSON.
+        applies: False when the row has nothing to judge here (no data, no recipe); SKIPPED then.
+    """
+
+    status: Status
+    reason: str
+    remedy: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    applies: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One row of the checklist.
+
+    Attributes:
+        id: Stable, lower case with underscores; what recipes and other tools refer to.
+        title: What the row promises, in plain words.
+        status: PASSED, FAILED, SKIPPED or ERROR.
+        reason: One sentence: why this status. Never empty.
+        remedy: What to do when not PASSED; empty when PASSED.
+        evidence: The facts the status follows from, as JSON.
+        required: False for advisory rows (unless strict), for rows that the recipe relaxes, and for
+            rows that do not apply (a check says so itself: no data, no recipe).
+    """
+
+    id: str
+    title: str
+    status: Status
+    reason: str
+    remedy: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+    required: bool = True
+
+
+class Check(Protocol):
+    """What a module under ``reprokit/checks`` offers.
+
+    Attributes:
+        ID: Stable name of the row.
+        TITLE: What the row promises.
+        ORDER: Place in the checklist, unique.
+        ADVISORY: True when the row counts only under ``--strict`` or when a recipe requires it.
+        NEEDS_RECIPE: True when a plain command has nothing that the row could judge.
+    """
+
+    ID: str
+    TITLE: str
+    ORDER: int
+    ADVISORY: bool
+    NEEDS_RECIPE: bool
+
+    def check(self, evidence: Evidence) -> Finding:
+        """Judge the evidence. May raise: the caller turns that into ERROR."""
+
+
+def passed(reason: str, /, **evidence: Any) -> Finding:
+    """The promise of the row is kept."""
+    return Finding(status=Status.PASSED, reason=reason, evidence=evidence)
+
+
+def failed(reason: str, remedy: str, /, **evidence: Any) -> Finding:
+    """The promise of the row is broken."""
+    return Finding(status=Status.FAILED, reason=reason, remedy=remedy, evidence=evidence)
+
+
+def skipped(reason: str, remedy: str, /, **evidence: Any) -> Finding:
+    """The row could be judged, and was not: nobody asked, or nobody could look."""
+    return Finding(status=Status.SKIPPED, reason=reason, remedy=remedy, evidence=evidence)
+
+
+def not_applicable(reason: str, remedy: str, /, **evidence: Any) -> Finding:
+    """There is nothing here that the row could judge; it is never required then."""
+    return Finding(status=Status.SKIPPED, reason=reason, remedy=remedy, evidence=evidence, applies=False)
+
+
+def unjudged(reason: str, remedy: str, /, **evidence: Any) -> Finding:
+    """The evidence that the row needs is missing or contradicts itself: ERROR."""
+    return Finding(status=Status.ERROR, reason=reason, remedy=remedy, evidence=evidence)
+
+
+def relaxations(recipe: Mapping[str, Any] | None) -> dict[str, str]:
+    """Rows that a recipe relaxes, each with its reason; an entry without one relaxes nothing.
+
+    >>> relaxations({"checks": {"relax": [{"check": "versions_locked", "because": "no lock yet"}]}})
+    {'versions_locked': 'no lock yet'}
+    """
+    found = {}
+    for entry in _entries(recipe, "relax"):
+        name, because = (
+            (entry.get("check"), entry.get("because")) if isinstance(entry, Mapping) else (None, None)
+        )
+        if (
+            isinstance(name, str)
+            and isinstance(because, str)
+            and because.strip()
+            and name not in VERDICT_ROWS
+        ):
+            found[name] = because.strip()
+    return found
+
+
+def requirements(recipe: Mapping[str, Any] | None) -> frozenset[str]:
+    """Advisory rows that a recipe requires."""
+    return frozenset(name for name in _entries(recipe, "require") if isinstance(name, str))
+
+
+def _entries(recipe: Mapping[str, Any] | None, key: str) -> Sequence[Any]:
+    section = (recipe or {}).get("checks")
+    entries = section.get(key) if isinstance(section, Mapping) else None
+    return entries if isinstance(entries, list | tuple) else ()

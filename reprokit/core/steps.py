@@ -1,0 +1,150 @@
+"""The steps of two series side by side: repeated, skipped, reordered, uneven, missing.
+
+This module knows what a regular sequence of steps looks like; it refuses to compare the values
+that were recorded at them. It remembers one record, so a series may be of any length.
+
+    >>> watch = StepWatch(log)
+    >>> watch.see(256, 256, lines=(1, 1))
+    >>> watch.see(256, 256, lines=(2, 2))  # both files repeat a step: a warning
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reprokit.core import problems, values
+from reprokit.core.problems import ProblemLog
+from reprokit.core.values import MISSING
+
+#: What training programs call the step, the likeliest first.
+NAMES = (
+    "step",
+    "global_step",
+    "_step",
+    "Step",
+    "total_timesteps",
+    "time/total_timesteps",
+    "timesteps",
+    "iteration",
+    "epoch",
+)
+
+_LARGEST = 2**63
+
+Lines = tuple[int | None, int | None]
+
+
+def name_in(record: Mapping[str, Any]) -> str | None:
+    """The name under which a record keeps its step, or None."""
+    return next((name for name in NAMES if name in record), None)
+
+
+def shifted(lines: Lines, offset: int) -> Lines:
+    """Line numbers some lines further on; None stays None."""
+    expected, actual = lines
+    return (None if expected is None else expected + offset, None if actual is None else actual + offset)
+
+
+class StepWatch:
+    """Names in a log what is odd about two sequences of steps.
+
+    Irregularities that both sides have alike are warnings. One that only one side has is a
+    difference, and named by what happened to that side.
+    """
+
+    def __init__(self, log: ProblemLog) -> None:
+        self._log = log
+        self._previous: tuple[Any, Any] = (MISSING, MISSING)
+        self._interval: float | None = None
+        self._gap: float | None = None
+
+    def forget(self) -> None:
+        """Records were skipped: the next step has no known predecessor."""
+        self._previous = (MISSING, MISSING)
+
+    def see_many(self, steps: Sequence[float], *, first_lines: Lines) -> None:
+        """Look at many steps that are alike on both sides.
+
+        Args:
+            steps: One or more finite steps, in order.
+            first_lines: Line numbers of the first of them; the others follow.
+        """
+        intervals = set(map(operator.sub, steps[1:], steps))
+        if len(intervals) == 1 and intervals == {self._interval}:
+            self.see(steps[0], steps[0], lines=first_lines)
+            self._previous = (steps[-1], steps[-1])
+            return
+        for offset, step in enumerate(steps):
+            self.see(step, step, lines=shifted(first_lines, offset))
+
+    def see(self, expected: Any, actual: Any, *, lines: Lines) -> bool:
+        """Look at the next pair of steps, MISSING where a record has none.
+
+        Returns:
+            Whether the two are equal.
+        """
+        alike = values.equal(expected, actual)
+        if alike:
+            self._regular(expected, lines)
+            self._gap = None
+        elif MISSING not in (expected, actual):
+            self._changed(expected, actual, lines)
+        self._previous = (expected, actual)
+        return alike
+
+    def _regular(self, step: Any, lines: Lines) -> None:
+        if step is MISSING:
+            self._log.add("missing_step", problems.BOTH, line=lines[0])
+            return
+        if _number(step) is None:
+            self._log.add("odd_step", problems.BOTH, line=lines[0])
+            return
+        before, also_before = map(_number, self._previous)
+        if before is None or before != also_before:
+            return
+        if step == before:
+            self._log.add("duplicate_step", problems.BOTH, line=lines[0])
+        elif step < before:
+            self._log.add("reordered_step", problems.BOTH, line=lines[0])
+        elif self._interval is None:
+            self._interval = step - before
+        elif not _close(step - before, self._interval):
+            self._log.add("uneven_steps", problems.BOTH, line=lines[0])
+
+    def _changed(self, expected: Any, actual: Any, lines: Lines) -> None:
+        if _number(expected) is None or _number(actual) is None:
+            self._log.add("step_changed", "actual", line=lines[1])
+            return
+        gap = actual - expected
+        if gap == self._gap:
+            return  # one skipped step moves all that follow; it is said once
+        self._gap = gap
+        kind, side, detail = self._what_happened(expected, actual)
+        line = lines[0] if side == "expected" else lines[1]
+        self._log.add(kind, side, line=line, detail=detail, severity=problems.DIFFERENCE)
+
+    def _what_happened(self, expected: Any, actual: Any) -> tuple[str, str, str]:
+        before, also_before = map(_number, self._previous)
+        if also_before is not None and actual <= also_before:
+            word = "duplicate_step" if actual == also_before else "reordered_step"
+            return word, "actual", f"step {values.shown(actual)}"
+        if before is not None and expected <= before:
+            word = "duplicate_step" if expected == before else "reordered_step"
+            return word, "expected", f"step {values.shown(expected)}"
+        side, step = ("actual", expected) if actual > expected else ("expected", actual)
+        return "skipped_step", side, f"step {values.shown(step)}"
+
+
+def _number(step: Any) -> Any:
+    """The step if it is a number that a counter can reach, else None."""
+    usable = step is not MISSING and values.kind(step) == "number" and -_LARGEST <= step <= _LARGEST
+    return step if usable else None
+
+
+def _close(interval: float, usual: float) -> bool:
+    if isinstance(interval, int) and isinstance(usual, int):
+        return interval == usual
+    return math.isclose(interval, usual, rel_tol=1e-6)

@@ -1,0 +1,214 @@
+"""A comparison as lines for people: the answer, the first divergence, the largest errors.
+
+This module knows words and columns; it refuses to know files and how errors are computed. Its own
+text is ASCII, and what comes from the files has been made visible, so that the lines are safe on
+any terminal and in any log.
+
+    >>> print(diff_to_terminal(comparison, expected="a.jsonl", actual="b.jsonl"))
+    DIFFERS: first at step 512 (record 2), metric loss/policy
+    ...
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from reprokit.core.difference import Beside, Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.values import MISSING
+from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.values import error_text, value_text
+
+Paint = Callable[[str, str], str]
+"""Text and one of ``good``, ``bad``, ``odd``, ``title`` → the text, coloured or not."""
+
+_MAX_METRICS = 15
+_MAX_PROBLEMS = 20
+_VALUE_WIDTH = 26
+_TONES = {"error": "bad", "difference": "bad", "warning": "odd"}
+
+
+def diff_to_terminal(
+    comparison: Comparison,
+    *,
+    expected: str,
+    actual: str,
+    context: Sequence[Beside] = (),
+    width: int = 80,
+    paint: Paint = lambda text, _tone: text,
+) -> str:
+    """What came of a comparison.
+
+    Args:
+        comparison: What to show.
+        expected: What the expected side is called.
+        actual: What the actual side is called.
+        context: The records around the divergence.
+        width: Columns of the terminal; names are cut to fit.
+        paint: How words are coloured.
+
+    Returns:
+        Lines, the last one with a line end too.
+    """
+    lines = [
+        headline(comparison, paint=paint),
+        f"  expected: {one_line(expected)}",
+        f"  actual:   {one_line(actual)}",
+    ]
+    if comparison.divergence is not None:
+        lines += ["", *_divergence(comparison.divergence, context, width=width, paint=paint)]
+    if ranked(comparison.per_metric):
+        lines += ["", *_errors(comparison.per_metric, width=width, paint=paint)]
+    if comparison.problems:
+        lines += ["", *_problems(comparison.problems, paint=paint)]
+    lines += ["", _scope(comparison)]
+    return "\n".join(lines) + "\n"
+
+
+def headline(comparison: Comparison, *, paint: Paint = lambda text, _tone: text) -> str:
+    """The answer in one line."""
+    divergence = comparison.divergence
+    if not comparison.comparable:
+        first = next((one for one in comparison.problems if one.severity == "error"), None)
+        why = f": {one_line(first.message)}" if first else ""
+        return f"{paint('CANNOT COMPARE', 'bad')}{why}"
+    if comparison.identical:
+        return f"{paint('IDENTICAL', 'good')}: equal in every value"
+    if comparison.within_tolerance:
+        return f"{paint('WITHIN TOLERANCE', 'good')}: values differ, none by more than was granted"
+    where = f": first at {_place(divergence)}" if divergence else ""
+    return f"{paint('DIFFERS', 'bad')}{where}"
+
+
+def ranked(per_metric: Mapping[str, MetricSummary]) -> list[str]:
+    """The metrics that are not equal throughout, the furthest off first."""
+    wrong = {name: one for name, one in per_metric.items() if one.mismatches or one.max_abs_error}
+    return sorted(wrong, key=lambda name: _rank(wrong[name]), reverse=True)
+
+
+def _place(divergence: Divergence) -> str:
+    step = "" if divergence.step is None else f"step {value_text(divergence.step)} "
+    record = f"(record {divergence.record:,})" if step else f"record {divergence.record:,}"
+    metric = "" if divergence.metric is None else f", metric {_cut(one_line(divergence.metric), limit=120)}"
+    return f"{step}{record}{metric}"
+
+
+def _divergence(
+    divergence: Divergence, context: Sequence[Beside], *, width: int, paint: Paint
+) -> Iterator[str]:
+    yield paint("First divergence", "title")
+    yield f"  {one_line(divergence.what)}"
+    errors = [
+        f"{label} {text}"
+        for label, text in (
+            ("absolute error", error_text(divergence.abs_error)),
+            ("relative error", error_text(divergence.rel_error)),
+            ("ulps", "" if divergence.ulps is None else f"{divergence.ulps:,}"),
+        )
+        if text
+    ]
+    if divergence.metric is not None:
+        yield f"  expected {_value(divergence.expected, limit=width)}"
+        yield f"  actual   {_value(divergence.actual, limit=width)}"
+    if errors:
+        yield f"  {', '.join(errors)}"
+    if context:
+        yield ""
+        yield from _context(context, paint=paint)
+
+
+def _context(context: Sequence[Beside], *, paint: Paint) -> Iterator[str]:
+    head = ("record", "step", "expected", "actual")
+    rows = [
+        (
+            f"{row.record:,}",
+            "-" if row.step is None else _cut(value_text(row.step), limit=20),
+            _value(row.expected, limit=_VALUE_WIDTH),
+            _value(row.actual, limit=_VALUE_WIDTH),
+        )
+        for row in context
+    ]
+    for text, row in zip(_columns(head, rows), (None, *context), strict=True):
+        if row is not None and row.is_divergence:
+            yield paint(f"> {text}", "bad")
+        else:
+            yield f"  {text}"
+
+
+def _errors(per_metric: Mapping[str, MetricSummary], *, width: int, paint: Paint) -> Iterator[str]:
+    yield paint("Largest errors", "title")
+    names = ranked(per_metric)
+    rows = [
+        (
+            _cut(one_line(name), limit=max(12, width - 52)),
+            _error(one, one.max_abs_error),
+            _error(one, one.max_rel_error),
+            f"{one.mismatches:,}",
+            "-" if one.first_step is None else _cut(value_text(one.first_step), limit=14),
+        )
+        for name in names[:_MAX_METRICS]
+        for one in [per_metric[name]]
+    ]
+    head = ("metric", "max abs", "max rel", "mismatches", "first step")
+    yield from (f"  {text}" for text in _columns(head, rows, left=1))
+    if len(names) > _MAX_METRICS:
+        yield f"  and {len(names) - _MAX_METRICS:,} more metrics"
+
+
+def _error(summary: MetricSummary, error: float | None) -> str:
+    return "-" if error is None or _is_no_number(summary) else error_text(error)
+
+
+def _is_no_number(summary: MetricSummary) -> bool:
+    """Whether a metric is off, and by no number: a type, a NaN, a sign of zero, a missing value."""
+    return summary.mismatches > 0 and not summary.max_abs_error
+
+
+def _rank(summary: MetricSummary) -> tuple[float, int]:
+    """What is off by no number counts as infinitely far off."""
+    error = summary.max_rel_error if summary.max_rel_error is not None else summary.max_abs_error
+    return (math.inf if error is None or _is_no_number(summary) else error), summary.mismatches
+
+
+def _problems(problems: Sequence[Problem], *, paint: Paint) -> Iterator[str]:
+    yield paint("Problems", "title")
+    for problem in problems[:_MAX_PROBLEMS]:
+        line = "" if problem.line is None else f" line {problem.line:,}"
+        tone = _TONES.get(problem.severity, "odd")
+        word = paint(problem.severity, tone)
+        yield f"  {word}: {problem.kind}, {problem.side}{line}: {one_line(problem.message)}"
+    if len(problems) > _MAX_PROBLEMS:
+        yield f"  and {len(problems) - _MAX_PROBLEMS:,} more problems"
+
+
+def _scope(comparison: Comparison) -> str:
+    records, metrics = comparison.records_compared, comparison.metrics_compared
+    return (
+        f"Compared {records:,} record{'' if records == 1 else 's'} "
+        f"of {metrics:,} metric{'' if metrics == 1 else 's'}."
+    )
+
+
+def _value(value: Any, *, limit: int) -> Visible:
+    if value is MISSING:
+        return Visible("(missing)")
+    if isinstance(value, dict):
+        return Visible(f"(a record of {len(value):,} values)")
+    return _cut(value_text(value), limit=limit)
+
+
+def _cut(text: Visible, *, limit: int) -> Visible:
+    return text if len(text) <= limit else Visible(f"{text[: limit - 3]}...")
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 0) -> list[str]:
+    """Cells under their heads: the first ``left`` columns flush left, the others flush right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (head, *rows)
+    ]

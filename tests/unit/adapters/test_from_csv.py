@@ -1,0 +1,92 @@
+"""Tables: header, rows, cells."""
+
+import math
+
+import pytest
+
+from reprokit import adapters
+from reprokit.adapters import from_csv
+from reprokit.core.comparison import exit_code
+
+
+def readings(tmp_path, text):
+    path = tmp_path / "progress.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return list(from_csv.read(path))
+
+
+def words(found):
+    return [kind for reading in found for kind, _ in reading.notes]
+
+
+def test_cells_are_numbers_where_they_are_written_like_numbers(tmp_path):
+    (reading,) = readings(tmp_path, "step,a,b,c,d,e\n256,0.5,-1e-3,,x y,007\n")
+    assert reading.record == {"step": 256, "a": 0.5, "b": -0.001, "c": None, "d": "x y", "e": 7}
+    assert reading.line == 2
+    assert type(reading.record["step"]) is int
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "NAN"])
+def test_nan_is_a_number_in_any_letters(tmp_path, text):
+    assert math.isnan(readings(tmp_path, f"a\n{text}\n")[0].record["a"])
+
+
+@pytest.mark.parametrize("text", ["inf", "Infinity", "-inf", "+inf"])
+def test_infinities_are_numbers(tmp_path, text):
+    assert readings(tmp_path, f"a\n{text}\n")[0].record["a"] == float(text)
+
+
+@pytest.mark.parametrize("text", ["0x10", "1_000", "1,5", "infinite", "tensor(0.5)", "True"])
+def test_everything_else_is_text(tmp_path, text):
+    assert readings(tmp_path, f'a\n"{text}"\n')[0].record["a"] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("a,b\n1\n", "ragged_row"),
+        ("a,b\n1,2,3\n", "ragged_row"),
+        ('a\n"1"2\n', "ragged_row"),
+        ("a,a\n1,2\n", "duplicate_key"),
+        ("a\n\n1\n", "blank_line"),
+        ("\na\n1\n", "blank_line"),
+        ("a\n1e400\n", "number_overflow"),
+        ("a\n" + "9" * 700 + "\n", "integer_too_long"),
+        ("", "empty_file"),
+        ("a\n1", "no_final_newline"),
+        (b"a\n\xff\n", "invalid_utf8"),
+    ],
+)
+def test_what_is_wrong_with_a_table_has_a_word(tmp_path, text, word):
+    assert word in words(readings(tmp_path, text))
+
+
+def test_comments_above_the_header_are_passed_over(tmp_path):
+    found = readings(tmp_path, '#{"t_start": 1, "env_id": "CartPole-v1"}\nr,l\n9.0,9\n')
+    assert [reading.record for reading in found] == [{"r": 9.0, "l": 9}]
+
+
+def test_two_tables_are_compared(tmp_path):
+    paths = tmp_path / "a.csv", tmp_path / "b.csv"
+    for path, last in zip(paths, ("2.5", "2.75"), strict=True):
+        path.write_text(f"step,loss\n0,1.5\n256,{last}\n")
+    comparison = adapters.compare(*paths)
+    assert (comparison.divergence.step, comparison.divergence.metric) == (256, "loss")
+    assert comparison.records_compared == 2
+    assert exit_code(adapters.compare(paths[0], paths[0])) == 0
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n"])
+def test_tables_without_rows_cannot_be_compared(tmp_path, text):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    assert exit_code(adapters.compare(path, path)) == 2
+
+
+def test_a_shorter_table_differs(tmp_path):
+    paths = tmp_path / "a.csv", tmp_path / "b.csv"
+    paths[0].write_text("a\n1\n2\n3\n")
+    paths[1].write_text("a\n1\n")
+    comparison = adapters.compare(*paths)
+    assert exit_code(comparison) == 1
+    assert (comparison.divergence.record, comparison.divergence.expected) == (1, {"a": 2})
