@@ -1,0 +1,201 @@
+"""The checklist's rows, one file each: evidence in, one row out.
+
+This package knows which rows there are and whether each is required here; it refuses to know
+what the rows add up to (``core.checklist`` does). Adding a row is adding a file: its name is the
+row's id, and it has what ``core.rows.Check`` asks for.
+
+    >>> [row.id for row in run_all(evidence)][:2]
+    ['repeatable', 'equals_golden']
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import pkgutil
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from reprokit.core.evidence import Evidence
+from reprokit.core.records import canonical_json
+from reprokit.core.rows import (
+    VERDICT_ROWS,
+    Check,
+    CheckResult,
+    Finding,
+    Status,
+    not_applicable,
+    relaxations,
+    requirements,
+    unjudged,
+)
+from reprokit.errors import CannotJudgeError
+
+__all__ = ["discover", "registry", "run_all"]
+
+_MALFORMED = "recipe_checks"
+_WRITE_RECIPE = "write one: docs/how-to/bring-your-own-program.md"
+_REPORT_IT = "this is a fault of the check itself: report it, or repair its file under reprokit/checks"
+
+
+def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tuple[CheckResult, ...]:
+    """Judge every row once, in the checklist's order.
+
+    Args:
+        evidence: What was gathered.
+        checks: The rows to judge; every file of this folder when None.
+
+    Returns:
+        A row for each check; then one for each metric that was left out on request; then one if
+        the recipe relaxes or requires rows in a way that means nothing.
+
+    Raises:
+        CannotJudgeError: A file of the folder is not a check.
+    """
+    judged = discover() if checks is None else checks
+    rows = [_row(check, evidence) for check in judged]
+    return (*rows, *_ignored(evidence), *_malformed(evidence, {check.ID for check in judged}))
+
+
+def registry() -> dict[str, bool]:
+    """Every row that a checklist must have, in order: id → whether it is advisory."""
+    return {check.ID: check.ADVISORY for check in discover()}
+
+
+def discover(path: Iterable[str] | None = None, *, package: str = __name__) -> tuple[Check, ...]:
+    """The modules of this folder, by their ORDER.
+
+    Raises:
+        CannotJudgeError: One cannot be imported, is not a check, or takes another one's place.
+    """
+    names = sorted(found.name for found in pkgutil.iter_modules(__path__ if path is None else path))
+    checks = sorted((_load(name, package) for name in names), key=lambda check: check.ORDER)
+    for before, after in itertools.pairwise(checks):
+        if before.ORDER == after.ORDER:
+            raise _not_a_check(after.ID, f"its ORDER {after.ORDER} is that of {before.ID}")
+    return tuple(checks)
+
+
+def _load(name: str, package: str) -> Check:
+    try:
+        module = cast("Any", importlib.import_module(f"{package}.{name}"))
+    except Exception as error:
+        raise _not_a_check(name, f"it cannot be imported: {error}") from error
+    wanted = {"ID": str, "TITLE": str, "ORDER": int, "ADVISORY": bool, "NEEDS_RECIPE": bool}
+    for attribute, kind in wanted.items():
+        if type(getattr(module, attribute, None)) is not kind:
+            raise _not_a_check(name, f"{attribute} must be of type {kind.__name__}")
+    if name != module.ID or not module.TITLE or not callable(getattr(module, "check", None)):
+        raise _not_a_check(name, "its ID must be the file's name, and it needs a TITLE and check()")
+    return cast("Check", module)
+
+
+def _not_a_check(name: str, why: str) -> CannotJudgeError:
+    fix = "see docs/reference/checks.md, or remove the file"
+    return CannotJudgeError(f"this file is not a check: {why}", where=f"reprokit/checks/{name}.py", fix=fix)
+
+
+def _row(check: Check, evidence: Evidence) -> CheckResult:
+    finding = _judged(check, evidence)
+    because = relaxations(evidence.recipe).get(check.ID)
+    if because is not None:
+        required = False
+    elif check.ID in requirements(evidence.recipe):
+        required = True
+    else:
+        required = finding.applies and (evidence.strict or not check.ADVISORY)
+    reason = finding.reason if because is None else f"relaxed by the recipe ({because}): {finding.reason}"
+    return CheckResult(
+        id=check.ID,
+        title=check.TITLE,
+        status=finding.status,
+        reason=reason,
+        remedy=finding.remedy,
+        evidence=finding.evidence,
+        required=required,
+    )
+
+
+def _judged(check: Check, evidence: Evidence) -> Finding:
+    if evidence.recipe is None and check.NEEDS_RECIPE:
+        return not_applicable("a plain command has no recipe to judge", _WRITE_RECIPE)
+    try:
+        finding = check.check(evidence)
+        fault = _fault(finding)
+    except (Exception, SystemExit) as error:  # the one boundary: here nothing may pass, nor end the tool
+        return unjudged(f"the check broke: {type(error).__name__}: {error}", _REPORT_IT)
+    return unjudged(f"the check broke: {fault}", _REPORT_IT) if fault else finding
+
+
+def _fault(finding: object) -> str:
+    """Why a finding may not stand; "" when it may. Evidence that is not JSON raises."""
+    if not isinstance(finding, Finding) or not isinstance(finding.status, Status):
+        return "it returned no finding"
+    if not finding.reason:
+        return "it gave no reason"
+    if (finding.status is Status.PASSED) is bool(finding.remedy):
+        return "a remedy belongs to every row that is not PASSED, and to no other"
+    if not finding.applies and finding.status is not Status.SKIPPED:
+        return "a row that does not apply is SKIPPED"
+    canonical_json(finding.evidence)
+    return ""
+
+
+def _ignored(evidence: Evidence) -> list[CheckResult]:
+    return [
+        CheckResult(
+            id=f"ignored_metric/{name}",
+            title=f"Metric {name} was left out",
+            status=Status.SKIPPED,
+            reason=f"left out on request: it matches --ignore-metric {pattern!r}",
+            remedy="leave out --ignore-metric to compare it",
+            evidence={"metric": name, "pattern": pattern},
+            required=False,
+        )
+        for name, pattern in sorted(evidence.ignored_metrics.items())
+    ]
+
+
+def _malformed(evidence: Evidence, known: set[str]) -> list[CheckResult]:
+    problems = list(_problems_of_recipe(evidence.recipe, known))
+    if not problems:
+        return []
+    return [
+        CheckResult(
+            id=_MALFORMED,
+            title="The recipe relaxes and requires rows that exist, and says why",
+            status=Status.ERROR,
+            reason="; ".join(problems),
+            remedy="correct the section `checks` of recipe.yaml; docs/reference/checks.md lists the rows",
+            evidence={"problems": problems},
+        )
+    ]
+
+
+def _problems_of_recipe(recipe: Mapping[str, Any] | None, known: set[str]) -> Iterable[str]:
+    section = (recipe or {}).get("checks")
+    if section is None:
+        return
+    if not isinstance(section, Mapping):
+        yield f"checks is {section!r}, not a mapping with relax and require"
+        return
+    yield from (f"checks has no key {key!r}" for key in section if key not in {"relax", "require"})
+    for key in ("relax", "require"):
+        entries = section.get(key)
+        if entries is not None and not isinstance(entries, list | tuple):
+            yield f"checks.{key} is {entries!r}, not a list"
+            continue
+        for entry in entries or ():
+            name = entry.get("check") if isinstance(entry, Mapping) and key == "relax" else entry
+            yield from _problems_of_entry(recipe or {}, key, name, known)
+
+
+def _problems_of_entry(recipe: Mapping[str, Any], key: str, name: object, known: set[str]) -> Iterable[str]:
+    if not isinstance(name, str) or name not in known:
+        yield f"checks.{key} names no row: {name!r}"
+    elif key == "relax" and name in VERDICT_ROWS:
+        yield f"{name} cannot be relaxed: it is what the verdict means"
+    elif key == "relax" and name not in relaxations(recipe):
+        yield f"{name} is relaxed without a reason (because)"
+    elif key == "relax" and name in requirements(recipe):
+        yield f"{name} is both relaxed and required"

@@ -1,0 +1,78 @@
+"""Row ``checkpoints_complete``: every promised checkpoint is there, unchanged, and loads.
+
+It knows the promise (the first end of an update at or after every ``logging.save_interval``, and
+the final model) and what was found; it refuses to open a checkpoint. That one loads was proven
+inside the environment that wrote it.
+
+    >>> check(evidence).reason
+    '10 checkpoints and the final model, all unchanged and loadable, in every run'
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping
+from typing import Any
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed
+
+ID = "checkpoints_complete"
+TITLE = "Checkpoints are there at the promised interval, unchanged and loadable"
+ORDER = 140
+ADVISORY = False
+NEEDS_RECIPE = True
+
+FINAL = "final_model.pt"
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every run's checkpoints."""
+    problems = problems_of_runs(evidence, _problem)
+    if problems:
+        remedy = "run it again; if it stays, see the trainer's calls of reprokit.runtime's checkpoint"
+        return failed(problems[0], remedy, all=list(problems))
+    names = sorted(evidence.runs[0].checkpoints)
+    count = "1 checkpoint" if len(names) == 2 else f"{len(names) - 1} checkpoints"
+    reason = f"{count} and the final model, all unchanged and loadable, in every run"
+    return passed(reason, checkpoints=names)
+
+
+def _problem(run: RunEvidence) -> str:
+    interval, end = fact(run.config, "logging.save_interval"), fact(run.config, "training.total_timesteps")
+    if not is_integer(interval) or interval <= 0 or not is_integer(end) or end < interval:
+        return f"config.yaml promises no checkpoints: one every {interval!r} of {end!r} steps"
+    missing = _missing(run, interval, end)
+    if missing:
+        return missing
+    for name, entry in sorted(run.checkpoints.items()):
+        spoilt = _spoilt(name, entry)
+        if spoilt:
+            return f"{name}: {spoilt}"
+    return ""
+
+
+def _missing(run: RunEvidence, interval: int, end: int) -> str:
+    """The first promised file that is not there."""
+    if not all(map(is_integer, run.update_steps)):
+        return "trace.jsonl has an update at a step that is no whole number"
+    boundaries = sorted(run.update_steps)
+    for due in range(interval, end + 1, interval):
+        index = bisect_left(boundaries, due)
+        if index == len(boundaries):
+            return f"no update ended at or after step {due}, so no checkpoint can be due there"
+        name = f"checkpoint_{boundaries[index]}.pt"
+        if name not in run.checkpoints:
+            return f"{name} is missing (due at step {due})"
+    return "" if FINAL in run.checkpoints else f"{FINAL} is missing"
+
+
+def _spoilt(name: str, entry: Mapping[str, Any]) -> str:
+    step = entry.get("step")
+    if name != FINAL and (not is_integer(step) or name != f"checkpoint_{step}.pt"):
+        return f"its name does not agree with its step {step!r}"
+    if entry.get("sha256_ok") is not True:
+        return "its digest is not that of MANIFEST.json"
+    if entry.get("loadable") is not True:
+        return f"it was not proven to load: {entry.get('reason') or 'nobody tried'}"
+    return ""

@@ -1,0 +1,43 @@
+"""Row ``config_saved``: config.yaml lies with the results and is what the recipe says.
+
+It knows the saved configuration; it refuses to know what its settings mean.
+
+    >>> check(evidence).reason
+    'config.yaml holds all 4 sections of the recipe in every run'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed, unjudged
+
+ID = "config_saved"
+TITLE = "The training configuration is saved with the results"
+ORDER = 120
+ADVISORY = False
+NEEDS_RECIPE = True
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every run folder holds the configuration, and it is the recipe's."""
+    problems = problems_of_runs(evidence, _problem)
+    if problems:
+        return failed(
+            problems[0], "run it again; config.yaml is written before training starts", all=list(problems)
+        )
+    if any(run.config_differs is None for run in evidence.runs):
+        return unjudged(
+            "config.yaml was never compared with the recipe", "judge it again: `reprokit report show`"
+        )
+    sections = sorted(str(name) for name in evidence.runs[0].config or ())
+    return passed(
+        f"config.yaml holds all {len(sections)} sections of the recipe in every run", sections=sections
+    )
+
+
+def _problem(run: RunEvidence) -> str:
+    if not run.config or run.files.get("config.yaml", 0) <= 0:
+        return "config.yaml is missing or empty"
+    if run.config_differs:
+        return f"config.yaml is not what the recipe says: {', '.join(run.config_differs)}"
+    return ""

@@ -1,0 +1,67 @@
+"""Row ``data_recorded``: every data set that the recipe names was used with the digest it names.
+
+It knows declared and recorded digests; it refuses to know data. A recipe with ``data: none`` has
+nothing to judge here.
+
+    >>> check(evidence).reason
+    'the recipe uses no data: its environment makes all of it from the seed'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
+from reprokit.core.rows import Finding, failed, not_applicable, passed
+
+ID = "data_recorded"
+TITLE = "Data and the steps that prepare it are recorded"
+ORDER = 130
+ADVISORY = False
+NEEDS_RECIPE = True
+
+_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
+_DECLARE = "declare in recipe.yaml: `data: none`, or `data: [{name: …, sha256: 'sha256:…', steps: [...]}]`"
+_USE = "use the data that the recipe declares, or declare in recipe.yaml what was used"
+
+
+def check(evidence: Evidence) -> Finding:
+    """Declared with digest and steps, and recorded in every run with the same digest."""
+    declared = (evidence.recipe or {}).get("data")
+    if declared == "none":
+        return not_applicable("the recipe uses no data: all of it comes from the seed", "nothing to do")
+    if not isinstance(declared, list | tuple) or not declared:
+        return failed("the recipe does not say which data it uses", _DECLARE)
+    for entry in declared:
+        if not _is_declared(entry):
+            return failed(f"data without name, SHA-256 or steps: {entry!r}", _DECLARE)
+    problems = problems_of_runs(evidence, lambda run: _problem(run, declared))
+    if problems:
+        return failed(
+            problems[0],
+            _USE,
+            all=list(problems),
+        )
+    names = sorted(entry["name"] for entry in declared)
+    return passed(f"every run used the declared data: {', '.join(names)}", data=names)
+
+
+def _is_declared(entry: object) -> bool:
+    if not isinstance(entry, Mapping):
+        return False
+    name, sha256, steps = entry.get("name"), entry.get("sha256"), entry.get("steps")
+    known = isinstance(sha256, str) and _SHA256.fullmatch(sha256) is not None
+    return isinstance(name, str) and bool(name) and known and isinstance(steps, list | tuple)
+
+
+def _problem(run: RunEvidence, declared: Sequence[Mapping[str, Any]]) -> str:
+    recorded = fact(run.run, "data")
+    if not isinstance(recorded, Mapping):
+        return "run.json does not say which data was used"
+    for entry in declared:
+        name, used = entry["name"], recorded.get(entry["name"])
+        if used != entry["sha256"]:
+            return f"data {name}: {used!r} was used, {entry['sha256']} is declared"
+    return ""

@@ -1,0 +1,63 @@
+"""Row ``environment_compatible``: what can change numbers is as it was when the golden was made.
+
+It knows the numerics fingerprints and the comparison with the golden; it refuses to know which
+fact belongs to a fingerprint. Another environment with equal numbers is compatible, and the row
+says what differs.
+
+    >>> check(evidence).reason
+    "the numerics fingerprint is the golden's"
+"""
+
+from __future__ import annotations
+
+from reprokit.core.agreement import not_golden
+from reprokit.core.evidence import Evidence, GoldenEvidence
+from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+
+ID = "environment_compatible"
+TITLE = "The environment computes as the golden's did"
+ORDER = 110
+ADVISORY = False
+NEEDS_RECIPE = True
+
+_PROMOTE = "bless two agreeing runs: `reprokit golden promote RECIPE --reason …`"
+_SHOWN = 5
+
+
+def check(evidence: Evidence) -> Finding:
+    """Equal fingerprints, or other ones that came to the same numbers."""
+    golden = evidence.golden
+    if golden is None:
+        return skipped("there is no golden to be compatible with", _PROMOTE)
+    if not evidence.runs or not all(run.environment for run in evidence.runs):
+        return unjudged("a run has no environment record to compare", "run it again: `reprokit reproduce`")
+    recorded = golden.provenance.get("fingerprint")
+    if not isinstance(recorded, str) or not recorded.startswith("sha256:"):
+        return unjudged(f"{golden.path} holds no numerics fingerprint", _PROMOTE)
+    differs = _can_change_numbers(golden)
+    if not golden.fingerprint_equal:
+        return _elsewhere(evidence, golden, differs)
+    if differs:
+        return unjudged(f"the fingerprints agree, but the records differ in {differs[0]}", _PROMOTE)
+    return passed("the numerics fingerprint is the golden's", fingerprint=recorded)
+
+
+def _elsewhere(evidence: Evidence, golden: GoldenEvidence, differs: list[str]) -> Finding:
+    """What another environment came to: the same numbers, or not."""
+    named = ", ".join(differs[:_SHOWN]) + (f" and {len(differs) - _SHOWN} more" if differs[_SHOWN:] else "")
+    what = f"the environment differs in {named or 'something that the records do not say'}"
+    because = not_golden(evidence)
+    if not because:
+        return passed(f"{what}; the numbers are the golden's all the same", differs=differs)
+    if golden.comparison.comparable and not golden.comparison.within_tolerance:
+        remedy = f"see all of it: `reprokit env diff {golden.path} {evidence.runs[0].path}`"
+        return failed(f"{what}, and so do the numbers", remedy, differs=differs)
+    return unjudged(f"{what}; {because}", "see both files: `reprokit diff GOLDEN RUN`")
+
+
+def _can_change_numbers(golden: GoldenEvidence) -> list[str]:
+    return [
+        str(entry.get("field"))
+        for entry in golden.environment_diff
+        if entry.get("can_change_numbers") != "no"
+    ]

@@ -1,0 +1,64 @@
+"""Row ``environment_recorded``: the environment record is complete, and says why where it is not.
+
+It knows which fields a record must have; it refuses to know what they mean for the numbers.
+
+    >>> check(evidence).reason
+    'every required field is recorded; 1 field is missing, with its reason'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
+from reprokit.core.rows import Finding, failed, not_applicable, passed
+
+ID = "environment_recorded"
+TITLE = "The environment is recorded"
+ORDER = 100
+ADVISORY = False
+NEEDS_RECIPE = False
+
+_OF_ALL = ("schema", "host.kernel", "host.os", "host.cpu.architecture", "host.libc", "host.tool.version")
+_OF_RECIPES = (
+    "inside.python.version",
+    "inside.libc",
+    "inside.packages",
+    "inside.torch.version",
+    "inside.numpy.version",
+    "inside.device.kind",
+    "inside.numerics.profile",
+    "inside.variables.PYTHONHASHSEED",
+    "image.lock_digest",
+    "image.digest",
+    "limits",
+)
+_OR_REASON = ("source.commit",)
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every run's record has every field that it must have, and a reason for each that it lacks."""
+    if evidence.recipe is None and not any(run.environment for run in evidence.runs):
+        return not_applicable(
+            "nothing was captured around the plain command", "capture it: `reprokit capture`"
+        )
+    required = _OF_ALL if evidence.recipe is None else (*_OF_ALL, *_OF_RECIPES)
+    problems = problems_of_runs(evidence, lambda run: _problem(run, required))
+    if problems:
+        return failed(problems[0], "see what can be captured: `reprokit capture`", all=list(problems))
+    missing = sorted({field for run in evidence.runs for field in run.environment["missing"]})
+    note = f"; missing with a reason: {', '.join(missing)}" if missing else ""
+    return passed(f"every required field is recorded{note}", missing=missing)
+
+
+def _problem(run: RunEvidence, required: tuple[str, ...]) -> str:
+    reasons = run.environment.get("missing")
+    if not isinstance(reasons, Mapping):
+        return "the environment record does not say what is missing"
+    lacking = [field for field in required if fact(run.environment, field) in (None, "", {}, [])]
+    lacking += [field for field in _OR_REASON if not fact(run.environment, field) and not reasons.get(field)]
+    if lacking:
+        because = reasons.get(lacking[0])
+        return f"not recorded: {', '.join(lacking)}" + (f" ({because})" if because else "")
+    blank = [field for field, reason in reasons.items() if not str(reason or "").strip()]
+    return f"missing without a reason: {', '.join(blank)}" if blank else ""

@@ -1,0 +1,63 @@
+"""Row ``hardware_recorded``: CPU, memory and the device that trained are in the record.
+
+It knows which facts describe a machine; it refuses to know which of them can change numbers. It
+also holds the device that was asked for against the one that trained: a library that falls back
+to the CPU in silence does not pass.
+
+    >>> check(evidence).reason
+    'trained on cpu: AMD EPYC 9654, 2 cores, 8 GiB'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
+from reprokit.core.rows import Finding, failed, not_applicable, passed
+
+ID = "hardware_recorded"
+TITLE = "The hardware is recorded"
+ORDER = 90
+ADVISORY = False
+NEEDS_RECIPE = False
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every run's record describes the machine."""
+    if evidence.recipe is None and not any(run.environment for run in evidence.runs):
+        return not_applicable(
+            "nothing was captured around the plain command", "capture it: `reprokit capture`"
+        )
+    of_recipe = evidence.recipe is not None
+    problems = problems_of_runs(
+        evidence, lambda run: _problem(run) or (_other_device(run) if of_recipe else "")
+    )
+    if problems:
+        return failed(problems[0], "see what the host reports: `reprokit capture`", all=list(problems))
+    machine = evidence.runs[0].environment
+    cpu = fact(machine, "host.cpu.model") or fact(machine, "host.cpu.architecture")
+    gib = fact(machine, "host.memory.total_bytes") / 2**30
+    kind = fact(machine, "inside.device.kind") or "the host"
+    return passed(f"trained on {kind}: {cpu}, {fact(machine, 'host.cpu.logical')} cores, {gib:.1f} GiB")
+
+
+def _problem(run: RunEvidence) -> str:
+    missing = fact(run.environment, "missing") or {}
+    for field in ("host.cpu.logical", "host.memory.total_bytes"):
+        value = fact(run.environment, field)
+        if not is_integer(value) or value <= 0:
+            return f"{field} is not recorded"
+    if not fact(run.environment, "host.cpu.architecture"):
+        return "host.cpu.architecture is not recorded"
+    if not fact(run.environment, "host.cpu.model") and not missing.get("host.cpu.model"):
+        return "host.cpu.model is neither recorded nor said to be missing"
+    return ""
+
+
+def _other_device(run: RunEvidence) -> str:
+    asked, kind = run.run.get("device"), fact(run.environment, "inside.device.kind")
+    if not asked or not kind:
+        return "inside.device.kind is not recorded"
+    if kind != asked and not (asked == "tpu" and kind == "xla-cpu"):  # the platform xla-cpu, by its own name
+        return f"asked to train on {asked}, trained on {kind}"
+    if kind in {"cuda", "tpu"} and not fact(run.environment, "inside.device.name"):
+        return "inside.device.name is not recorded"
+    return ""

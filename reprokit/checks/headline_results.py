@@ -1,0 +1,61 @@
+"""Row ``headline_results``: what the recipe expects at the end of a run is what every run reached.
+
+It knows final values and declared tolerances; it refuses to know the golden. The tolerance is
+``abs(actual - expected) <= atol + rtol * abs(expected)``; a value that is not a finite number is
+never within it.
+
+    >>> check(evidence).reason
+    '1 expected result reached by every run'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed, unjudged
+
+ID = "headline_results"
+TITLE = "The final results are within the declared tolerances"
+ORDER = 40
+ADVISORY = False
+NEEDS_RECIPE = True
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every expected metric of every run."""
+    declared = (evidence.recipe or {}).get("expected")
+    if not isinstance(declared, Mapping) or not declared:
+        return unjudged("the recipe declares no expected results", "declare `expected` in recipe.yaml")
+    problems = problems_of_runs(evidence, lambda run: _problem(run, declared))
+    if problems:
+        remedy = (
+            "see the learning curves: `reprokit report show`; correct the recipe's `expected` if it is wrong"
+        )
+        return failed(problems[0], remedy, all=list(problems))
+    results = "1 expected result" if len(declared) == 1 else f"{len(declared)} expected results"
+    return passed(f"{results} reached by every run", expected={str(k): repr(v) for k, v in declared.items()})
+
+
+def _problem(run: RunEvidence, declared: Mapping[str, Any]) -> str:
+    for name, entry in declared.items():
+        fields = entry if isinstance(entry, Mapping) else {}
+        value, rtol, atol = (_number(fields.get(key)) for key in ("value", "rtol", "atol"))
+        actual = _number(run.final_values.get(name))
+        if value is None or rtol is None or atol is None or rtol < 0 or atol < 0:
+            return f"{name} is expected without a finite value and tolerance"
+        if actual is None:
+            return f"{name} ended at {run.final_values.get(name)!r}, which is not a finite number"
+        bound = atol + rtol * abs(value)
+        if not abs(actual - value) <= bound:
+            return f"{name} ended at {actual!r}, expected {value!r} within {bound!r}"
+    return ""
+
+
+def _number(value: object) -> float | None:
+    """A finite number, or None: no bool, no text, no NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if math.isfinite(value) else None

@@ -1,0 +1,74 @@
+"""Row ``logs_complete``: metrics to the promised end, timing, and what the program printed.
+
+It knows what was read from the logs; it refuses to read them. Every record has a step and every
+line is whole, or the reader's own words say which is not.
+
+    >>> check(evidence).reason
+    '49 records of 12 metrics up to step 100352, whole in every run'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.comparison import Problem
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed, unjudged
+
+ID = "logs_complete"
+TITLE = "Logs and metrics are complete"
+ORDER = 150
+ADVISORY = False
+NEEDS_RECIPE = False
+
+_STREAMS = ("stdout.log", "stderr.log")
+_RECORDS = ("metrics.jsonl", "timing.jsonl")
+# Words of core.problems: what a recipe's metrics may not even be warned of, and what a plain
+# command's second file may hold without harm.
+_STEPLESS = frozenset({"missing_step", "odd_step", "reordered_step", "no_final_newline"})
+_IDLE = frozenset({"empty_file", "no_records"})
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every run's logs; the promised end only where a recipe promises one."""
+    remedy = "read stderr.log of that run, then run it again"
+    problems = problems_of_runs(evidence, lambda run: _problem(run) or _of_recipe(evidence, run))
+    if problems:
+        return failed(problems[0], remedy, all=list(problems))
+    if any(run.metrics_problems is None for run in evidence.runs):
+        return unjudged("nobody read the metrics through", "judge it again: `reprokit report show`")
+    first = evidence.runs[0]
+    reason = (
+        f"{first.num_records} records of {len(first.metric_names)} metrics up to step {first.last_step!r}"
+    )
+    return passed(f"{reason}, whole in every run", records=first.num_records, metrics=len(first.metric_names))
+
+
+def _problem(run: RunEvidence) -> str:
+    broken = [problem.message for problem in run.metrics_problems or () if _breaks(problem)]
+    if broken:
+        return broken[0]
+    if run.num_records <= 0 or not run.metric_names:
+        return "not one metric was logged"
+    absent = [name for name in _STREAMS if name not in run.files]
+    return f"{', '.join(absent)} missing" if absent else ""
+
+
+def _breaks(problem: Problem) -> bool:
+    """Whether something is missing. That a file is empty does not matter where others hold records."""
+    return problem.severity != "warning" and problem.kind not in _IDLE
+
+
+def _of_recipe(evidence: Evidence, run: RunEvidence) -> str:
+    if evidence.recipe is None:
+        return ""
+    stepless = [problem.message for problem in run.metrics_problems or () if problem.kind in _STEPLESS]
+    if stepless:
+        return stepless[0]
+    empty = [name for name in _RECORDS if run.files.get(name, 0) <= 0]
+    if empty:
+        return f"{', '.join(empty)} missing or empty"
+    promised = fact(run.config, "training.total_timesteps")
+    if not is_integer(promised) or promised <= 0:
+        return f"config.yaml promises no end: training.total_timesteps is {promised!r}"
+    if not is_integer(run.last_step) or run.last_step < promised:
+        return f"metrics.jsonl ends at step {run.last_step!r}, before the promised {promised}"
+    return ""

@@ -1,0 +1,34 @@
+"""Row ``nondeterminism_declared``: the recipe names the known sources of nondeterminism.
+
+It knows the list; it refuses to know whether it is complete. An empty list says "none is known",
+which is a declaration; no list says nothing.
+
+    >>> check(evidence).reason
+    '2 known sources of nondeterminism are declared'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.evidence import Evidence
+from reprokit.core.rows import Finding, failed, passed
+
+ID = "nondeterminism_declared"
+TITLE = "Known sources of nondeterminism are declared"
+ORDER = 180
+ADVISORY = False
+NEEDS_RECIPE = True
+
+_DECLARE = "declare in recipe.yaml: `nondeterminism: [one sentence a source]`, or `[]` when none is known"
+
+
+def check(evidence: Evidence) -> Finding:
+    """A list of sentences, possibly empty."""
+    sources = (evidence.recipe or {}).get("nondeterminism")
+    if not isinstance(sources, list | tuple):
+        return failed("the recipe does not say which sources of nondeterminism are known", _DECLARE)
+    if not all(isinstance(source, str) and source.strip() for source in sources):
+        return failed("a declared source of nondeterminism is not a sentence", _DECLARE)
+    if not sources:
+        return passed("the recipe declares that no source of nondeterminism is known", sources=[])
+    noun = "source" if len(sources) == 1 else "sources"
+    return passed(f"{len(sources)} known {noun} of nondeterminism declared", sources=list(sources))

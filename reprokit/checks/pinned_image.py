@@ -1,0 +1,48 @@
+"""Row ``pinned_image``: the training ran in the image that was pinned, by content.
+
+It knows which image was asked for and which one the engine says it ran; it refuses to know
+engines. A virtual environment from the same lock is a choice, not a fault: SKIPPED.
+
+    >>> check(evidence).reason
+    'every run ran in image sha256:1f…'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+
+ID = "pinned_image"
+TITLE = "Ran in the pinned image"
+ORDER = 190
+ADVISORY = True
+NEEDS_RECIPE = True
+
+_IN_A_CONTAINER = "run it in a container: `reprokit doctor` says what is missing, `--backend docker` insists"
+
+
+def check(evidence: Evidence) -> Finding:
+    """The image ID that ran is the one that was resolved from the lock."""
+    kinds = {fact(run.run, "image.kind") for run in evidence.runs}
+    if kinds == {"venv"}:
+        reason = "ran in a virtual environment made from the same lock, not in a container"
+        return skipped(reason, _IN_A_CONTAINER)
+    if kinds != {"image"}:
+        return unjudged("run.json does not say what the runs ran in", _IN_A_CONTAINER)
+    problems = problems_of_runs(evidence, _problem)
+    if problems:
+        return failed(problems[0], "build it again from its lock: `reprokit image build`", all=list(problems))
+    images = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs})
+    bases = sorted({str(fact(run.run, "image.base")) for run in evidence.runs})
+    return passed(f"ran in image {', '.join(images)}, made on {', '.join(bases)}", images=images, bases=bases)
+
+
+def _problem(run: RunEvidence) -> str:
+    pinned, ran = fact(run.run, "image.reference"), fact(run.run, "isolation.image")
+    if not isinstance(pinned, str) or not pinned.startswith("sha256:"):
+        return f"the image is not pinned by content, but {pinned!r}"
+    if ran != pinned:
+        return f"ran in image {ran!r}, but {pinned} is the pinned one"
+    if not fact(run.run, "image.base"):
+        return "the image does not say what it was made on"
+    return ""

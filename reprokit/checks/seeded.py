@@ -1,0 +1,86 @@
+"""Row ``seeded``: every generator had a seed that follows from the run's, the same in every run.
+
+It knows the record of seeds that the runtime keeps (``runtime.json``: ``seeding``), and that the
+hash seed must be there before the interpreter starts; it refuses to know how seeds are derived.
+
+    >>> check(evidence).reason
+    'seed 42 went to python, numpy, torch and 8 environments; PYTHONHASHSEED was 0 before the start'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed
+
+ID = "seeded"
+TITLE = "Every random number generator is seeded"
+ORDER = 70
+ADVISORY = False
+NEEDS_RECIPE = True
+
+_LIBRARIES = ("python", "numpy", "torch")
+_HASH_SEED = "PYTHONHASHSEED"
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every run's record of seeds, and one record for all runs."""
+    problems = problems_of_runs(evidence, lambda run: _problem(run) or _hash_problem(run))
+    if problems:
+        remedy = (
+            "call run.seeding.seed_everything() and seed each environment with run.seeding.environment_seeds"
+        )
+        return failed(problems[0], remedy, all=list(problems))
+    first = evidence.runs[0]
+    generators = fact(first.runtime, "seeding.generators")
+    for run in evidence.runs[1:]:
+        if fact(run.runtime, "seeding.generators") != generators:
+            reason = f"{run.path}: its generators had other seeds than those of {first.path}"
+            return failed(reason, "derive every seed from the run's with run.seeding.derive")
+    number, hash_seed = _num_environments(first), fact(first.run, f"environment.{_HASH_SEED}")
+    what = (
+        f"seed {fact(first.runtime, 'seeding.seed')} went to python, numpy, torch and {number} environments"
+    )
+    return passed(f"{what}; {_HASH_SEED} was {hash_seed} before the start", generators=dict(generators))
+
+
+def _problem(run: RunEvidence) -> str:
+    seed, asked = fact(run.runtime, "seeding.seed"), run.run.get("seed")
+    if not is_integer(seed) or not is_integer(asked) or seed != asked:
+        return f"runtime.json has the seed {seed!r}, run.json {asked!r}"
+    generators = fact(run.runtime, "seeding.generators")
+    if not isinstance(generators, Mapping):
+        return "runtime.json does not say which generators were seeded"
+    number = _num_environments(run)
+    if number is None:
+        return f"config.yaml has {fact(run.config, 'environment.num_envs')!r} for environment.num_envs"
+    environments = [f"environment[{index}]" for index in range(number)]
+    unseeded = [name for name in (*_LIBRARIES, *environments) if not is_integer(generators.get(name))]
+    if unseeded:
+        return f"never seeded: {', '.join(unseeded)}"
+    seeds = [generators[name] for name in environments]
+    return "two environments have one seed" if len(set(seeds)) < len(seeds) else ""
+
+
+def _num_environments(run: RunEvidence) -> int | None:
+    """How many environments train: one unless the configuration says otherwise, 0 without any."""
+    section = fact(run.config, "environment")
+    if not isinstance(section, Mapping):
+        return 0
+    number = section.get("num_envs", 1)
+    return number if is_integer(number) and number > 0 else None
+
+
+def _hash_problem(run: RunEvidence) -> str:
+    given = fact(run.run, f"environment.{_HASH_SEED}")
+    if not isinstance(given, str) or not given.isdecimal():
+        return f"{_HASH_SEED} was {given!r} before the start, not a number"
+    seen = fact(run.environment, f"inside.variables.{_HASH_SEED}")
+    if seen != given:
+        return f"{_HASH_SEED} was set to {given}, and the program saw {seen!r}"
+    lacking = fact(run.runtime, "numerics.missing")
+    if not isinstance(lacking, list):
+        return f"runtime.json does not say whether {_HASH_SEED} was in force"
+    because = [lack.get("why") for lack in lacking if fact(lack, "name") == _HASH_SEED]
+    return f"{_HASH_SEED} was not in force: {because[0]}" if because else ""

@@ -1,0 +1,38 @@
+"""Row ``several_seeds``: the result stands on several seeds, not on a lucky one.
+
+It knows which seeds of a sweep finished; it refuses to know what they reached (``statistics``).
+
+    >>> check(evidence).reason
+    'all 5 seeds of the recipe finished'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.evidence import Evidence, is_integer
+from reprokit.core.rows import Finding, failed, passed, skipped
+
+ID = "several_seeds"
+TITLE = "Several seeds were run"
+ORDER = 220
+ADVISORY = True
+NEEDS_RECIPE = True
+
+FEWEST = 3
+_RUN = "run each of them: `reprokit reproduce RECIPE --seed N`"
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every seed that the recipe promises results for, and at least three."""
+    if evidence.sweep is None:
+        return skipped("one seed was judged; nobody asked for more", _RUN)
+    promised = (evidence.recipe or {}).get("seeds")
+    if not isinstance(promised, list | tuple) or not promised:
+        return failed("the recipe names no seeds", "name them in recipe.yaml: `seeds: [42, 123, 456]`")
+    finished = {seed for seed in evidence.sweep.final_values if is_integer(seed)}
+    absent = [seed for seed in promised if not is_integer(seed) or seed not in finished]
+    if absent:
+        return failed(f"seeds without a finished run: {absent}", _RUN, absent=absent)
+    if len(finished) < FEWEST:
+        remedy = f"name at least {FEWEST} seeds in recipe.yaml; {_RUN}"
+        return failed(f"only {len(finished)} seeds finished", remedy, finished=sorted(finished))
+    return passed(f"{len(finished)} seeds finished, all that the recipe names", seeds=sorted(finished))

@@ -1,0 +1,52 @@
+"""Row ``source_clean``: the code that ran is a commit that somebody else can check out.
+
+It knows what git said of the source tree; it refuses to know git.
+
+    >>> check(evidence).reason
+    'the source is commit 1f2e3d4c, with nothing changed'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed, skipped
+
+ID = "source_clean"
+TITLE = "The source tree is a clean commit"
+ORDER = 210
+ADVISORY = True
+NEEDS_RECIPE = False
+
+
+def check(evidence: Evidence) -> Finding:
+    """A commit, and no file that is not as committed, in every run's record."""
+    remedy = "commit what has changed (`git status` shows it), then run again"
+    if evidence.runs and all(_nowhere(run) for run in evidence.runs):
+        reasons = sorted({_nowhere(run) for run in evidence.runs})
+        return skipped(
+            f"there is no commit to name: {', '.join(reasons)}", "keep the source in a git repository"
+        )
+    problems = problems_of_runs(evidence, _problem)
+    if problems:
+        return failed(problems[0], remedy, all=list(problems))
+    commits = sorted({str(fact(run.environment, "source.commit")) for run in evidence.runs})
+    if len(commits) > 1:
+        return failed(f"the runs are of different commits: {', '.join(commits)}", remedy, commits=commits)
+    return passed(f"the source is commit {commits[0]}, with nothing changed", commit=commits[0])
+
+
+def _nowhere(run: RunEvidence) -> str:
+    """Why git could say nothing, or "" when it could."""
+    if fact(run.environment, "source.commit"):
+        return ""
+    return str((fact(run.environment, "missing") or {}).get("source.commit") or "")
+
+
+def _problem(run: RunEvidence) -> str:
+    commit, dirty = fact(run.environment, "source.commit"), fact(run.environment, "source.dirty")
+    if not isinstance(commit, str) or not commit:
+        return "the environment record names no commit"
+    if dirty is not False:
+        changed = fact(run.environment, "source.changed")
+        return f"{changed or 'some'} files are not as in commit {commit}"
+    return ""

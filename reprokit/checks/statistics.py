@@ -1,0 +1,51 @@
+"""Row ``statistics``: headline results come with an interval over seeds, and say how it was made.
+
+It knows a sweep's estimates; it refuses to compute them.
+
+    >>> check(evidence).reason
+    '2 results estimated over 5 seeds'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
+from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+
+ID = "statistics"
+TITLE = "Statistics over the seeds were made"
+ORDER = 230
+ADVISORY = True
+NEEDS_RECIPE = True
+
+_MAKE = "reproduce the other seeds (`reprokit reproduce RECIPE --seed N`), and estimate over their runs"
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every expected result has an estimate, an interval around it, and a method."""
+    if evidence.sweep is None:
+        return skipped("one seed was judged; nobody asked for statistics", _MAKE)
+    expected = (evidence.recipe or {}).get("expected")
+    if not isinstance(expected, Mapping) or not expected:
+        return unjudged("the recipe declares no result to estimate", "declare `expected` in recipe.yaml")
+    poor = sorted(str(name) for name in expected if not _is_estimated(evidence.sweep, name))
+    if poor:
+        return failed(
+            f"without an estimate and interval over all seeds: {', '.join(poor)}", _MAKE, metrics=poor
+        )
+    seeds = len(evidence.sweep.final_values)
+    results = "1 result" if len(expected) == 1 else f"{len(expected)} results"
+    return passed(f"{results} estimated over {seeds} seeds", metrics=sorted(expected), seeds=seeds)
+
+
+def _is_estimated(sweep: SweepEvidence, name: object) -> bool:
+    entry = sweep.intervals.get(str(name), {})
+    numbers = [entry.get(key) for key in ("low", "estimate", "high")]
+    floats = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
+    if len(floats) != len(numbers) or not all(math.isfinite(number) for number in floats):
+        return False
+    num_seeds = entry.get("num_seeds")
+    over_all = is_integer(num_seeds) and num_seeds == len(sweep.final_values) and len(sweep.final_values) > 1
+    return floats == sorted(floats) and over_all and bool(entry.get("method"))

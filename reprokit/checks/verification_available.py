@@ -1,0 +1,38 @@
+"""Row ``verification_available``: there is a command that anyone can type to check the result.
+
+It knows the command line to rerun; it refuses to run it.
+
+    >>> check(evidence).reason
+    'anyone can check it: make reproduce RECIPE=cartpole_baseline SEED=42'
+"""
+
+from __future__ import annotations
+
+import re
+
+from reprokit.core.evidence import Evidence
+from reprokit.core.rows import Finding, failed, passed
+
+ID = "verification_available"
+TITLE = "The command that checks the result is known"
+ORDER = 170
+ADVISORY = False
+NEEDS_RECIPE = False
+
+
+def check(evidence: Evidence) -> Finding:
+    """The command is there, and names the recipe."""
+    command = evidence.rerun.strip()
+    if not command:
+        return failed("nobody can type a command that checks this result", "run it by `reprokit reproduce`")
+    if evidence.recipe is not None and not _names(command, evidence.recipe.get("name")):
+        reason = f"the command does not name the recipe {evidence.recipe.get('name')!r}: {command}"
+        return failed(reason, "run it by `reprokit reproduce`")
+    return passed(f"anyone can check it: {command}", command=command)
+
+
+def _names(command: str, recipe: object) -> bool:
+    """Whether a recipe's name stands in the command as a word of its own."""
+    if not isinstance(recipe, str) or not recipe:
+        return False
+    return re.search(rf"(?<![\w-]){re.escape(recipe)}(?![\w-])", command) is not None

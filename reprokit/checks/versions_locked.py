@@ -1,0 +1,72 @@
+"""Row ``versions_locked``: every package that trained came from the hashed lock, and is recorded.
+
+It knows recorded packages and the lock they should be from; it refuses to know how environments
+are made.
+
+    >>> check(evidence).reason
+    '14 packages recorded, all from the lock sha256:9c…'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
+from reprokit.core.rows import Finding, failed, passed
+
+ID = "versions_locked"
+TITLE = "Package versions are recorded and locked"
+ORDER = 60
+ADVISORY = False
+NEEDS_RECIPE = True
+
+_SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
+# What makes an environment is in it before the lock is; none of it is imported by a training.
+_INSTALLERS = frozenset({"pip", "setuptools", "wheel", "uv"})
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every run's packages, against the digest of its lock, and its content where that is at hand."""
+    problems = problems_of_runs(evidence, lambda run: _problem(run) or _not_locked(run, evidence.locked))
+    if problems:
+        remedy = "make the environment again from its lock: `reprokit image build`"
+        return failed(problems[0], remedy, all=list(problems))
+    first = evidence.runs[0]
+    count, lock = len(fact(first.environment, "inside.packages")), fact(first.run, "image.lock_digest")
+    how = "all from the lock" if evidence.locked is not None else "in an environment made from the lock"
+    return passed(f"{count} packages recorded, {how} {lock}", packages=count, lock=lock)
+
+
+def _problem(run: RunEvidence) -> str:
+    lock = fact(run.run, "image.lock_digest")
+    if not isinstance(lock, str) or not _SHA256.fullmatch(lock):
+        return f"run.json names no lock, but {lock!r}"
+    for place, digest in (
+        ("its own digests", fact(run.run, "digests.lock")),
+        ("the environment record", fact(run.environment, "image.lock_digest")),
+    ):
+        if digest != lock:
+            return f"the lock is {digest!r} in {place}, but {lock} in run.json"
+    packages = fact(run.environment, "inside.packages")
+    if not isinstance(packages, Mapping) or not packages:
+        return "no package is recorded"
+    unnamed = [str(name) for name, version in packages.items() if not isinstance(version, str) or not version]
+    return f"packages without a version: {', '.join(unnamed)}" if unnamed else ""
+
+
+def _not_locked(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
+    origins = fact(run.environment, "inside.sources")
+    if not isinstance(origins, Mapping):
+        return "the environment record does not say where packages came from"
+    foreign = [
+        f"{name} ({origin})" for name, origin in origins.items() if not str(origin).startswith("archive ")
+    ]
+    if foreign:
+        return f"not from the lock, but from a source tree: {', '.join(foreign)}"
+    if locked is None:
+        return ""
+    for name, version in fact(run.environment, "inside.packages").items():
+        if name not in _INSTALLERS and locked.get(name) != version:
+            return f"{name} {version} is installed, the lock says {locked.get(name, 'nothing of it')}"
+    return ""

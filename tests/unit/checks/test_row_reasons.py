@@ -1,0 +1,679 @@
+"""What the rows say to a person: status and reason, row by row."""
+
+import importlib.util
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reprokit import checks
+from reprokit.core.rows import Status
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+planted = _load("planted")
+CHECKS = {check.ID: check for check in checks.discover()}
+FIRST, SECOND = (run.path for run in planted.clean().runs)
+GOLDEN = planted.golden().path
+UNKNOWN = "the environment differs in something that the records do not say"
+ALL_ENVIRONMENTS = ", ".join(f"environment[{index}]" for index in range(8))
+
+
+def said(name, fault=None, evidence=None):
+    """Status and reason of a row, with ``fault`` (its name in FAULTS, or a fault) planted."""
+    evidence = planted.clean() if evidence is None else evidence
+    evidence = planted.CLEAN.get(name, lambda clean: clean)(evidence)
+    if isinstance(fault, str):
+        fault = planted.FAULTS[name][fault]
+    finding = CHECKS[name].check(evidence if fault is None else fault(evidence))
+    return finding.status, finding.reason
+
+
+PASSED = {
+    "repeatable": "2 runs agree in 49 records of 3 metrics, bit for bit",
+    "equals_golden": f"equal to {GOLDEN} in 49 records of 3 metrics, bit for bit",
+    "trace_equal": "49 updates have equal parameters and random states in all runs and in the golden",
+    "headline_results": "1 expected result reached by every run",
+    "unmodified": "no setting was overridden",
+    "versions_locked": f"3 packages recorded, all from the lock {planted.LOCK}",
+    "seeded": (
+        "seed 42 went to python, numpy, torch and 8 environments; PYTHONHASHSEED was 0 before the start"
+    ),
+    "numerics_in_force": "profile portable (version 1) is in force: 12 settings, 6 reports of the libraries",
+    "hardware_recorded": "trained on cpu: AMD EPYC, 2 cores, 8.0 GiB",
+    "environment_recorded": "every required field is recorded; missing with a reason: host.gpus",
+    "environment_compatible": "the numerics fingerprint is the golden's",
+    "config_saved": "config.yaml holds all 4 sections of the recipe in every run",
+    "data_recorded": "every run used the declared data: train",
+    "checkpoints_complete": "10 checkpoints and the final model, all unchanged and loadable, in every run",
+    "logs_complete": "49 records of 3 metrics up to step 100352, whole in every run",
+    "expected_declared": "the recipe expects 1 result, with its tolerance",
+    "verification_available": "anyone can check it: make reproduce RECIPE=cartpole SEED=42",
+    "nondeterminism_declared": "1 known source of nondeterminism declared",
+    "pinned_image": f"ran in image {planted.IMAGE}, made on python:3.11-slim@sha256:aa",
+    "hardened": "the container was hardened in every run",
+    "source_clean": "the source is commit 1f2e3d4c, with nothing changed",
+    "several_seeds": "3 seeds finished, all that the recipe names",
+    "statistics": "1 result estimated over 3 seeds",
+}
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_a_row_that_passes_says_what_it_found(name):
+    assert said(name) == (Status.PASSED, PASSED[name])
+
+
+FAILED = [
+    (
+        "repeatable",
+        "the runs differ",
+        f"{SECOND} differs from the first run from step 8192 on: losses/policy is 0.25, expected 0.5",
+    ),
+    (
+        "equals_golden",
+        "other numbers",
+        f"differs from {GOLDEN} from step 8192 on: losses/policy is 0.25, expected 0.5",
+    ),
+    ("trace_equal", "other parameters", "parameters or random states differ, first parameters at step 8192"),
+    ("trace_equal", "one run without a trace", "only 1 of 2 runs wrote a trace"),
+    (
+        "trace_equal",
+        "the golden has a trace, the runs have none",
+        f"the runs wrote no trace, but {GOLDEN} has one",
+    ),
+    ("trace_equal", "an empty trace", "only 1 of 2 runs wrote a trace"),
+    (
+        "headline_results",
+        "a truth value",
+        f"{SECOND}: eval/return ended at True, which is not a finite number",
+    ),
+    (
+        "headline_results",
+        "a negative tolerance",
+        f"{FIRST}: eval/return is expected without a finite value and tolerance",
+    ),
+    ("headline_results", "too low", f"{SECOND}: eval/return ended at 479.99, expected 490.0 within 10.0"),
+    ("headline_results", "not a number", f"{SECOND}: eval/return ended at nan, which is not a finite number"),
+    ("headline_results", "text", f"{SECOND}: eval/return ended at '492.5', which is not a finite number"),
+    ("unmodified", "an override", "run with other settings than the recipe's: training.gamma=0.9"),
+    ("versions_locked", "no lock", f"{SECOND}: run.json names no lock, but None"),
+    ("versions_locked", "half a digest", f"{SECOND}: run.json names no lock, but '{planted.LOCK[:40]}'"),
+    ("versions_locked", "a version that is a number", f"{SECOND}: packages without a version: numpy"),
+    (
+        "versions_locked",
+        "origins unknown",
+        f"{SECOND}: the environment record does not say where packages came from",
+    ),
+    ("versions_locked", "no packages", f"{SECOND}: no package is recorded"),
+    ("versions_locked", "a package without a version", f"{SECOND}: packages without a version: numpy"),
+    (
+        "versions_locked",
+        "another lock in run.json's digests",
+        f"{SECOND}: the lock is '{planted.IMAGE}' in its own digests, but {planted.LOCK} in run.json",
+    ),
+    (
+        "versions_locked",
+        "another version than the lock's",
+        f"{SECOND}: numpy 2.4.1 is installed, the lock says 2.4.0",
+    ),
+    (
+        "versions_locked",
+        "a package that the lock does not have",
+        f"{SECOND}: scipy 1.14.0 is installed, the lock says nothing of it",
+    ),
+    (
+        "versions_locked",
+        "a package from a source tree",
+        f"{SECOND}: not from the lock, but from a source tree: torch (folder, editable)",
+    ),
+    ("seeded", "another seed inside", f"{SECOND}: runtime.json has the seed 43, run.json 42"),
+    ("seeded", "a seed that is true inside", f"{FIRST}: runtime.json has the seed True, run.json 1"),
+    ("seeded", "a seed that is true outside", f"{FIRST}: runtime.json has the seed 1, run.json True"),
+    ("seeded", "no record", f"{SECOND}: runtime.json has the seed None, run.json 42"),
+    ("seeded", "no seed anywhere", f"{FIRST}: runtime.json has the seed None, run.json None"),
+    ("seeded", "numpy never seeded", f"{SECOND}: never seeded: numpy"),
+    ("seeded", "no generators", f"{SECOND}: never seeded: python, numpy, torch, {ALL_ENVIRONMENTS}"),
+    ("seeded", "generators as a list", f"{SECOND}: runtime.json does not say which generators were seeded"),
+    ("seeded", "one environment never seeded", f"{SECOND}: never seeded: environment[7]"),
+    ("seeded", "two environments with one seed", f"{SECOND}: two environments have one seed"),
+    (
+        "seeded",
+        "other seeds than the first run's",
+        f"{SECOND}: its generators had other seeds than those of {FIRST}",
+    ),
+    ("seeded", "no environments promised", f"{SECOND}: config.yaml has 0 for environment.num_envs"),
+    ("seeded", "no hash seed", f"{SECOND}: PYTHONHASHSEED was None before the start, not a number"),
+    ("seeded", "a random hash seed", f"{SECOND}: PYTHONHASHSEED was 'random' before the start, not a number"),
+    (
+        "seeded",
+        "a hash seed that the program did not see",
+        f"{SECOND}: PYTHONHASHSEED was set to 0, and the program saw None",
+    ),
+    (
+        "seeded",
+        "a hash seed that the interpreter did not read",
+        f"{SECOND}: PYTHONHASHSEED was not in force: it was not set so before the start",
+    ),
+    (
+        "seeded",
+        "nobody looked at the hash seed",
+        f"{SECOND}: runtime.json does not say whether PYTHONHASHSEED was in force",
+    ),
+    ("numerics_in_force", "a variable that was not there", f"{SECOND}: not in force: MKL_CBWR"),
+    (
+        "numerics_in_force",
+        "another profile inside",
+        f"{SECOND}: runtime.json has the profile 'native', the recipe portable",
+    ),
+    (
+        "numerics_in_force",
+        "another profile in run.json",
+        f"{SECOND}: run.json has the profile 'native', the recipe portable",
+    ),
+    (
+        "numerics_in_force",
+        "another profile in the record",
+        f"{SECOND}: the environment record has the profile 'native', the recipe portable",
+    ),
+    *(
+        ("numerics_in_force", fault, f"{SECOND}: runtime.json does not say what was held against the profile")
+        for fault in (
+            "no list of what is missing",
+            "nothing requested",
+            "requested as a list",
+            "nothing reported",
+            "a report that is null",
+            "no version",
+        )
+    ),
+    (
+        "numerics_in_force",
+        "a setting that the host did not set",
+        f"{SECOND}: run.json does not set: ATEN_CPU_CAPABILITY",
+    ),
+    (
+        "numerics_in_force",
+        "another value requested",
+        f"{SECOND}: the profile sets them otherwise: MKL_CBWR",
+    ),
+    (
+        "numerics_in_force",
+        "a setting that the profile does not have",
+        f"{SECOND}: the profile sets them otherwise: FAST",
+    ),
+    (
+        "numerics_in_force",
+        "a library that reports more threads",
+        f"{SECOND}: the libraries report otherwise: OMP_NUM_THREADS, MKL_NUM_THREADS",
+    ),
+    (
+        "numerics_in_force",
+        "a feature that should be off",
+        f"{SECOND}: the libraries report otherwise: NPY_DISABLE_CPU_FEATURES",
+    ),
+    ("hardware_recorded", "no device", f"{SECOND}: inside.device.kind is not recorded"),
+    ("hardware_recorded", "no device asked for", f"{SECOND}: inside.device.kind is not recorded"),
+    (
+        "hardware_recorded",
+        "no model, and no list of what is missing",
+        f"{SECOND}: host.cpu.model is neither recorded nor said to be missing",
+    ),
+    ("data_recorded", "a word", "the recipe does not say which data it uses"),
+    ("source_clean", "no commit in any run", f"{FIRST}: the environment record names no commit"),
+    ("source_clean", "a commit that is a number", f"{FIRST}: the environment record names no commit"),
+    ("several_seeds", "no seeds named", "the recipe names no seeds"),
+    ("hardware_recorded", "fell back to the CPU", f"{SECOND}: asked to train on cuda, trained on cpu"),
+    ("hardware_recorded", "no memory", f"{SECOND}: host.memory.total_bytes is not recorded"),
+    ("environment_recorded", "no kernel", f"{SECOND}: not recorded: host.kernel"),
+    ("environment_recorded", "no kernel, with a reason", f"{SECOND}: not recorded: host.kernel (not Linux)"),
+    ("environment_recorded", "missing without a reason", f"{SECOND}: missing without a reason: host"),
+    (
+        "environment_compatible",
+        "another environment and other numbers",
+        "the environment differs in something that the records do not say, and so do the numbers",
+    ),
+    (
+        "config_saved",
+        "another one than the recipe's",
+        f"{SECOND}: config.yaml is not what the recipe says: training.gamma",
+    ),
+    (
+        "checkpoints_complete",
+        "one is missing",
+        f"{SECOND}: checkpoint_40960.pt is missing (due at step 40000)",
+    ),
+    ("checkpoints_complete", "the final model is missing", f"{SECOND}: final_model.pt is missing"),
+    (
+        "checkpoints_complete",
+        "does not load",
+        f"{SECOND}: checkpoint_10240.pt: it was not proven to load: not a zip file",
+    ),
+    (
+        "checkpoints_complete",
+        "never loaded",
+        f"{SECOND}: final_model.pt: it was not proven to load: nobody tried",
+    ),
+    (
+        "checkpoints_complete",
+        "updates end too early",
+        f"{SECOND}: no update ended at or after step 100000, so no checkpoint can be due there",
+    ),
+    (
+        "checkpoints_complete",
+        "no interval promised",
+        f"{SECOND}: config.yaml promises no checkpoints: one every None of 100000 steps",
+    ),
+    ("logs_complete", "a torn line", f"{SECOND}: line 49 is torn"),
+    ("logs_complete", "a problem behind a warning", f"{SECOND}: torn"),
+    ("logs_complete", "no records", f"{SECOND}: not one metric was logged"),
+    ("logs_complete", "no metrics", f"{SECOND}: not one metric was logged"),
+    ("logs_complete", "missing_step, of which the reader only warns", f"{SECOND}: not whole"),
+    (
+        "logs_complete",
+        "no promised end",
+        f"{SECOND}: config.yaml promises no end: training.total_timesteps is None",
+    ),
+    (
+        "logs_complete",
+        "ends early",
+        f"{SECOND}: metrics.jsonl ends at step 98304, before the promised 100000",
+    ),
+    ("logs_complete", "no timing", f"{SECOND}: timing.jsonl missing or empty"),
+    ("logs_complete", "no standard error", f"{SECOND}: stderr.log missing"),
+    ("expected_declared", "no tolerance", "expected without a finite value and tolerance: eval/return"),
+    ("pinned_image", "no reference", f"{SECOND}: the image is not pinned by content, but None"),
+    (
+        "pinned_image",
+        "another image ran",
+        f"{SECOND}: ran in image '{planted.DATA}', but {planted.IMAGE} is the pinned one",
+    ),
+    ("hardened", "a network", f"{SECOND}: not in force: no network"),
+    (
+        "hardened",
+        "capabilities unknown",
+        f"{SECOND}: not in force: all capabilities dropped, no capability added",
+    ),
+    ("source_clean", "dirty", f"{SECOND}: some files are not as in commit 1f2e3d4c"),
+    ("source_clean", "two commits", "the runs are of different commits: 1f2e3d4c, 99999999"),
+    ("several_seeds", "a seed is absent", "seeds without a finished run: [44]"),
+    ("several_seeds", "two seeds", "only 2 seeds finished"),
+    ("statistics", "no interval", "without an estimate and interval over all seeds: eval/return"),
+]
+
+
+@pytest.mark.parametrize(("name", "fault", "reason"), FAILED)
+def test_a_broken_promise_is_failed_and_names_what_broke(name, fault, reason):
+    assert said(name, fault) == (Status.FAILED, reason)
+
+
+ERRORS = [
+    ("numerics_in_force", "an unknown profile asked for", "the recipe asks for the profile 'fastest'"),
+    ("repeatable", "one run only", "it takes two runs to judge, and there is only one"),
+    ("repeatable", "an unfinished run", "a run did not finish, so its numbers prove nothing"),
+    ("repeatable", "a torn line", "torn_line in the actual file: cut off"),
+    (
+        "equals_golden",
+        "the golden of another seed",
+        f"{GOLDEN}: provenance.json is of seed 43, but the run of 42",
+    ),
+    ("equals_golden", "nothing compared", f"{GOLDEN}: not one number could be compared"),
+    ("equals_golden", "an unfinished run", "there is no finished run to hold against the golden"),
+    ("equals_golden", "a torn line", f"{GOLDEN}: torn_line in the actual file: cut off"),
+    (
+        "equals_golden",
+        "neither run nor golden says which seed",
+        f"{GOLDEN}: provenance.json is of seed None, but the run of None",
+    ),
+    ("trace_equal", "nothing compared", "not one traced update could be compared"),
+    ("trace_equal", "traces never compared", "the traces of the runs were not compared"),
+    ("trace_equal", "the golden's trace never compared", f"the trace was not compared with that of {GOLDEN}"),
+    ("trace_equal", "only some updates compared", "only 48 of 49 traced updates were compared"),
+    ("headline_results", "nothing expected", "the recipe declares no expected results"),
+    ("unmodified", "run.json does not say", f"{SECOND}: run.json does not say"),
+    ("config_saved", "never compared", "config.yaml was never compared with the recipe"),
+    ("logs_complete", "nobody read the metrics", "nobody read the metrics through"),
+    ("environment_compatible", "a golden without a fingerprint", f"{GOLDEN} holds no numerics fingerprint"),
+    (
+        "environment_compatible",
+        "equal fingerprints of differing records",
+        "the fingerprints agree, but the records differ in inside.torch.version",
+    ),
+    (
+        "environment_compatible",
+        "another environment and a torn line",
+        f"{UNKNOWN}; torn_line in the actual file: cut off",
+    ),
+    (
+        "environment_compatible",
+        "another environment and a longer golden",
+        f"{UNKNOWN}; only 49 of 200 records were compared",
+    ),
+    ("statistics", "nothing expected", "the recipe declares no result to estimate"),
+    ("pinned_image", "no image", "run.json does not say what the runs ran in"),
+    ("hardened", "isolation unknown", "run.json does not say what confined the runs"),
+]
+
+
+@pytest.mark.parametrize(("name", "fault", "reason"), ERRORS)
+def test_evidence_that_does_not_suffice_is_an_error_and_names_what_is_lacking(name, fault, reason):
+    assert said(name, fault) == (Status.ERROR, reason)
+
+
+SKIPPED = [
+    (
+        "equals_golden",
+        planted.with_(golden=None, golden_missing_because="seed 7 has none"),
+        "seed 7 has none",
+    ),
+    (
+        "equals_golden",
+        planted.with_(golden=None),
+        "there is no golden for this recipe, platform and seed",
+    ),
+    ("environment_compatible", planted.with_(golden=None), "there is no golden to be compatible with"),
+    (
+        "pinned_image",
+        planted.LOCAL,
+        "ran in a virtual environment made from the same lock, not in a container",
+    ),
+    ("hardened", planted.LOCAL, "ran as a process of this user, with no container around it"),
+    ("several_seeds", planted.with_(sweep=None), "one seed was judged; nobody asked for more"),
+    ("statistics", planted.with_(sweep=None), "one seed was judged; nobody asked for statistics"),
+    (
+        "data_recorded",
+        planted.in_recipe("data", "none"),
+        "the recipe uses no data: all of it comes from the seed",
+    ),
+    (
+        "source_clean",
+        planted.both(
+            planted.in_runs("environment", "source", {}),
+            planted.on_run(0, environment=lambda old: {**old, "missing": {"source.commit": "no repository"}}),
+            planted.on_run(1, environment=lambda old: {**old, "missing": {"source.commit": "no repository"}}),
+        ),
+        "there is no commit to name: no repository",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "case", "reason"), SKIPPED)
+def test_what_nobody_could_or_was_asked_to_judge_is_skipped_with_its_reason(name, case, reason):
+    assert said(name, case) == (Status.SKIPPED, reason)
+
+
+def test_a_program_without_a_trace_has_no_row_to_fail():
+    untraced = {"trace_records": 0, "trace_digest": None}
+    silent = planted.both(
+        planted.on_run(0, **untraced), planted.on_run(1, **untraced), planted.with_(golden=None)
+    )
+    assert said("trace_equal", silent) == (Status.SKIPPED, "the program writes no trace.jsonl")
+    golden_without = planted.both(
+        planted.on_run(0, **untraced), planted.on_run(1, **untraced), planted.on_golden(has_trace=False)
+    )
+    assert said("trace_equal", golden_without)[0] is Status.SKIPPED
+
+
+@pytest.mark.parametrize("name", ["hardware_recorded", "environment_recorded"])
+def test_a_plain_command_around_which_nothing_was_captured_has_no_record_to_judge(name):
+    finding = CHECKS[name].check(planted.plain())
+    assert (finding.status, finding.applies) == (Status.SKIPPED, False)
+    assert finding.reason == "nothing was captured around the plain command"
+
+
+@pytest.mark.parametrize("name", ["hardware_recorded", "environment_recorded"])
+def test_a_plain_command_with_a_record_is_judged_by_what_the_host_saw(name):
+    captured = {**planted.ENVIRONMENT, "inside": {}, "image": None, "limits": None}
+    runs = tuple(replace(run, environment=captured) for run in planted.plain().runs)
+    assert CHECKS[name].check(planted.plain(runs=runs)).status is Status.PASSED
+    if name == "hardware_recorded":
+        reason = CHECKS[name].check(planted.plain(runs=runs)).reason
+        assert reason == "trained on the host: AMD EPYC, 2 cores, 8.0 GiB"
+    half = (runs[0], replace(runs[1], environment={}))
+    assert CHECKS[name].check(planted.plain(runs=half)).status is Status.FAILED
+
+
+REMEDIES = {
+    "repeatable": f"see where they part: `reprokit diff {FIRST} {SECOND}`",
+    "equals_golden": f"see what changed: `reprokit diff {GOLDEN} {FIRST}`; bless it if it is meant",
+    "environment_compatible": f"see all of it: `reprokit env diff {GOLDEN} {FIRST}`",
+}
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_a_remedy_that_is_a_command_can_be_typed_as_it_stands(name):
+    fault = next(iter(planted.FAULTS[name].values()))
+    assert CHECKS[name].check(fault(planted.clean())).remedy == REMEDIES[name]
+
+
+def test_a_digest_that_differs_without_a_place_is_told_all_the_same():
+    nowhere = replace(planted.OTHER_TRACE, first=None)
+    assert said("trace_equal", planted.with_(trace_repeats=(nowhere,))) == (
+        Status.FAILED,
+        "parameters or random states differ, first a digest at step None",
+    )
+
+
+def test_a_trace_says_which_of_its_comparisons_it_passed():
+    agree = "49 updates have equal parameters and random states in all runs"
+    assert said("trace_equal", planted.with_(golden=None)) == (Status.PASSED, agree)
+    assert said("trace_equal", planted.on_golden(comparison=planted.CLOSE)) == (
+        Status.PASSED,
+        f"{agree}; the golden's numbers differ from the runs', so its trace is not compared",
+    )
+
+
+def test_two_results_are_counted():
+    assert said("headline_results", planted.GREEN["headline_results"]["two results"])[1] == (
+        "2 expected results reached by every run"
+    )
+    second = planted.with_key("expected", "losses/value", {"value": 1.5, "rtol": 0.0, "atol": 0.0})
+    assert said("expected_declared", second)[1] == "the recipe expects 2 results, each with its tolerance"
+    assert said("nondeterminism_declared", planted.in_recipe("nondeterminism", ["a", "b"]))[1] == (
+        "2 known sources of nondeterminism declared"
+    )
+    assert said("nondeterminism_declared", planted.in_recipe("nondeterminism", []))[1] == (
+        "the recipe declares that no source of nondeterminism is known"
+    )
+
+
+def test_overrides_are_named_in_one_order_and_once():
+    overridden = planted.both(
+        planted.with_(modified=("b=1", "a=2")), planted.in_runs("run", "modified", ["b=1", "c=3", "a=2"])
+    )
+    assert said("unmodified", overridden)[1] == "run with other settings than the recipe's: a=2, b=1, c=3"
+
+
+def test_several_settings_that_differ_are_named_in_one_order():
+    other = planted.both(
+        planted.in_run("runtime", "numerics.requested.B", "1"),
+        planted.in_run("runtime", "numerics.requested.A", "1"),
+        planted.in_run("run", "environment.A", "1"),
+        planted.in_run("run", "environment.B", "1"),
+    )
+    assert said("numerics_in_force", other)[1] == f"{SECOND}: the profile sets them otherwise: A, B"
+
+
+def test_environments_are_counted_as_the_configuration_has_them():
+    one = planted.in_runs("config", "environment.num_envs", ...)
+    assert "torch and 1 environments;" in said("seeded", one)[1]
+    none = planted.in_runs("config", "environment", ...)
+    assert "torch and 0 environments;" in said("seeded", none)[1]
+
+
+def test_a_record_with_nothing_missing_says_nothing_of_it():
+    complete = planted.in_runs("environment", "missing", {})
+    assert said("environment_recorded", complete) == (Status.PASSED, "every required field is recorded")
+
+
+def test_a_machine_without_a_model_is_told_by_its_architecture():
+    reason = said("hardware_recorded", planted.GREEN["hardware_recorded"]["no model, with a reason"])[1]
+    assert reason == "trained on cpu: x86_64, 2 cores, 8.0 GiB"
+
+
+def test_statistics_over_several_results_are_counted():
+    interval = planted.sweep().intervals["eval/return"]
+    two = planted.both(
+        planted.with_key("expected", "eval/length", {"value": 490.0}),
+        planted.on_sweep(intervals={"eval/return": interval, "eval/length": interval}),
+    )
+    assert said("statistics", two) == (Status.PASSED, "2 results estimated over 3 seeds")
+
+
+def test_a_plain_command_needs_a_command_to_check_it_too():
+    assert said("verification_available", planted.with_(rerun=" "), evidence=planted.plain()) == (
+        Status.FAILED,
+        "nobody can type a command that checks this result",
+    )
+    assert said("verification_available", evidence=planted.plain()) == (
+        Status.PASSED,
+        "anyone can check it: reprokit reproduce --seed 42 -- python train.py",
+    )
+
+
+def test_a_golden_within_tolerance_is_said_not_to_be_bit_for_bit():
+    status, reason = said("equals_golden", planted.on_golden(comparison=planted.CLOSE))
+    assert status is Status.PASSED
+    assert reason.endswith("within the recipe's tolerances, but not bit for bit")
+
+
+def test_an_environment_that_differs_with_equal_numbers_passes_and_says_what_differs():
+    status, reason = said(
+        "environment_compatible",
+        planted.GREEN["environment_compatible"]["another environment, equal numbers"],
+    )
+    assert status is Status.PASSED
+    names = ", ".join(f"inside.packages.p{number}" for number in range(5))
+    assert (
+        reason == f"the environment differs in {names} and 2 more; the numbers are the golden's all the same"
+    )
+
+
+def test_five_differences_are_all_named():
+    diff = [{"field": f"f{number}", "can_change_numbers": "maybe"} for number in range(5)]
+    _, reason = said(
+        "environment_compatible", planted.on_golden(fingerprint_equal=False, environment_diff=diff)
+    )
+    assert reason.startswith("the environment differs in f0, f1, f2, f3, f4; ")
+
+
+def test_an_environment_that_differs_without_a_comparison_cannot_be_judged():
+    status, reason = said("environment_compatible", "another environment and no comparison")
+    assert status is Status.ERROR
+    assert reason.endswith("; not one number could be compared")
+
+
+def test_a_container_opened_for_its_gpu_is_hardened_and_says_so():
+    status, reason = said("hardened", planted.GREEN["hardened"]["GPU devices for a GPU run"])
+    assert (status, reason) == (
+        Status.PASSED,
+        "the container was hardened in every run, opened for gpu devices",
+    )
+
+
+def with_updates(updates, saved, *, end):
+    made = {
+        name: {"step": step, "sha256_ok": True, "loadable": True}
+        for name, step in {
+            **{f"checkpoint_{step}.pt": step for step in saved},
+            "final_model.pt": None,
+        }.items()
+    }
+    return planted.both(
+        *(planted.on_run(index, update_steps=updates, checkpoints=made) for index in (0, 1)),
+        planted.in_runs("config", "training.total_timesteps", end),
+    )
+
+
+def test_every_checkpoint_is_due_at_the_first_end_of_an_update_at_or_after_its_step():
+    exact = with_updates((9_999, 10_000, 10_001, 20_000), (10_000, 20_000), end=20_000)
+    assert said("checkpoints_complete", exact) == (
+        Status.PASSED,
+        "2 checkpoints and the final model, all unchanged and loadable, in every run",
+    )
+    late = with_updates((9_999, 10_000, 10_001, 20_000), (10_001, 20_000), end=20_000)
+    assert said("checkpoints_complete", late) == (
+        Status.FAILED,
+        f"{FIRST}: checkpoint_10000.pt is missing (due at step 10000)",
+    )
+
+
+def test_two_intervals_within_one_update_share_a_checkpoint():
+    long = with_updates((50_000, 100_000), (50_000, 100_000), end=100_000)
+    assert said("checkpoints_complete", long)[0] is Status.PASSED
+
+
+def test_a_checkpoint_at_every_step_is_a_promise_like_any_other():
+    every = planted.in_runs("config", "logging.save_interval", 1)
+    saved = planted.both(with_updates((1, 2), (1, 2), end=2), every)
+    assert said("checkpoints_complete", saved)[0] is Status.PASSED
+    missed = planted.both(with_updates((1, 2), (2,), end=2), every)
+    assert said("checkpoints_complete", missed)[1] == f"{FIRST}: checkpoint_1.pt is missing (due at step 1)"
+
+
+def test_nothing_is_due_after_the_end():
+    assert said("checkpoints_complete", with_updates((10_000, 19_999), (10_000,), end=19_999)) == (
+        Status.PASSED,
+        "1 checkpoint and the final model, all unchanged and loadable, in every run",
+    )
+
+
+def test_a_lock_that_is_not_at_hand_is_said_not_to_have_been_read():
+    assert said("versions_locked", planted.with_(locked=None)) == (
+        Status.PASSED,
+        f"3 packages recorded, in an environment made from the lock {planted.LOCK}",
+    )
+
+
+def test_an_interval_as_long_as_the_training_promises_one_checkpoint():
+    assert said("checkpoints_complete", with_updates((10_000,), (10_000,), end=10_000))[0] is Status.PASSED
+    assert said("checkpoints_complete", with_updates((10_000,), (10_000,), end=9_999))[0] is Status.FAILED
+
+
+@pytest.mark.parametrize("interval", [True, math.nan, None, [10_000]])
+def test_an_interval_that_is_no_whole_number_promises_nothing(interval):
+    assert said("checkpoints_complete", planted.in_run("config", "logging.save_interval", interval))[0] is (
+        Status.FAILED
+    )
+
+
+def test_a_plain_command_needs_no_timing_and_promises_no_end():
+    evidence = planted.on_run(1, last_step=None)(planted.plain())
+    assert said("logs_complete", evidence=evidence)[0] is Status.PASSED
+
+
+@pytest.mark.parametrize("kind", ["empty_file", "no_records"])
+def test_a_plain_command_may_leave_an_empty_file_beside_its_metrics(kind):
+    evidence = planted.on_run(1, metrics_problems=(planted.odd(kind, "empty"),))(planted.plain())
+    assert said("logs_complete", evidence=evidence)[0] is Status.PASSED
+
+
+@pytest.mark.parametrize("kind", ["missing_step", "no_final_newline"])
+def test_a_plain_command_may_log_without_steps(kind):
+    evidence = planted.on_run(1, metrics_problems=(planted.odd(kind, "x", severity="warning"),))(
+        planted.plain()
+    )
+    assert said("logs_complete", evidence=evidence)[0] is Status.PASSED
+
+
+def test_a_plain_command_that_tore_a_line_has_no_complete_log():
+    evidence = planted.on_run(1, metrics_problems=(planted.odd("torn_line", "torn"),))(planted.plain())
+    assert said("logs_complete", evidence=evidence) == (Status.FAILED, f"{SECOND}: torn")
+
+
+def test_all_problems_of_all_runs_are_in_the_evidence_of_a_row():
+    evidence = planted.both(
+        planted.in_runs("environment", "source.dirty", True),
+        planted.in_runs("environment", "source.changed", 3),
+    )(planted.clean())
+    finding = CHECKS["source_clean"].check(evidence)
+    assert finding.evidence["all"] == [
+        f"{path}: 3 files are not as in commit 1f2e3d4c" for path in (FIRST, SECOND)
+    ]
