@@ -1,0 +1,164 @@
+"""Starts a trainer inside the environment that trains, and proves what held while it ran.
+
+This module knows the order: look at the settings, import the trainer, train, load every checkpoint
+back. It refuses to know what is trained.
+
+    $ python -m reprokit.runtime.launch --run-dir out --config config.yaml --seed 42 -- trainers/ppo.py
+
+A trainer is a file that does nothing when imported and holds a frozen dataclass ``Config`` and a
+function ``train(config: Config, run: Run) -> None``. Two records come on top of what it writes:
+``environment.json`` (``capture.probe``, and the section ``numerics``) and ``runtime.json``::
+
+    {"schema": 1,
+     "seeding": {"seed": 42, "rank": 0, "generators": {"python": …, "numpy": …, "torch": …,
+                 "environment[0]": …}, "deterministic": {"algorithms": true, "warn_only": false}},
+     "numerics": {"profile": "portable", "version": 1, "requested": {…}, "in_force": {…},
+                  "missing": [{"name", "expected", "actual", "why"}]},
+     "checkpoints": {"final_model.pt": {"sha256": "sha256:…", "loadable": true, "reason": ""}}}
+
+Both are written before the training too, so that a run that is killed has them as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import importlib.util
+import json
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from reprokit.capture import probe
+from reprokit.core import numerics
+from reprokit.errors import RecipeError, ReprokitError, WorkspaceError
+from reprokit.runtime import config as configuration
+from reprokit.runtime import settings
+from reprokit.runtime.run import Run
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a trainer to its end.
+
+    Args:
+        arguments: The command line, without the program's name.
+
+    Returns:
+        0, or the exit code that belongs to an error of reprokit's own. Other errors pass through.
+    """
+    at_start = settings.variables_at_start()
+    options = _options(arguments)
+    try:
+        launch(
+            options.trainer,
+            run_dir=options.run_dir,
+            config=options.config,
+            seed=options.seed,
+            device=options.device,
+            resume_from=options.resume_from,
+            at_start=at_start,
+        )
+    except ReprokitError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    return 0
+
+
+def launch(
+    trainer: Path,
+    *,
+    run_dir: Path,
+    config: Path,
+    seed: int,
+    device: str,
+    at_start: Mapping[str, str],
+    resume_from: Path | None = None,
+) -> None:
+    """Train, and write what held.
+
+    Args:
+        trainer: The trainer's file.
+        run_dir: An existing folder; the only one that is written to.
+        config: ``config.yaml``.
+        seed: The run's seed.
+        device: ``cpu`` or ``cuda``.
+        at_start: The variables that the interpreter was started with.
+        resume_from: A checkpoint to go on from, or None.
+
+    Raises:
+        ReprokitError: Configuration, trainer, device or folder is not as it must be.
+    """
+    module = load_trainer(trainer)
+    chosen = configuration.build(module.Config, configuration.read(config), where=str(config))
+    with Run.open(run_dir, seed=seed, device=device, clock=time.perf_counter, resume_from=resume_from) as run:
+        facts = _prove(run, at_start)
+        for lack in facts["numerics"]["missing"]:
+            sys.stderr.write(f"warning: {lack['name']} is not in force: {lack['why']}\n")
+        module.train(chosen, run)
+        _prove(run, at_start)
+
+
+def load_trainer(path: Path) -> ModuleType:
+    """Import a trainer from its file.
+
+    Raises:
+        RecipeError: There is no such file, or it has no ``Config`` or no ``train``.
+    """
+    if not path.is_file():
+        raise RecipeError("the trainer is not there", where=str(path))
+    spec = importlib.util.spec_from_file_location(f"reprokit_trainer_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise RecipeError("the trainer is no Python file", where=str(path))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
+    spec.loader.exec_module(module)
+    if not dataclasses.is_dataclass(getattr(module, "Config", None)) or not callable(
+        getattr(module, "train", None)
+    ):
+        fix = "give it a dataclass Config and a function train(config, run)"
+        raise RecipeError("not a trainer", where=str(path), fix=fix)
+    return module
+
+
+def _prove(run: Run, at_start: Mapping[str, str]) -> dict[str, Any]:
+    """Write both records, as things stand now."""
+    inside = probe.collect(with_torch=True, device=run.device.type)
+    held = settings.verify(profile=at_start.get(numerics.MARK), facts=inside, at_start=at_start)
+    _write(run.dir / "environment.json", {**inside, "numerics": held})
+    facts = {
+        "schema": 1,
+        "seeding": run.seeding.record(),
+        "numerics": held,
+        "checkpoints": run.checkpoints.prove(),
+    }
+    _write(run.dir / "runtime.json", facts)
+    return facts
+
+
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise WorkspaceError(f"cannot be written: {error.strerror}", where=str(path)) from error
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m reprokit.runtime.launch", description="Run a trainer inside its environment."
+    )
+    parser.add_argument("--run-dir", type=Path, required=True, help="existing folder to write to")
+    parser.add_argument("--config", type=Path, required=True, help="config.yaml")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--resume-from", type=Path, help="a checkpoint to go on from")
+    parser.add_argument("trainer", type=Path, help="the trainer's file")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

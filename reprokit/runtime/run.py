@@ -1,0 +1,108 @@
+"""What a trainer is handed: its seed, its device, and where its records go.
+
+This module knows which files a run writes. It refuses to know what is in the configuration.
+
+    >>> with Run.open(run_dir, seed=42, device="cpu", clock=time.perf_counter) as run:
+    ...     train(config, run)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import torch
+
+from reprokit.errors import CannotRunError
+from reprokit.runtime import checkpoint
+from reprokit.runtime.checkpoint import CheckpointStore
+from reprokit.runtime.metrics import MetricsWriter, TimingWriter
+from reprokit.runtime.seeding import Seeding
+from reprokit.runtime.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run, seen from inside. A context manager that closes its files.
+
+    Attributes:
+        dir: The only folder that the program may write to.
+        device: What to compute on.
+        seeding: Derives and hands out seeds.
+        metrics: ``metrics.jsonl``: what must repeat.
+        timing: ``timing.jsonl``: what does not.
+        trace: ``trace.jsonl``: digests after every update.
+        checkpoints: ``checkpoints/``.
+        resume_from: The checkpoint to go on from, or None to start anew.
+    """
+
+    dir: Path
+    device: torch.device
+    seeding: Seeding
+    metrics: MetricsWriter
+    timing: TimingWriter
+    trace: Trace
+    checkpoints: CheckpointStore
+    resume_from: Path | None = None
+
+    @classmethod
+    def open(
+        cls,
+        run_dir: Path,
+        *,
+        seed: int,
+        device: str,
+        clock: Callable[[], float],
+        rank: int = 0,
+        resume_from: Path | None = None,
+    ) -> Self:
+        """Open the records of a run in an existing folder that has none yet.
+
+        Args:
+            run_dir: The folder.
+            seed: The run's seed, not negative.
+            device: ``cpu`` or ``cuda``.
+            clock: Seconds, for ``timing.jsonl``.
+            rank: Number of this process among those that train together.
+            resume_from: A checkpoint, or None.
+
+        Raises:
+            CannotRunError: There is no such device here.
+            WorkspaceError: The folder cannot be written, or holds records already.
+        """
+        if device == "cuda" and not torch.cuda.is_available():
+            raise CannotRunError("the recipe asks for a GPU, and torch finds none", expected="cuda")
+        return cls(
+            dir=run_dir,
+            device=torch.device(device),
+            seeding=Seeding(seed=seed, rank=rank),
+            metrics=MetricsWriter(run_dir / "metrics.jsonl"),
+            timing=TimingWriter(run_dir / "timing.jsonl", clock=clock),
+            trace=Trace(run_dir / "trace.jsonl"),
+            checkpoints=CheckpointStore(run_dir / "checkpoints"),
+            resume_from=resume_from,
+        )
+
+    @property
+    def seed(self) -> int:
+        return self.seeding.seed
+
+    def load_checkpoint(self) -> dict[str, Any] | None:
+        """The checkpoint to go on from, or None for a run that starts anew.
+
+        Raises:
+            CannotRunError: It cannot be read, or is no checkpoint.
+        """
+        return None if self.resume_from is None else checkpoint.load(self.resume_from)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for writer in (self.metrics, self.timing, self.trace):
+            writer.close()

@@ -1,0 +1,132 @@
+"""Digests of everything that decides the next update, in execution order.
+
+This module knows how to digest tensors and random states. It refuses to know what differs between
+two traces; it only makes the first difference visible.
+
+    >>> with Trace(run_dir / "trace.jsonl") as trace:
+    ...     trace.update(step=4096, parameters=dict(model.named_parameters()), optimizer=adam.state_dict())
+
+A digest is 128 bits of BLAKE2b over type, shape and bytes, so ``-0.0`` and ``0.0`` differ and a NaN
+equals only its own bits.
+"""
+
+from __future__ import annotations
+
+import array
+import hashlib
+import json
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from reprokit.runtime import random_state
+from reprokit.runtime.metrics import LineWriter
+from reprokit.runtime.random_state import Generators
+
+_DIGEST_BYTES = 16
+
+
+class Trace(LineWriter):
+    """Writes ``trace.jsonl``: one record an update. A context manager.
+
+    Args:
+        path: The new file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._updates = 0
+
+    def resume_at(self, update: int) -> None:
+        """Number the updates from here on: so many were done before the program stopped."""
+        self._updates = update
+
+    @property
+    def updates(self) -> int:
+        """How many updates were traced, those before a resume included."""
+        return self._updates
+
+    def update(
+        self,
+        *,
+        step: int,
+        parameters: Mapping[str, torch.Tensor],
+        gradients: Mapping[str, torch.Tensor] | None = None,
+        optimizer: Mapping[str, Any] | None = None,
+        generators: Generators | None = None,
+        environments: Sequence[Any] = (),
+    ) -> None:
+        """Record what the program stands at after one update.
+
+        Args:
+            step: Steps done.
+            parameters: Name → tensor; digested one by one, so that a difference has a name.
+            gradients: The last ones, likewise.
+            optimizer: Its state dict.
+            generators: Name → generator beside the global ones.
+            environments: The training environments, simulator included.
+        """
+        self._updates += 1
+        record: dict[str, Any] = {"update": self._updates, "step": step}
+        record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
+        if gradients is not None:
+            record["gradients"] = {name: digest(tensor) for name, tensor in gradients.items()}
+        if optimizer is not None:
+            record["optimizer"] = {name: digest(value) for name, value in optimizer.items()}
+        record["random"] = random_digests(generators=generators, environments=environments)
+        self.append(record)
+
+
+def digest(value: Any) -> str:
+    """128 bits of BLAKE2b over a tensor, or over plain data and the tensors in it, as 32 hex digits."""
+    blake = hashlib.blake2b(digest_size=_DIGEST_BYTES)
+    _feed(blake, value)
+    return blake.hexdigest()
+
+
+def random_digests(
+    *, generators: Generators | None = None, environments: Sequence[Any] = ()
+) -> dict[str, str]:
+    """A digest of every random state: the global ones, the given ones, and the environments'."""
+    version, words, spare = random.getstate()
+    digests = {
+        "python": digest([version, array.array("I", words).tobytes(), spare]),
+        "numpy": digest(np.random.get_state(legacy=False)),  # noqa: NPY002 - the global one is meant
+        "torch": digest(torch.get_rng_state()),
+    }
+    if random_state.cuda_in_use():
+        digests["cuda"] = digest(torch.cuda.get_rng_state_all())
+    for name, generator in (generators or {}).items():
+        digests[name] = digest(random_state.generator_state(generator))
+    for index, environment in enumerate(environments):
+        digests[f"environment[{index}]"] = digest(random_state.environment_state(environment))
+    return digests
+
+
+def _feed(blake: Any, value: Any) -> None:
+    if isinstance(value, torch.Tensor):
+        tensor = value.detach().cpu().contiguous()
+        blake.update(f"{tensor.dtype}{tuple(tensor.shape)}".encode())
+        blake.update(tensor.flatten().view(torch.uint8).numpy() if tensor.numel() else b"")
+    elif isinstance(value, np.ndarray):
+        blake.update(f"{value.dtype}{value.shape}".encode())
+        blake.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, bytes):
+        blake.update(b"%d:" % len(value) + value)
+    elif isinstance(value, Mapping):
+        blake.update(b"{")
+        for key, item in value.items():
+            blake.update(json.dumps(str(key)).encode())
+            _feed(blake, item)
+        blake.update(b"}")
+    elif isinstance(value, list | tuple):
+        blake.update(b"[")
+        for item in value:
+            _feed(blake, item)
+        blake.update(b"]")
+    else:
+        blake.update(f"{type(value).__name__}={value!r};".encode())
