@@ -12,7 +12,9 @@ words are printed. The tree::
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
     │   ├── ImageError                   3   image or virtual environment not realised
-    │   └── WorkspaceError               3   runs/ or reports/ cannot be written, or is in use
+    │   └── WorkspaceError               3   runs/ or reports/ cannot be written
+    │       ├── DiskFullError            3   because the disk is full
+    │       └── WorkspaceBusyError       3   because another tool is at work in it
     └── CannotJudgeError                 4   not enough evidence for any verdict
 
     >>> raise RecipeError("unknown key 'trainig'", where="recipe.yaml:12", fix="did you mean 'training'?")
@@ -53,16 +55,18 @@ class ReprokitError(Exception):
         self.fix = fix
         super().__init__(self._sentence())
 
-    def _sentence(self) -> str:
+    def told(self) -> str:
+        """What happened and where, without what to do."""
         place = f"{self.where}: " if self.where else ""
         parts = [f"{place}{self.what}"]
         if self.expected is not None:
             parts.append(f"expected {self.expected}")
         if self.actual is not None:
             parts.append(f"got {self.actual}")
-        if self.fix is not None:
-            parts.append(f"Do: {self.fix}")
         return ". ".join(parts)
+
+    def _sentence(self) -> str:
+        return self.told() if self.fix is None else f"{self.told()}. Do: {self.fix}"
 
 
 class UsageError(ReprokitError):
@@ -98,21 +102,44 @@ class ReportError(UsageError):
 
 
 class CannotRunError(ReprokitError):
-    """The training could not be run, or not to its end."""
+    """The training could not be run, or not to its end.
+
+    Attributes:
+        outcome: The word for it in ``run.json`` and in reports (``core.records.Outcome``).
+    """
 
     exit_code = 3
+    outcome = "crashed"
 
 
 class EngineError(CannotRunError):
     """No container engine answers, or it went away."""
 
+    outcome = "engine_missing"
+
 
 class ImageError(CannotRunError):
     """An image or virtual environment could not be made from its lock."""
 
+    outcome = "image_build_failed"
+
 
 class WorkspaceError(CannotRunError):
-    """A folder that reprokit writes to is missing, full, read-only or in use."""
+    """A folder that reprokit writes to is missing or read-only."""
+
+    outcome = "run_folder_not_writable"
+
+
+class DiskFullError(WorkspaceError):
+    """No space is left where reprokit writes."""
+
+    outcome = "disk_full"
+
+
+class WorkspaceBusyError(WorkspaceError):
+    """Another tool is at work in the same folder."""
+
+    outcome = "workspace_busy"
 
 
 class CannotJudgeError(ReprokitError):

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from reprokit.errors import WorkspaceError
+from reprokit.errors import DiskFullError, WorkspaceBusyError, WorkspaceError
 
 _BLOCK_BYTES = 1 << 20
 
@@ -62,7 +62,7 @@ def write_json(path: Path, value: Any) -> None:
 def cannot_write(path: Path, error: OSError) -> WorkspaceError:
     """The error for a failed write, with its cause told apart."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return WorkspaceError(
+        return DiskFullError(
             "no space left on the disk", where=str(path), fix="free some space and run the command again"
         )
     return WorkspaceError(
@@ -108,7 +108,8 @@ def exclusive(folder: Path) -> Iterator[None]:
     """Hold a folder for this tool alone; the lock ends with the process, however it ends.
 
     Raises:
-        WorkspaceError: Another process holds it, or the folder cannot be written.
+        WorkspaceBusyError: Another process holds it.
+        WorkspaceError: The folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +122,7 @@ def exclusive(folder: Path) -> Iterator[None]:
         except BlockingIOError as error:
             stream.seek(0)
             holder = stream.read().strip() or "another process"
-            raise WorkspaceError(
+            raise WorkspaceBusyError(
                 f"the folder is in use by {holder}",
                 where=str(folder),
                 fix="wait until it has ended, or name another folder with --runs-dir",

@@ -7,11 +7,15 @@ from typing import Any
 
 import click
 
+from reprokit.cli.options import examples
+
 
 @click.command(
     "capture",
     short_help="Record everything about this environment that can change numbers.",
-    epilog="Examples: reprokit capture --output here.json;  reprokit capture --python bin/python --json",
+    epilog=examples(
+        "reprokit capture --output here.json", "reprokit capture --python .venv/bin/python --json"
+    ),
 )
 @click.option("--python", metavar="PATH", help="The Python to ask  [default: the `python` on your PATH].")
 @click.option("--torch/--no-torch", "with_torch", default=True, help="Import torch and numpy to ask them.")
@@ -49,6 +53,7 @@ def default_python() -> str:
 
 
 def _page(record: dict[str, Any]) -> list[str]:
+    from reprokit.cli.show import folded
     from reprokit.core import fingerprint
     from reprokit.core.evidence import fact
 
@@ -80,5 +85,5 @@ def _page(record: dict[str, Any]) -> list[str]:
     if fact(record, "source.dirty"):
         rows.append(("changed", f"{fact(record, 'source.changed')} files differ from the commit"))
     lines = [f"{title:<12} {value}" for title, value in rows if value is not None]
-    missing = [f"  {field}: {reason}" for field, reason in record["missing"].items()]
+    missing = [folded(f"  {field}: {reason}", indent=4) for field, reason in record["missing"].items()]
     return [*lines, *(["missing", *missing] if missing else [])]

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from reprokit.cli.options import examples
+
 
 @click.command(
     "doctor",
-    short_help="Say what this host can do, and the command that would fix each lack.",
-    epilog="Example: reprokit doctor --json",
+    short_help="Say what this host lacks, and the command that would mend it.",
+    epilog=examples("reprokit doctor", "reprokit doctor --json"),
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(as_json: bool) -> int:
@@ -21,6 +23,7 @@ def command(as_json: bool) -> int:
     from dataclasses import asdict
 
     from reprokit import doctor
+    from reprokit.cli import show
 
     findings = doctor.examine(doctor.look(Path.cwd()))
     ready = doctor.is_ready(findings)
@@ -32,11 +35,11 @@ def command(as_json: bool) -> int:
         return 0 if ready else 3
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
-        click.echo(f"{finding.state:<8} {finding.name:<{width}}  {finding.detail}")
-        for note in finding.notes:
-            click.echo(f"{'':<{width + 9}}  {note}")
-        if finding.fix:
-            click.echo(f"{'':<{width + 9}}  → {finding.fix}")
+        line = f"{finding.state:<8} {finding.name:<{width}}  {finding.detail}"
+        click.echo(show.folded(line, indent=width + 11))
+        below = [*finding.notes, *([f"→ {finding.fix}"] if finding.fix else [])]
+        for text in below:
+            click.echo(show.folded(f"{'':<9}{text}", indent=11))
     click.echo("")
     click.echo("Ready." if ready else "Not ready: see the lines that say lack.")
     return 0 if ready else 3

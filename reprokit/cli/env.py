@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.options import examples
+
 if TYPE_CHECKING:
     from reprokit.capture.forecast import Forecast
 
@@ -18,14 +20,15 @@ _SIGNS = {"yes": "can change numbers", "maybe": "may change numbers", "no": "can
 @click.group(
     "env",
     short_help="Compare environment records; check this host against a golden's.",
-    epilog="Example: reprokit env check --against golden/cartpole_baseline",
+    epilog=examples("reprokit env check --against golden/cartpole_baseline"),
 )
 def command() -> None:
     """Environment records: of run folders, goldens, reports, or written by `reprokit capture`."""
 
 
 @command.command(
-    "diff", epilog="Example: reprokit env diff golden/cartpole_baseline runs/cartpole_baseline/RUN"
+    "diff",
+    epilog=examples("reprokit env diff golden/cartpole_baseline RUN", "reprokit env diff a.json b.json"),
 )
 @click.argument("expected", type=click.Path(path_type=Path))
 @click.argument("actual", type=click.Path(path_type=Path))
@@ -63,7 +66,7 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
     return 0 if same else 1
 
 
-@command.command("check", epilog="Example: reprokit env check --against golden/cartpole_baseline")
+@command.command("check", epilog=examples("reprokit env check --against golden/cartpole_baseline"))
 @click.option(
     "--against", "record", required=True, type=click.Path(path_type=Path), metavar="GOLDEN|RUN|RECORD",
     help="Whose environment to hold this host against.",

@@ -284,12 +284,12 @@ def _checks(verdict: Verdict) -> tuple[CheckResult, ...]:
             "Several seeds and statistics",
             "one seed was asked for",
             status=Status.SKIPPED,
-            remedy="reprokit sweep cartpole_baseline --seeds 42,123,456,789,1024",
+            remedy="run each of them: `reprokit reproduce cartpole_baseline --seed N`",
             required=False,
         ),
     ]
     row_id, status, reason = fails.get(verdict, ("", Status.PASSED, ""))
-    remedy = "see the first divergence; reprokit diagnose names the line of code"
+    remedy = "see the first divergence, and what changed before it"
     return tuple(
         dataclasses.replace(row, status=status, reason=reason, remedy=remedy) if row.id == row_id else row
         for row in rows

@@ -1,0 +1,168 @@
+"""The command line: parse, call, print, exit. No logic.
+
+This package knows click and exit codes. A verb is one module with a click object named
+``command``; it is imported only when it is typed, so that ``reprokit --help`` stays quick.
+
+    $ reprokit reproduce cartpole_baseline
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import signal
+import sys
+import traceback
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from reprokit import __version__
+from reprokit.cli.options import examples
+from reprokit.errors import ReprokitError
+
+#: verb → (module, one line of help). The line is repeated here so that the map needs no import.
+VERBS = {
+    "reproduce": ("reproduce", "Train twice, compare, hold against the golden, give a verdict."),
+    "run": ("run", "Run a recipe, or any command, once."),
+    "verify": ("verify", "Reproduce every recipe of this platform: the gate for a CI."),
+    "diff": ("diff", "Compare metrics files or run folders, bit for bit by default."),
+    "report": ("report", "Show a report again; check that it follows from its evidence."),
+    "runs": ("runs", "List, show, compare, repeat and prune run folders."),
+    "golden": ("golden", "List, show and promote goldens."),
+    "capture": ("capture", "Record everything about this environment that can change numbers."),
+    "env": ("env", "Compare environment records; check this host against a golden's."),
+    "image": ("image", "Build, list and lock the pinned environments."),
+    "doctor": ("doctor", "Say what this host lacks, and the command that would mend it."),
+}
+
+_COMPLETE = "_REPROKIT_COMPLETE"  # set by the shell that asks how a line could go on
+
+#: What writing the answer fails with: its reader has gone, or the disk that it goes to is full.
+_UNHEARD = {errno.EPIPE, errno.ENOSPC}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a verb's module when the verb is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Verbs in the order of the map, which is the order of a working day."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module and return its command."""
+        if cmd_name not in VERBS:
+            return None
+        module = importlib.import_module(f"reprokit.cli.{VERBS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest verb where there is none of this name."""
+        name = args[0]
+        if name not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
+            import difflib
+
+            near = difflib.get_close_matches(name, VERBS, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise click.UsageError(f"There is no verb {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Print the map without importing any verb."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    subcommand_metavar="VERB …",
+    epilog=examples(
+        "reprokit reproduce cartpole_baseline",
+        "reprokit reproduce --seed 7 -- python train.py --seed {seed} --out {run_dir}",
+        'eval "$(_REPROKIT_COMPLETE=bash_source reprokit)"   # complete words with Tab',
+    ),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="reprokit")
+def root() -> None:
+    """Train twice, compare bit for bit, and say what broke.
+
+    Exit codes: 0 reproduced; 1 not reproduced; 2 wrong usage or bad file; 3 could not run;
+    4 cannot be judged; 130 and 143 interrupted. `reprokit VERB --help` says more.
+    """
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, raised like Ctrl-C so that everything that is cleaned up then is cleaned up now."""
+
+
+def _on_terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise _Terminated
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and exit with the code that its answer calls for."""
+    signal.signal(signal.SIGTERM, _on_terminate)
+    try:
+        code = _run(arguments)
+    except OSError as error:
+        code = _unheard(error)
+    sys.exit(code)
+
+
+def _run(arguments: list[str] | None) -> int:
+    try:
+        code = _answer(sys.argv[1:] if arguments is None else arguments)
+    except ReprokitError as error:
+        click.echo(f"Error: {_one_line(error)}", err=True)
+        code = error.exit_code
+    except click.exceptions.Exit as error:
+        code = error.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (KeyboardInterrupt, click.exceptions.Abort) as error:
+        click.echo("Interrupted: whatever was running has been stopped.", err=True)
+        terminated = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
+        code = 143 if terminated else 130
+    except Exception as error:  # "differs" is exit code 1: a fault of the tool must never look like an answer
+        if isinstance(error, OSError) and error.errno in _UNHEARD:
+            raise
+        traceback.print_exc()
+        click.echo("Error: this is a fault in reprokit itself, not in your program.", err=True)
+        code = 3
+    return code if isinstance(code, int) else 0
+
+
+def _answer(arguments: list[str]) -> object:
+    """What ``click.Command.main`` does, but for its own exit codes: it ends a broken pipe with 1."""
+    if instruction := os.environ.get(_COMPLETE):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(root, {}, "reprokit", _COMPLETE, instruction)
+    with root.make_context("reprokit", list(arguments)) as context:
+        return root.invoke(context)
+
+
+def _unheard(error: OSError) -> int:
+    """The exit code where an answer cannot be written: of a reader that went away, a shell says 141."""
+    gone = isinstance(error, BrokenPipeError)
+    if not gone:
+        click.echo(f"Error: the answer cannot be written: {error.strerror}", err=True)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.__stdout__, sys.__stderr__) if gone else (sys.__stdout__,):
+        if stream is not None:  # or Python fails once more when it flushes at its end
+            os.dup2(nowhere, stream.fileno())
+    return 141 if gone else 3
+
+
+def _one_line(error: ReprokitError) -> str:
+    """The error as a terminal may see it: what a hostile file put into it cannot act."""
+    from reprokit.reports.escaping import one_line
+
+    return one_line(error, limit=4000)

@@ -1,0 +1,139 @@
+"""Options that several verbs share, so that they read and behave alike everywhere.
+
+This module knows click; it refuses to know what the options do.
+
+    @recipe_options
+    def command(**options): ...
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from reprokit.harness import Request
+    from reprokit.project import Project
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_PLAIN = "reprokit.plain_command"
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+def examples(*commands: str) -> str:
+    """The end of a help page: one command a line, as it is typed, wrapped nowhere."""
+    title = "Example:" if len(commands) == 1 else "Examples:"
+    return "\b\n" + "\n".join([title, *(f"  {command}" for command in commands)])
+
+
+def folder_options(function: _Function) -> _Function:
+    """``--golden``, ``--runs-dir``, ``--reports-dir``: where things live."""
+    for option in reversed(
+        (
+            click.option(
+                "--golden", "golden_dir", type=_FOLDER, help="Where goldens live  [default: golden/]."
+            ),
+            click.option("--runs-dir", type=_FOLDER, help="Where run folders go  [default: runs/]."),
+            click.option("--reports-dir", type=_FOLDER, help="Where reports go  [default: reports/]."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def run_options(function: _Function) -> _Function:
+    """How a run is made: seed, backend, overrides, limits."""
+    for option in reversed((
+        click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
+                     help="Seed, up to 2**32 - 1  [default: the recipe's first; a command's is 0]."),
+        click.option(
+            "--backend", type=click.Choice(["auto", "docker", "local"]), default="auto", show_default=True,
+            metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto.",
+        ),
+        click.option(
+            "--base", type=click.Choice(["auto", "registry", "bootstrap"]), default="auto", show_default=True,
+            metavar="BASE", help="What an image is built on: registry, bootstrap or auto.",
+        ),
+        click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
+        click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+                     help="Stop a run after this long."),
+    )):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def judge_options(function: _Function) -> _Function:
+    """How runs are judged."""
+    for option in reversed((
+        click.option("--repeats", type=click.IntRange(2, 100), default=2, metavar="N",
+                     help="Runs with the same seed, 2 to 100  [default: 2]."),
+        click.option("--strict", is_flag=True, help="Advisory rows are required too."),
+        click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
+        click.option("--json", "as_json", is_flag=True, help="Print report.json."),
+    )):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def project_of(options: dict[str, Any]) -> Project:
+    """The folders that the options and the working directory name."""
+    from reprokit.project import Project
+
+    return Project.around(
+        Path.cwd(),
+        golden_dir=options.get("golden_dir"),
+        runs_dir=options.get("runs_dir"),
+        reports_dir=options.get("reports_dir"),
+    )
+
+
+def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Request:
+    """What the options ask for."""
+    from reprokit.harness import Request
+    from reprokit.harness.plan import shell_line
+
+    return Request(
+        seed=options.get("seed"),
+        backend=options.get("backend", "auto"),
+        base=options.get("base", "auto"),
+        repeats=options.get("repeats", 1),
+        overrides=tuple(options.get("overrides", ())),
+        ignore=ignore,
+        strict=options.get("strict", False),
+        timeout_s=options.get("timeout_s"),
+        side_by_side=not options.get("sequential", False),
+        command=shell_line(["reprokit", *sys.argv[1:]]),
+    )
+
+
+class RecipeOrCommand(click.Command):
+    """A verb that takes RECIPE, or a plain command after ``--`` that is kept from click's hands."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Cut the plain command off before click reads options."""
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[_PLAIN] = tuple(args[at + 1 :])
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+
+def recipe_or_command(recipe: str | None) -> tuple[str | None, tuple[str, ...]]:
+    """RECIPE, or the plain command; never both, never neither.
+
+    Raises:
+        click.UsageError: Both, neither, or nothing after ``--``.
+    """
+    plain: tuple[str, ...] | None = click.get_current_context().meta.get(_PLAIN)
+    if recipe is not None and plain is not None:
+        raise click.UsageError("name a recipe, or a command after --, not both")
+    if plain == ():
+        raise click.UsageError("-- wants a command after it, such as: -- python train.py --seed {seed}")
+    if recipe is None and plain is None:
+        raise click.UsageError("name a recipe, or a command after --")
+    return recipe, plain or ()

@@ -1,0 +1,88 @@
+"""``reprokit report``: draw a report again, or check one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reprokit.cli.options import examples, folder_options, project_of, request_of
+
+_EXISTING = click.Path(exists=True, path_type=Path)
+
+
+@click.group(
+    "report",
+    short_help="Show a report again; check that it follows from its evidence.",
+    epilog=examples("reprokit report show RUN RUN"),
+)
+def command() -> None:
+    """Reports are drawn from run folders alone; no engine is needed."""
+
+
+@command.command(
+    "show",
+    epilog=examples(
+        "reprokit report show runs/cartpole_baseline/20261120T101500Z-3fa9-seed42-*",
+        "reprokit report show reports/cartpole_baseline/20261120T101512Z-3fa9 --json",
+    ),
+)
+@click.argument("paths", nargs=-1, required=True, type=_EXISTING, metavar="RUN… | REPORT")
+@click.option("--json", "as_json", is_flag=True, help="Print report.json.")
+@click.option("--strict", is_flag=True, help="Advisory rows are required too.")
+@click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help="Leave metrics out.")
+@folder_options
+def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...], **options: Any) -> int:
+    """Judge run folders again, or print a report that was written earlier."""
+    from reprokit import harness
+    from reprokit.cli import show
+    from reprokit.reports import to_json
+
+    if len(paths) == 1 and (stored := _report_file(paths[0])) is not None:
+        answer = to_json.load(stored)
+    else:
+        answer = harness.judge_again(paths, request_of(options, ignore=ignore), project=project_of(options))
+    show.report(answer, folder=None, as_json=as_json)
+    return answer.exit_code
+
+
+@command.command(
+    "verify", epilog=examples("reprokit report verify reports/cartpole_baseline/20261120T101512Z-3fa9")
+)
+@click.argument("path", type=_EXISTING, metavar="REPORT")
+@click.option("--json", "as_json", is_flag=True, help="Print what was checked.")
+@folder_options
+def verify_report(path: Path, as_json: bool, **options: Any) -> int:
+    """Judge again from the run folders that REPORT names, and say whether its verdict follows.
+
+    Exit codes: 0 it follows and nothing was touched; 1 it does not, or a file was touched since;
+    2 the report cannot be read; 4 a run folder or the golden is gone.
+    """
+    import json
+
+    from reprokit import harness
+    from reprokit.errors import ReportError
+
+    stored = _report_file(path)
+    if stored is None:
+        raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
+    audit = harness.audit(stored, project=project_of(options))
+    if as_json:
+        click.echo(json.dumps({"follows": audit.follows, "findings": list(audit.findings)}, indent=2))
+    else:
+        click.echo(
+            "The verdict follows from the evidence." if audit.follows else "The verdict does not stand:"
+        )
+        for finding in audit.findings:
+            click.echo(f"  - {finding}")
+    return audit.exit_code
+
+
+def _report_file(path: Path) -> Path | None:
+    candidate = path / "report.json" if path.is_dir() else path
+    return (
+        candidate
+        if candidate.is_file() and candidate.suffix == ".json" and not (path / "run.json").exists()
+        else None
+    )

@@ -1,0 +1,58 @@
+"""``reprokit reproduce``: train twice, compare, judge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reprokit.cli.options import (
+    RecipeOrCommand,
+    examples,
+    folder_options,
+    judge_options,
+    project_of,
+    recipe_or_command,
+    request_of,
+    run_options,
+)
+
+
+@click.command(
+    "reproduce",
+    cls=RecipeOrCommand,
+    short_help="Train twice, compare, hold against the golden, give a verdict.",
+    epilog=examples(
+        "reprokit reproduce cartpole_baseline",
+        "reprokit reproduce --seed 7 -- python train.py --seed {seed} --out {run_dir}",
+    ),
+)
+@click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
+@click.option(
+    "--ignore-metric", "ignore", multiple=True, metavar="PATTERN",
+    help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
+)  # fmt: skip
+@judge_options
+@run_options
+@folder_options
+def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
+    """Train twice with one seed, compare the runs with each other and with the golden, give a verdict.
+
+    RECIPE is a folder under recipes/. A program without a recipe goes after --, with the placeholders
+    {seed}, {run_dir} and {device}; it inherits your environment unchanged.
+    """
+    from reprokit import harness
+    from reprokit.cli import show
+
+    recipe, plain = recipe_or_command(recipe)
+    if ignore and recipe:
+        raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
+    request, project = request_of(options, ignore=ignore), project_of(options)
+    with show.progress() as progress:
+        if recipe is not None:
+            answer, folder = harness.reproduce(recipe, request, project=project, progress=progress)
+        else:
+            answer, folder = harness.reproduce_command(plain, request, project=project, progress=progress)
+    show.to_github([answer])
+    show.report(answer, folder=folder, as_json=options["as_json"])
+    return answer.exit_code

@@ -1,0 +1,39 @@
+"""Reproduce and verify: plan, run, read, judge. The only place where the parts meet.
+
+This package knows the order of things; each thing itself belongs to the part that it calls.
+
+    >>> reproduce("cartpole_baseline", project=Project.around(Path.cwd()), progress=progress).verdict
+    <Verdict.REPRODUCED: 'REPRODUCED'>
+"""
+
+from reprokit.harness.audit import Audit, audit
+from reprokit.harness.bless import bless, newest_pair
+from reprokit.harness.project import Project
+from reprokit.harness.realise import choose_backend
+from reprokit.harness.reproduce import (
+    judge_again,
+    reproduce,
+    reproduce_command,
+    run_command_once,
+    run_once,
+)
+from reprokit.harness.request import Request
+from reprokit.harness.verify import GateAnswer, gate_code, verify
+
+__all__ = [
+    "Audit",
+    "GateAnswer",
+    "Project",
+    "Request",
+    "audit",
+    "bless",
+    "choose_backend",
+    "gate_code",
+    "judge_again",
+    "newest_pair",
+    "reproduce",
+    "reproduce_command",
+    "run_command_once",
+    "run_once",
+    "verify",
+]

@@ -1,0 +1,115 @@
+"""Whether a report's verdict follows from its evidence, and whether anything was touched since.
+
+This module judges again from the run folders that the report names; it refuses to believe anything
+that the report itself says.
+
+    >>> audit(Path("reports/cartpole_baseline/20261120T101512Z-3fa9/report.json"), project=project).follows
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reprokit import reports, runs
+from reprokit.core.checklist import Report, Verdict
+from reprokit.errors import ReprokitError
+from reprokit.harness.answer import evidence_digests
+from reprokit.harness.project import Project
+from reprokit.harness.reproduce import judge_again
+from reprokit.harness.request import Request
+from reprokit.reports import to_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What came of checking a report.
+
+    Attributes:
+        follows: The verdict follows from the evidence, and no file was touched.
+        findings: One sentence for each thing that is not as the report says.
+        exit_code: 0 it stands; 1 it does not; 4 the evidence is gone.
+    """
+
+    follows: bool
+    findings: tuple[str, ...]
+    exit_code: int
+
+
+def audit(path: Path, *, project: Project) -> Audit:
+    """Check a report against the run folders and the golden that it names.
+
+    Args:
+        path: A ``report.json``.
+        project: Where goldens live.
+
+    Raises:
+        ReportError: It is no report.
+    """
+    report = to_json.load(path)
+    gone = tuple(f"{place} is gone" for place in _places(report) if not Path(place).exists())
+    if gone:
+        return Audit(follows=False, findings=gone, exit_code=4)
+    touched = [*_exchanged(report), *_touched(report)]
+    again = () if touched else _judged_again(report, project)
+    findings = [*touched, *_redrawn(report, path), *again]
+    return Audit(follows=not findings, findings=tuple(findings), exit_code=1 if findings else 0)
+
+
+def _places(report: Report) -> tuple[str, ...]:
+    return (*report.runs, *((report.golden,) if report.golden else ()))
+
+
+def _exchanged(report: Report) -> Iterator[str]:
+    today = evidence_digests([Path(folder) for folder in report.runs], report.golden)
+    for path in sorted(set(today) | set(report.evidence_digests)):
+        if path not in today:
+            yield f"{path} is gone"
+        elif path not in report.evidence_digests:
+            yield f"{path} was made after the report"
+        elif today[path] != report.evidence_digests[path]:
+            yield f"{path} was changed after the report"
+
+
+def _touched(report: Report) -> Iterator[str]:
+    """Runs that were finished when the report was made and are not now: somebody touched them."""
+    if report.verdict is Verdict.NOT_RUN:
+        return
+    for folder in report.runs:
+        stored = runs.read(Path(folder))
+        if not stored.complete:
+            yield f"{folder}: {stored.incomplete_because}"
+
+
+def _redrawn(report: Report, path: Path) -> Iterator[str]:
+    for name, text in reports.documents(report).items():
+        stored = path.parent / name
+        if not stored.is_file():
+            yield f"{stored} is gone"
+        elif stored.read_bytes() != text.encode("utf-8"):
+            yield f"{stored} is not what report.json gives"
+
+
+def _judged_again(report: Report, project: Project) -> Iterator[str]:
+    folders = [Path(folder) for folder in report.runs]
+    golden_dir = Path(report.golden).parents[2] if report.golden else project.golden_dir
+    strict = any(row.id == "strict" for row in report.checks)
+    try:
+        again = judge_again(folders, Request(strict=strict), project=replace(project, golden_dir=golden_dir))
+    except ReprokitError as error:
+        yield f"the evidence cannot be judged: {error}"
+        return
+    if again.verdict is not report.verdict:
+        yield f"the evidence says {again.verdict}, the report says {report.verdict}"
+    if again.exit_code != report.exit_code:
+        yield f"the exit code is {again.exit_code}, the report says {report.exit_code}"
+    theirs = {row.id: row.status for row in report.checks}
+    for row in again.checks:
+        if theirs.pop(row.id, None) is not row.status:
+            yield f"row {row.id}: the evidence says {row.status}"
+    for name in sorted(theirs):
+        yield f"row {name}: the evidence has no such row"
+    if to_json.to_dict(again)["divergence"] != to_json.to_dict(report)["divergence"]:
+        yield "the first divergence is not the one that the evidence shows"

@@ -1,0 +1,73 @@
+"""What a person asked for, and the clock that the answer is timed with.
+
+>>> Request(seed=7, repeats=3).backend
+'auto'
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from reprokit.harness.execute import Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a person asked for, beyond the recipe's name.
+
+    Attributes:
+        seed: None for the recipe's first.
+        backend: ``auto``, ``docker`` or ``local``.
+        base: Which base an image is built on: ``auto``, ``registry`` or ``bootstrap``.
+        repeats: How many runs with the one seed.
+        overrides: ``path=value`` settings.
+        ignore: Patterns of metrics to leave out (plain commands).
+        strict: Advisory rows are required too.
+        timeout_s: Limit for each run, seconds.
+        side_by_side: False to run one after the other.
+        command: The command line as typed, for the report.
+    """
+
+    seed: int | None = None
+    backend: str = "auto"
+    base: str = "auto"
+    repeats: int = 2
+    overrides: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    strict: bool = False
+    timeout_s: float | None = None
+    side_by_side: bool = True
+    command: str = ""
+
+
+@dataclass(slots=True)
+class Phases:
+    """Seconds that each phase took; the only clock of the harness."""
+
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def of(self, name: str) -> Iterator[None]:
+        """Time what happens inside, and tell the progress display that it begins."""
+        self.progress.phase(name)
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(time.monotonic() - start, 3)
+
+
+def stamp() -> str:
+    """A name for a folder made now: UTC time and four random hex digits."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+def now() -> str:
+    """ISO 8601, UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,95 @@
+"""Traces held against each other: digests of parameters and random states, update by update.
+
+This module knows ``trace.jsonl``; it refuses to know what the digests are of.
+
+    >>> compare_traces(Path("run-1/trace.jsonl"), Path("run-2/trace.jsonl")).equal
+    True
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.checklist import TraceComparison
+
+_NEVER_RECORDED = object()
+
+
+def compare_traces(expected: Path, actual: Path, *, thinned: bool = False) -> TraceComparison:
+    """Compare two traces record by record.
+
+    Args:
+        expected: One trace; the golden's when ``thinned``.
+        actual: The other.
+        thinned: ``expected`` holds only some updates: each must be in ``actual``, which may hold more.
+
+    Returns:
+        Equal only if every record was found and equal. A line that cannot be read is a difference.
+    """
+    theirs = _records(actual)
+    compared = 0
+    for index, record in enumerate(_records(expected)):
+        other = next(theirs, None)
+        while thinned and other is not None and other.get("update") != record.get("update"):
+            other = next(theirs, None)
+        first = _first_difference(record, other)
+        if first is not None:
+            return TraceComparison(equal=False, records_compared=index + 1, first=first)
+        compared = index + 1
+    extra = None if thinned else next(theirs, None)
+    if extra is not None:
+        first = {"step": extra.get("step"), "what": "record", "expected": None, "actual": "one more record"}
+        return TraceComparison(equal=False, records_compared=compared, first=first)
+    return TraceComparison(equal=True, records_compared=compared)
+
+
+def update_steps(trace: Path) -> tuple[int, ...]:
+    """Steps at which an update ended, in the order of the trace."""
+    return tuple(step for record in _records(trace) if isinstance(step := record.get("step"), int))
+
+
+def count_records(trace: Path) -> int:
+    """How many lines a trace has; 0 when there is none."""
+    return sum(1 for _ in _records(trace))
+
+
+def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+    if not path.is_file():
+        return
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                value = None
+            yield value if isinstance(value, dict) else {"unreadable line": f"{path}:{number}"}
+
+
+def _first_difference(record: Mapping[str, Any], other: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if other is None:
+        return {"step": record.get("step"), "what": "record", "expected": "a record", "actual": None}
+    ours, theirs = dict(_leaves(record)), dict(_leaves(other))
+    for name in [*ours, *(name for name in theirs if name not in ours)]:
+        expected, actual = ours.get(name, _NEVER_RECORDED), theirs.get(name, _NEVER_RECORDED)
+        if type(expected) is not type(actual) or expected != actual or name == "unreadable line":
+            return {
+                "step": record.get("step"),
+                "what": name,
+                "expected": None if expected is _NEVER_RECORDED else expected,
+                "actual": None if actual is _NEVER_RECORDED else actual,
+            }
+    return None
+
+
+def _leaves(value: Any, *, at: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, at=f"{at}.{name}" if at else str(name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _leaves(inner, at=f"{at}[{index}]")
+    else:
+        yield at, value

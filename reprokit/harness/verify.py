@@ -1,0 +1,85 @@
+"""The gate: every recipe of this platform, one exit code.
+
+This module knows which recipes and seeds are due and how several answers become one exit code.
+It refuses to know how one answer comes about.
+
+    >>> gate_code([])
+    4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reprokit import capture, recipes
+from reprokit.core import fingerprint
+from reprokit.core.checklist import Report
+from reprokit.errors import ReprokitError
+from reprokit.harness.execute import Progress
+from reprokit.harness.project import Project
+from reprokit.harness.reproduce import reproduce
+from reprokit.harness.request import Request
+from reprokit.recipes import Recipe
+
+_PRECEDENCE = (130, 143, 1, 3, 2, 4, 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateAnswer:
+    """What the gate learned of one recipe: a report, or the error that kept it from one."""
+
+    recipe: str
+    report: Report | None = None
+    folder: Path | None = None
+    error: str = ""
+    exit_code: int
+
+
+def verify(
+    request: Request, *, project: Project, progress: Progress, names: Sequence[str] = ()
+) -> list[GateAnswer]:
+    """Reproduce every recipe that declares this platform, whether it has a golden or not.
+
+    Args:
+        request: As for ``reproduce``; without a seed, every seed that has a golden is judged.
+        project: The folders.
+        progress: Told how far things are.
+        names: Only these recipes, whatever they declare; all when empty.
+    """
+    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    answers: list[GateAnswer] = []
+    for name in names or recipes.list_names(project.recipes_dir):
+        try:
+            recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+            if not names and platform not in recipe.platforms:
+                progress.note(f"{name} does not declare {platform}: not judged here")
+                continue
+            for seed in _seeds(recipe, request, project, platform):
+                wanted = replace(request, seed=seed)
+                report, folder = reproduce(name, wanted, project=project, progress=progress)
+                answers.append(
+                    GateAnswer(recipe=name, report=report, folder=folder, exit_code=report.exit_code)
+                )
+        except ReprokitError as error:
+            answers.append(GateAnswer(recipe=name, error=str(error), exit_code=error.exit_code))
+    return answers
+
+
+def gate_code(answers: Sequence[GateAnswer]) -> int:
+    """One exit code for several answers: the gravest present; nothing judged is 4, never 0."""
+    present = {answer.exit_code for answer in answers}
+    return next((code for code in _PRECEDENCE if code in present), 4 if not present else 3)
+
+
+def _seeds(recipe: Recipe, request: Request, project: Project, platform: str) -> Sequence[int]:
+    if request.seed is not None:
+        return (request.seed,)
+    blessed = project.golden_dir / recipe.name / platform
+    recorded = sorted(
+        int(path.name.removeprefix("seed-"))
+        for path in blessed.glob("seed-*")
+        if path.name.removeprefix("seed-").isdigit()
+    )
+    return recorded or (recipe.seeds[0],)

@@ -1,0 +1,45 @@
+"""Where a project keeps its recipes, goldens, runs and reports.
+
+This module knows the folder names; it refuses to know what is in them.
+
+    >>> Project.around(Path("/home/me/study/recipes")).runs_dir
+    PosixPath('/home/me/study/runs')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """The folders that one command works in, all absolute."""
+
+    root: Path
+    recipes_dir: Path
+    golden_dir: Path
+    runs_dir: Path
+    reports_dir: Path
+
+    @staticmethod
+    def around(
+        start: Path,
+        *,
+        golden_dir: Path | None = None,
+        runs_dir: Path | None = None,
+        reports_dir: Path | None = None,
+    ) -> Project:
+        """The project that holds ``start``: the nearest folder above with ``recipes/`` in it.
+
+        A folder without recipes is a project of its own, for plain commands.
+        """
+        start = start.resolve()
+        root = next((folder for folder in (start, *start.parents) if (folder / "recipes").is_dir()), start)
+        return Project(
+            root=root,
+            recipes_dir=root / "recipes",
+            golden_dir=(golden_dir or root / "golden").resolve(),
+            runs_dir=(runs_dir or root / "runs").resolve(),
+            reports_dir=(reports_dir or root / "reports").resolve(),
+        )

@@ -1,0 +1,28 @@
+"""Run folders: ``runs/<recipe>/<run id>/``, everything that one execution produced.
+
+This package owns their layout and the COMPLETE marker (``writing``, ``reading``), and a quick list of
+many of them (``listing``, which rests on ``remembered``). It refuses to know how a run is realised and what
+its numbers mean. The folders are the only truth: what is remembered of them is read again as soon
+as a file does not match.
+
+    >>> read(Path("runs/cartpole_baseline/20261120T101500Z-3fa9-seed42-1")).complete
+    True
+"""
+
+from reprokit.runs.reading import MARKER, OUTPUT, RECORD, StoredRun, find, inside_facts, list_all, read
+from reprokit.runs.writing import close_interrupted, create, finish, recover
+
+__all__ = [
+    "MARKER",
+    "OUTPUT",
+    "RECORD",
+    "StoredRun",
+    "close_interrupted",
+    "create",
+    "find",
+    "finish",
+    "inside_facts",
+    "list_all",
+    "read",
+    "recover",
+]

@@ -1,0 +1,249 @@
+"""Many runs at a glance: one summary a run folder, with the verdict of the newest report that names it.
+
+This module knows what of ``run.json`` and ``report.json`` a list shows. It refuses to judge: it says
+what the files say, and looks at the names and sizes of a run's files only when something at the top
+of its folder has changed. ``reading.read`` looks at every byte.
+
+    >>> summaries(Path("runs"), reports_dir=Path("reports"), now_ns=time.time_ns())[0].verdict
+    'REPRODUCED'
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import Outcome
+from reprokit.runs.reading import MARKER, RECORD, StoredRun, list_all, read
+from reprokit.runs.remembered import Facts, facts_of
+from reprokit.workspace import is_alive
+
+CACHE = ".index.json"
+REPORT = "report.json"
+
+COMPLETE = "complete"
+NO_VERDICT = "-"
+
+_VERSION = 1  # of what is remembered: raise it when a fact is added or means something else
+_MAX_REPORT_BYTES = 64 << 20
+_STAMP = re.compile(r"(\d{8}T\d{6})Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """One line of a list of runs. Every text comes from a file that anybody may have written.
+
+    Attributes:
+        run_id: The folder's name.
+        recipe: The name of the folder above it.
+        seed: As ``run.json`` says, or None.
+        outcome: ``complete``, ``running``, the word for how it ended, or ``damaged``.
+        because: Why it is not complete, or "".
+        backend: ``docker``, ``local``, or "".
+        environment: Variant and kind of the pinned environment, or ``own Python``.
+        digests: Of the image or environment, and of its lock.
+        started_at: UTC, ``YYYY-MM-DDTHH:MM:SSZ``, or "" when nobody knows.
+        duration_s: Wall clock, seconds, or None.
+        modified: Overrides, ``path=value``.
+        verdict: Of the newest report that names it, or ``-``.
+        path: The folder.
+    """
+
+    run_id: str
+    recipe: str
+    seed: int | None
+    outcome: str
+    because: str
+    backend: str
+    environment: str
+    digests: tuple[str, ...]
+    started_at: str
+    duration_s: float | None
+    modified: tuple[str, ...]
+    verdict: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportNote:
+    """What a report says of runs.
+
+    Attributes:
+        path: Its ``report.json``.
+        recipe: The name of the folder that it is filed under.
+        verdict: As it says.
+        created_at: UTC, as ``started_at`` of a summary.
+        stands_on: The runs that it rests on, as ``<recipe>/<run id>``: those judged, and the run
+            that they were held against.
+        judged: Those of them that it judges.
+        problem: Why it cannot be read, or "".
+    """
+
+    path: str
+    recipe: str
+    verdict: str
+    created_at: str
+    stands_on: tuple[str, ...]
+    judged: tuple[str, ...]
+    problem: str = ""
+
+
+def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary]:
+    """Every run folder, oldest first by its name.
+
+    Args:
+        runs_dir: Where runs live; the summaries are remembered in its ``.index.json``.
+        reports_dir: Where reports live; what they say of runs is remembered there likewise.
+        now_ns: Nanoseconds since the epoch.
+    """
+    folders = {f"{path.parent.name}/{path.name}": str(path) for path in list_all(runs_dir)}
+    facts = facts_of(
+        {key: (path, f"{path}/{RECORD}", f"{path}/{MARKER}") for key, path in folders.items()},
+        read=lambda key: _facts(Path(folders[key])),
+        cache=runs_dir / CACHE,
+        version=_VERSION,
+        now_ns=now_ns,
+    )
+    verdicts = verdicts_of(report_notes(reports_dir, now_ns=now_ns)) if facts else {}
+    return [
+        _summary(facts[key], Path(path), verdict=verdicts.get(key, NO_VERDICT))
+        for key, path in folders.items()
+    ]
+
+
+def report_notes(reports_dir: Path, *, now_ns: int) -> list[ReportNote]:
+    """What every report in a folder says of runs; one that cannot be read says so."""
+    files = {
+        f"{path.parent.parent.name}/{path.parent.name}": path for path in reports_dir.glob(f"*/*/{REPORT}")
+    }
+    facts = facts_of(
+        {key: (str(path),) for key, path in sorted(files.items())},
+        read=lambda key: (_report_facts(files[key]), True),
+        cache=reports_dir / CACHE,
+        version=_VERSION,
+        now_ns=now_ns,
+    )
+    return [_note(files[key], one) for key, one in facts.items()]
+
+
+def verdicts_of(notes: Iterable[ReportNote]) -> dict[str, str]:
+    """Run, as ``<recipe>/<run id>`` → the verdict of the newest report that judges it."""
+    ordered = sorted((note for note in notes if not note.problem), key=lambda note: note.created_at)
+    return {run: note.verdict for note in ordered for run in note.judged}
+
+
+def moment_of(text: Any) -> str:
+    """A moment in ISO 8601 as ``YYYY-MM-DDTHH:MM:SSZ``, which sorts; "" when it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+        aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return ""
+    return f"{aware:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def key_of(path: str | Path) -> str:
+    """How a run is named wherever its folder has been moved to: ``<recipe>/<run id>``."""
+    return "/".join(Path(path).parts[-2:])
+
+
+def _facts(run_dir: Path) -> tuple[Facts, bool]:
+    """What a list shows of a run, and whether it stays so until a file changes."""
+    stored = read(run_dir, verify=False)
+    record = stored.record
+    image = _mapping(record.get("image"))
+    kind = f"{_text(image.get('variant'))} {_text(image.get('kind'))}".strip()
+    seed = record.get("seed")
+    modified = record.get("modified")
+    facts = {
+        "seed": seed if isinstance(seed, int) and not isinstance(seed, bool) else None,
+        "outcome": _outcome(stored),
+        "because": stored.incomplete_because,
+        "backend": _text(record.get("backend")),
+        "environment": kind or ("own Python" if record.get("plain_command") else ""),
+        "digests": [text for name in ("digest", "lock_digest") if (text := _text(image.get(name)))],
+        "started_at": moment_of(record.get("started_at")) or _moment_in(run_dir.name),
+        "duration_s": _seconds(record.get("duration_s")),
+        "modified": [str(item) for item in modified] if isinstance(modified, list) else [],
+    }
+    return facts, record.get("state") != "running"
+
+
+def _outcome(stored: StoredRun) -> str:
+    """One word: ``complete``, ``running``, how it ended, or ``damaged`` if it ended well but is not whole."""
+    record = stored.record
+    if stored.complete:
+        return COMPLETE
+    if record.get("state") == "running":
+        return "running" if is_alive(_mapping(record.get("owner"))) else str(Outcome.INTERRUPTED)
+    outcome = _text(record.get("outcome"))
+    return "damaged" if outcome in {"", Outcome.COMPLETED} else outcome
+
+
+def _summary(facts: Mapping[str, Any], path: Path, *, verdict: str) -> Summary:
+    told: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()
+    }
+    return Summary(run_id=path.name, recipe=path.parent.name, verdict=verdict, path=str(path), **told)
+
+
+def _report_facts(file: Path) -> Facts:
+    """What of a report is worth remembering; ``reprokit report verify`` is for believing it."""
+    try:
+        if file.stat().st_size > _MAX_REPORT_BYTES:
+            return {"problem": "it is too large to be a report"}
+        report = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        return {"problem": f"it cannot be read: {type(error).__name__}"}
+    judged = report.get("runs") if isinstance(report, dict) else None
+    if not isinstance(judged, list) or not all(isinstance(run, str) for run in judged):
+        return {"problem": "it does not name its runs"}
+    golden = report.get("golden")
+    against = [key_of(golden)] if isinstance(golden, str) else []
+    return {
+        "verdict": _text(report.get("verdict")) or NO_VERDICT,
+        "created_at": moment_of(report.get("created_at")),
+        "judged": [key_of(run) for run in judged],
+        "against": against,
+    }
+
+
+def _note(file: Path, facts: Mapping[str, Any]) -> ReportNote:
+    judged = tuple(facts.get("judged", ()))
+    return ReportNote(
+        path=str(file),
+        recipe=file.parent.parent.name,
+        verdict=facts.get("verdict", NO_VERDICT),
+        created_at=facts.get("created_at", ""),
+        stands_on=(*judged, *facts.get("against", ())),
+        judged=judged,
+        problem=facts.get("problem", ""),
+    )
+
+
+def _moment_in(run_id: str) -> str:
+    """The moment of planning, with which every run id begins."""
+    begins = _STAMP.match(run_id)
+    return moment_of(begins[1]) if begins else ""
+
+
+def _seconds(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    try:
+        return float(value) if is_number and math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

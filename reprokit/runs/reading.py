@@ -1,0 +1,179 @@
+"""A run's folder read back: whether it is complete, which files it has, where it is.
+
+This module knows the files of a run folder and refuses to change any. What COMPLETE says is
+checked, never believed: a folder with a file that is not as it says is no finished run.
+
+    >>> read(Path("runs/cartpole_baseline/20261120T101500Z-3fa9-seed42-1")).complete
+    True
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import Outcome
+from reprokit.errors import ReportError
+from reprokit.workspace import is_alive, sha256_of
+
+OUTPUT = "output"
+MARKER = "COMPLETE"
+RECORD = "run.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run folder, read back.
+
+    Attributes:
+        path: The folder.
+        record: ``run.json``, or empty when it is missing or unreadable.
+        complete: COMPLETE is there, and every file in it is there unchanged, and no other.
+        incomplete_because: Why not complete, one sentence; empty when complete.
+        files: Relative name → size in bytes.
+    """
+
+    path: Path
+    record: Mapping[str, Any] = field(default_factory=dict)
+    complete: bool
+    incomplete_because: str = ""
+    files: Mapping[str, int] = field(default_factory=dict)
+
+
+def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
+    """Read a run folder back.
+
+    Args:
+        run_dir: The folder.
+        verify: Compare every file with its digest in COMPLETE (a list of many runs need not).
+
+    Raises:
+        ReportError: It is not a run folder.
+    """
+    if not (run_dir / RECORD).is_file():
+        raise ReportError(
+            "this is not a run folder: it holds no run.json",
+            where=str(run_dir),
+            fix="name a folder that `reprokit runs list` shows",
+        )
+    record = load_object(run_dir / RECORD)
+    files = files_of(run_dir)
+    because = _why_incomplete(run_dir, record, files, verify=verify)
+    return StoredRun(
+        path=run_dir, record=record, complete=not because, incomplete_because=because, files=files
+    )
+
+
+def list_all(runs_dir: Path, *, recipe: str | None = None) -> list[Path]:
+    """Every run folder, oldest first by its name."""
+    found = [
+        (entry.name, folder.name, entry.path)
+        for folder in _entries(runs_dir)
+        if recipe is None or folder.name == recipe
+        for entry in _entries(folder.path)
+        if os.path.isfile(f"{entry.path}/{RECORD}")  # noqa: PTH113  a Path each would cost most of the time
+    ]
+    return [Path(path) for _, _, path in sorted(found)]
+
+
+def find(runs_dir: Path, reference: str) -> Path:
+    """The run folder that a person means: a path, or a run id or its unambiguous beginning.
+
+    Raises:
+        ReportError: None or several fit.
+    """
+    if (Path(reference) / RECORD).is_file():
+        return Path(reference)
+    fitting = [path for path in list_all(runs_dir) if path.name.startswith(reference)]
+    if len(fitting) != 1:
+        found = "no run" if not fitting else f"{len(fitting)} runs"
+        raise ReportError(
+            f"{found} in {runs_dir} begin with {reference!r}",
+            fix="`reprokit runs list` shows the run ids",
+        )
+    return fitting[0]
+
+
+def inside_facts(run_dir: Path, name: str = "environment.json") -> dict[str, Any]:
+    """A JSON object that the program left in ``output/``; empty when missing or not an object."""
+    path = run_dir / OUTPUT / name
+    if path.is_symlink() or not path.is_file():
+        return {}
+    try:
+        facts = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def files_of(run_dir: Path) -> dict[str, int]:
+    """The plain files of a run: relative name → size; not the marker, and not what is still output."""
+    skipped = {MARKER, OUTPUT}
+    files = dict(_files_below(run_dir, prefix="", skipped=skipped))
+    return {name: files[name] for name in sorted(files)}
+
+
+def _files_below(
+    folder: Path | str, *, prefix: str, skipped: Collection[str] = ()
+) -> Iterator[tuple[str, int]]:
+    for entry in _entries(folder):
+        if entry.name in skipped:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files_below(entry.path, prefix=f"{prefix}{entry.name}/")
+        elif entry.is_file(follow_symlinks=False):
+            yield f"{prefix}{entry.name}", entry.stat(follow_symlinks=False).st_size
+
+
+def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
+    """What is in a folder; nothing where there is no such folder, or this user may not look."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _why_incomplete(
+    run_dir: Path, record: Mapping[str, Any], files: Mapping[str, int], *, verify: bool
+) -> str:
+    if not (run_dir / MARKER).is_file():
+        if record.get("state") == "running" and is_alive(record.get("owner") or {}):
+            return "the run has not ended"
+        return str(record.get("message") or "the run was interrupted")
+    if record.get("outcome") != Outcome.COMPLETED or record.get("exit_code") != 0:
+        return "run.json does not say that the run completed"
+    listed = load_object(run_dir / MARKER).get("files")
+    if not isinstance(listed, dict) or RECORD not in listed:
+        return "COMPLETE is damaged"
+    return _first_touched(run_dir, listed, files, verify=verify)
+
+
+def _first_touched(
+    run_dir: Path, listed: Mapping[str, Any], files: Mapping[str, int], *, verify: bool
+) -> str:
+    for name in sorted(set(listed) | set(files)):
+        if name not in files:
+            return f"{name} is missing"
+        if name not in listed:
+            return f"{name} was added after the run"
+        if verify and _changed(run_dir / name, listed[name]):
+            return f"{name} was changed after the run"
+    return ""
+
+
+def _changed(path: Path, listed: Any) -> bool:
+    return not isinstance(listed, dict) or sha256_of(path) != listed.get("sha256")
+
+
+def load_object(path: Path) -> dict[str, Any]:
+    """A JSON object from a file; empty when it is missing or not one."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,155 @@
+"""A run's folder made and closed, whole or not at all.
+
+This module knows who may write what into a run folder and when. It refuses to know how a run is
+realised and what its numbers mean. Until a run has ended, the program that trains can write only
+to ``output/``; the host moves what it finds there up, and writes COMPLETE last.
+
+    >>> run_dir = create(Path("runs"), spec, facts={"backend": "local"})
+    >>> finish(run_dir, backend.run(spec, run_dir, on_tick=tick), environment=environment)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import SCHEMA_VERSION, Outcome, RunResult, RunSpec, to_json
+from reprokit.runs.reading import MARKER, OUTPUT, RECORD, files_of, list_all, load_object
+from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, write_atomic, write_json
+
+
+def create(
+    runs_dir: Path, spec: RunSpec, *, facts: Mapping[str, Any], files: Mapping[str, bytes] | None = None
+) -> Path:
+    """Make the folder of a run that is about to start.
+
+    Args:
+        runs_dir: Where runs live.
+        spec: What will run.
+        facts: Further keys of ``run.json`` (digests, backend, platform, overrides, …).
+        files: Host-owned files to write first: relative name → content.
+
+    Raises:
+        WorkspaceError: The folder cannot be made.
+    """
+    run_dir = runs_dir / spec.recipe / spec.run_id
+    try:
+        (run_dir / OUTPUT).mkdir(parents=True)
+        for name, content in (files or {}).items():
+            target = run_dir / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    except OSError as error:
+        raise cannot_write(run_dir, error) from error
+    plan = to_json(spec)
+    record = {
+        "schema": SCHEMA_VERSION,
+        "recipe": spec.recipe,
+        "run_id": spec.run_id,
+        "seed": spec.seed,
+        "device": spec.device,
+        "command": list(spec.command),
+        "environment": plan["environment"],
+        "image": plan["realisation"],
+        "limits": plan["limits"],
+        "attempt": spec.attempt,
+        **facts,
+        "state": "running",
+        "owner": this_process(),
+    }
+    write_json(run_dir / RECORD, record)
+    return run_dir
+
+
+def finish(run_dir: Path, result: RunResult, *, environment: Mapping[str, Any]) -> None:
+    """Close a run: move its output up, write its records, and COMPLETE if it ended with code 0.
+
+    Raises:
+        WorkspaceError: The disk is full or the folder cannot be written; no COMPLETE is left then.
+    """
+    record = load_object(run_dir / RECORD)
+    write_json(run_dir / "environment.json", environment)
+    if record.get("image"):  # a recipe's own facts are merged into the record just written
+        (run_dir / OUTPUT / "environment.json").unlink(missing_ok=True)
+    left = _move_up(run_dir)
+    ending = to_json(result)
+    record.update({**ending, "outcome": str(result.outcome), "state": "finished", "left_in_output": left})
+    write_json(run_dir / RECORD, record)
+    if result.completed:
+        _write_marker(run_dir)
+
+
+def close_interrupted(run_dir: Path, *, message: str = "interrupted by the user") -> None:
+    """Close a run that was stopped on purpose: never complete, its files kept."""
+    record = load_object(run_dir / RECORD)
+    record.update(
+        state="finished",
+        outcome=str(Outcome.INTERRUPTED),
+        exit_code=None,
+        message=message,
+        remedy="run it again",
+        left_in_output=_move_up(run_dir),
+    )
+    write_json(run_dir / RECORD, record)
+
+
+def recover(runs_dir: Path) -> list[Path]:
+    """Close the runs whose tool was killed: mark them interrupted, never complete.
+
+    Returns:
+        The folders that were closed.
+    """
+    closed = []
+    for run_dir in list_all(runs_dir):
+        record = load_object(run_dir / RECORD)
+        if record.get("state") != "running" or is_alive(record.get("owner") or {}):
+            continue
+        close_interrupted(run_dir, message="the tool was killed before the run had ended")
+        closed.append(run_dir)
+    return closed
+
+
+def _move_up(run_dir: Path) -> list[str]:
+    """Move what the program wrote from ``output/`` into the run folder.
+
+    Host-owned names, links and special files stay where they are: following a link would let a
+    program name any file of the host as its result.
+    """
+    output = run_dir / OUTPUT
+    if not output.is_dir():
+        return []
+    left = []
+    try:
+        for path in sorted(output.iterdir()):
+            target = run_dir / path.name
+            if target.exists() or path.name in {MARKER, RECORD} or not _is_plain(path):
+                left.append(path.name)
+            else:
+                path.rename(target)
+        if not left:
+            output.rmdir()
+    except OSError as error:
+        raise cannot_write(run_dir, error) from error
+    return left
+
+
+def _is_plain(path: Path) -> bool:
+    if path.is_symlink():
+        return False
+    if path.is_dir():
+        return all(_is_plain(child) for child in path.iterdir())
+    return path.is_file()
+
+
+def _write_marker(run_dir: Path) -> None:
+    try:
+        files = {
+            name: {"sha256": sha256_of(run_dir / name), "bytes": size}
+            for name, size in files_of(run_dir).items()
+        }
+    except OSError as error:
+        raise cannot_write(run_dir, error) from error
+    marker = json.dumps({"schema": SCHEMA_VERSION, "files": files}, indent=2) + "\n"
+    write_atomic(run_dir / MARKER, marker.encode())
