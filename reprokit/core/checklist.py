@@ -109,7 +109,7 @@ class Report:
         rerun: The command that anyone can type to check it.
         not_run: For NOT_RUN: ``outcome``, ``message``, ``remedy``, ``log_tail``.
         recipe_file: Path of the recipe from the project's root, or None for a plain command.
-        recipe_lines: Dotted path in the recipe (``tolerances``, ``logging.checkpoint_interval``)
+        recipe_lines: Dotted path in the recipe (``tolerances``, ``logging.save_interval``)
             → line, counted from 1: where annotations are hung up.
         evidence_digests: Path of each run's ``COMPLETE`` and of the golden's ``provenance.json`` →
             SHA-256, so that evidence exchanged later is found.

@@ -30,7 +30,7 @@ _RECIPE_KEYS = {
     "equals_golden": ("tolerances",),
     "headline_results": ("expected",),
     "expected_declared": ("expected",),
-    "checkpoints_complete": ("logging.checkpoint_interval", "logging"),
+    "checkpoints_complete": ("logging.save_interval", "logging"),
     "logs_complete": ("logging",),
     "config_saved": ("training",),
     "data_recorded": ("data",),

@@ -96,7 +96,7 @@ def sample_report(verdict: Verdict) -> Report:
         ),
         not_run=_not_run() if verdict is Verdict.NOT_RUN else None,
         recipe_file=None if verdict is Verdict.REPEATABLE else "recipes/cartpole_baseline/recipe.yaml",
-        recipe_lines={"tolerances": 61, "expected": 55, "logging.checkpoint_interval": 48, "seeds": 9},
+        recipe_lines={"tolerances": 61, "expected": 55, "logging.save_interval": 48, "seeds": 9},
     )
 
 
