@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import reports, runs
+from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.harness.answer import evidence_digests
@@ -95,9 +95,8 @@ def _redrawn(report: Report, path: Path) -> Iterator[str]:
 def _judged_again(report: Report, project: Project) -> Iterator[str]:
     folders = [Path(folder) for folder in report.runs]
     golden_dir = Path(report.golden).parents[2] if report.golden else project.golden_dir
-    strict = any(row.id == "strict" for row in report.checks)
     try:
-        again = judge_again(folders, Request(strict=strict), project=replace(project, golden_dir=golden_dir))
+        again = judge_again(folders, _as_asked(report), project=replace(project, golden_dir=golden_dir))
     except ReprokitError as error:
         yield f"the evidence cannot be judged: {error}"
         return
@@ -113,3 +112,12 @@ def _judged_again(report: Report, project: Project) -> Iterator[str]:
         yield f"row {name}: the evidence has no such row"
     if to_json.to_dict(again)["divergence"] != to_json.to_dict(report)["divergence"]:
         yield "the first divergence is not the one that the evidence shows"
+
+
+def _as_asked(report: Report) -> Request:
+    """The request that the report's rows tell of: whether it was strict, and what it left out."""
+    advisory = {name for name, is_advisory in checks.registry().items() if is_advisory}
+    ignored = {row.evidence["pattern"] for row in report.checks if row.id.startswith("ignored_metric/")}
+    return Request(
+        strict=all(row.required for row in report.checks if row.id in advisory), ignore=tuple(sorted(ignored))
+    )

@@ -86,3 +86,13 @@ def test_a_recipe_and_a_command_together_are_wrong_usage(tmp_path, study_at):
     study = study_at(tmp_path)
     answer = study.reprokit("reproduce", "cartpole_baseline", "--", "python", "train.py")
     assert answer.code == 2
+
+
+def test_a_report_that_left_metrics_out_can_be_verified_as_it_was_asked_for(
+    program, reproduce, tmp_path, study_at
+):
+    program(more=', "time/fps": os.getpid()')
+    assert reproduce("--ignore-metric", "time/*").code == 0
+    report = next((tmp_path / "reports").rglob("report.json")).parent
+    checked = study_at(tmp_path).reprokit("report", "verify", str(report))
+    assert checked.code == 0, checked.out
