@@ -16,11 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from reprokit.adapters.jsonl_file import LINE_FEED, LineFile
 
 SEGMENT_BYTES = 1 << 18  # two of them and a mask fit into a core's cache
 _SEGMENTS_A_TURN = 32
+_TWO_LINE_FEEDS = LINE_FEED << 8 | LINE_FEED
 _MAX_WORKERS = 4
 
 
@@ -47,7 +49,7 @@ class _Buffers:
     def __init__(self, num_bytes: int) -> None:
         self.left, self.right = bytearray(num_bytes), bytearray(num_bytes)
         self.views = memoryview(self.left), memoryview(self.right)
-        self.signed = np.frombuffer(self.left, dtype=np.int8)
+        self.bytes = np.frombuffer(self.left, dtype=np.uint8)
         self.mask = np.empty(num_bytes, dtype=np.bool_)
 
 
@@ -117,13 +119,13 @@ def _scan(files: tuple[int, int], starts: tuple[int, int], length: int, buffers:
         for file, start, view in zip(files, starts, buffers.views, strict=True):
             if _fill(view[:size], file, start + offset) < size:
                 return _Scan(offset, num_lines, last, begins, finished=False)
-        if not _same(buffers, size) or buffers.signed[:size].min() < LINE_FEED:
+        if not _same(buffers, size) or not _is_plain(buffers.bytes[:size]):
             return _Scan(offset, num_lines, last, begins, finished=False)
-        mask = np.equal(buffers.signed[:size], LINE_FEED, out=buffers.mask[:size])
-        after_line_feed = offset > 0 and last == offset - 1
-        if (mask[1:] & mask[:-1]).any() or (mask[0] and after_line_feed):
+        line_feed_first = buffers.left[0] == LINE_FEED
+        if line_feed_first and offset > 0 and last == offset - 1:
             return _Scan(offset, num_lines, last, begins, finished=False)
-        begins = begins or (offset == 0 and bool(mask[0]))
+        begins = begins or (offset == 0 and line_feed_first)
+        mask = np.equal(buffers.bytes[:size], LINE_FEED, out=buffers.mask[:size])
         num_lines += int(np.count_nonzero(mask))
         found = buffers.left.rfind(b"\n", 0, size)
         last = offset + found if found >= 0 else last
@@ -142,6 +144,18 @@ def _same(buffers: _Buffers, size: int) -> bool:
     if size == len(buffers.left):
         return buffers.left == buffers.right  # one memcmp
     return bytes(buffers.views[0][:size]) == bytes(buffers.views[1][:size])
+
+
+def _is_plain(text: npt.NDArray[np.uint8]) -> bool:
+    """Whether all bytes are ASCII from the line feed on, and no line feed follows another.
+
+    Two neighbours are read as one little-endian number, the second as its upper half. If all such
+    numbers are greater than that of two line feeds, and none is negative, then every second byte is
+    at least a line feed and below 128, and no pair is two line feeds. With both ways to pair them,
+    every byte but the first is a second one. That is two passes for three questions.
+    """
+    pairs = (text[start : start + (len(text) - start) // 2 * 2].view("<i2") for start in (0, 1))
+    return LINE_FEED <= text[0] < 128 and all(not len(one) or one.min() > _TWO_LINE_FEEDS for one in pairs)
 
 
 def _num_workers() -> int:

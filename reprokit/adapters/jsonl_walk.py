@@ -36,7 +36,7 @@ class Pace:
 
     Attributes:
         parse_all_bytes: Two files of together at most this size are parsed line by line.
-        edge_bytes: How much is parsed before the end of larger ones, equal or not.
+        edge_bytes: How much is parsed at both ends of larger ones, equal or not.
         block_bytes: How much is read of a file at a time.
         segment_bytes: How much is compared as bytes at a time.
     """
@@ -103,6 +103,8 @@ class Walk:
             num_lines = min(left.num_lines, right.num_lines)
             if num_lines == 0:
                 return
+            if self._may_skip and self._comparer.position == 0:  # the edge is enough to begin with
+                num_lines = min(num_lines, 1 + int(np.searchsorted(left.ends, self._pace.edge_bytes)))
             self._blocks(left.head(num_lines), right.head(num_lines))
             left_file.advance(left, num_lines)
             right_file.advance(right, num_lines)

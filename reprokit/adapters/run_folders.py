@@ -45,12 +45,23 @@ def compare_paths(
     Raises:
         MetricsError: See ``compare`` and ``compare_runs``.
     """
+    sides = expected, actual
     folders = expected.is_dir() and actual.is_dir()
-    if folders and not all((folder / METRICS).exists() for folder in (expected, actual)):
+    if folders and (_is_plain(sides) or not all((folder / METRICS).exists() for folder in sides)):
         comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
         return comparison, pair_runs(expected, actual)[0]
     pair = _source_in(expected), _source_in(actual)
     return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore), [pair]
+
+
+def _is_plain(folders: tuple[Path, Path]) -> bool:
+    """Whether both are runs of a plain command, whose every file was compared when they were judged."""
+    return all(b'"plain_command"' in _record(folder) for folder in folders)
+
+
+def _record(folder: Path) -> bytes:
+    record = folder / "run.json"
+    return record.read_bytes() if record.is_file() else b""
 
 
 def compare_runs(

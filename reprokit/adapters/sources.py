@@ -106,18 +106,21 @@ def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
 
 
 def _files(run_dir: Path) -> Iterator[Path]:
+    """Every file below a folder; none by way of a link, which could lead anywhere."""
+    of_host = NOT_METRICS | ({"output"} if (run_dir / "run.json").is_file() else set())
     for folder, folders, files in os.walk(run_dir):
         if Path(folder) == run_dir:
-            folders[:] = [name for name in folders if name not in NOT_METRICS]
-            files = [name for name in files if name not in NOT_METRICS]  # noqa: PLW2901
+            folders[:] = [name for name in folders if name not in of_host]
+            files = [name for name in files if name not in of_host]  # noqa: PLW2901
         folders.sort()
-        yield from (Path(folder, name) for name in sorted(files))
+        found = (Path(folder, name) for name in sorted(files))
+        yield from (path for path in found if not path.is_symlink())
 
 
 def _reader_of(name: str) -> tuple[Adapter, int] | None:
     """Who reads a file of this name, and how likely such a name is (0 is likeliest)."""
     for adapter in adapters():
         for likeliness, pattern in enumerate(adapter.PATTERNS):
-            if fnmatchcase(name, pattern):
+            if fnmatchcase(name.lower(), pattern):
                 return adapter, likeliness
     return None

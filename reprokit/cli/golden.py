@@ -27,6 +27,7 @@ def list_goldens(as_json: bool, **options: Any) -> int:
     import json
 
     from reprokit import golden
+    from reprokit.reports.escaping import one_line
 
     rows = golden.list_all(project_of(options).golden_dir)
     if as_json:
@@ -38,7 +39,7 @@ def list_goldens(as_json: bool, **options: Any) -> int:
     else:
         for row in rows:
             tail = row.problem or f"{row.created_at}  {row.runs_agreed} runs agreed  {row.reason}"
-            click.echo(f"{row.recipe}  {row.platform}  seed {row.seed}  {tail}")
+            click.echo(one_line(f"{row.recipe}  {row.platform}  seed {row.seed}  {tail}"))
     return 2 if any(row.problem for row in rows) else 0
 
 
@@ -50,6 +51,7 @@ def show_golden(path: Path, as_json: bool) -> int:
     import json
 
     from reprokit import golden
+    from reprokit.reports.escaping import one_line
 
     told = golden.load(path).provenance
     if as_json:
@@ -65,11 +67,11 @@ def show_golden(path: Path, as_json: bool) -> int:
         "previous",
         "fingerprint",
     ):
-        click.echo(f"{key:<12} {told[key]}")
+        click.echo(f"{key:<12} {one_line(told[key])}")
     for name, value in told["digests"].items():
-        click.echo(f"  {name:<10} {value}")
+        click.echo(f"  {one_line(name):<10} {one_line(value)}")
     for name, value in told["image"].items():
-        click.echo(f"  {'image ' + name:<12} {value}")
+        click.echo(f"  {one_line('image ' + name):<12} {one_line(value)}")
     return 0
 
 

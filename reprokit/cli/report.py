@@ -63,6 +63,7 @@ def verify_report(path: Path, as_json: bool, **options: Any) -> int:
 
     from reprokit import harness
     from reprokit.errors import ReportError
+    from reprokit.reports.escaping import one_line
 
     stored = _report_file(path)
     if stored is None:
@@ -75,7 +76,7 @@ def verify_report(path: Path, as_json: bool, **options: Any) -> int:
             "The verdict follows from the evidence." if audit.follows else "The verdict does not stand:"
         )
         for finding in audit.findings:
-            click.echo(f"  - {finding}")
+            click.echo(f"  - {one_line(finding)}")
     return audit.exit_code
 
 

@@ -45,7 +45,7 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
         else:
             folder = harness.run_command_once(plain, request, project=project, progress=progress)
     stored = runs.read(folder, verify=False)
-    click.echo(json.dumps(stored.record, indent=2, ensure_ascii=False) if as_json else str(folder))
+    click.echo(json.dumps(stored.record, indent=2) if as_json else str(folder))
     if not stored.complete:
         click.echo(
             f"Error: {stored.incomplete_because}. Do: {stored.record.get('remedy', 'run it again')}", err=True

@@ -129,6 +129,10 @@ class Tally:
         return "", expected, actual
 
     def _leaf_agrees(self, expected: Any, actual: Any) -> bool:
+        if type(expected) is float and type(actual) is float and expected and actual - expected == 0:
+            self.has_value = True  # finite and equal, as in long arrays
+            self._errors(0.0, 0.0)
+            return True
         for value in (expected, actual):
             if value is None or value is MISSING:
                 continue

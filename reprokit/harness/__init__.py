@@ -8,7 +8,9 @@ This package knows the order of things; each thing itself belongs to the part th
 
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.bless import bless, newest_pair
+from reprokit.harness.history import Beside, beside, curves, reproduce_run
 from reprokit.harness.project import Project
+from reprokit.harness.pruning import Choice, Prune, plan_prune, prune
 from reprokit.harness.realise import choose_backend
 from reprokit.harness.reproduce import (
     judge_again,
@@ -22,17 +24,25 @@ from reprokit.harness.verify import GateAnswer, gate_code, verify
 
 __all__ = [
     "Audit",
+    "Beside",
+    "Choice",
     "GateAnswer",
     "Project",
+    "Prune",
     "Request",
     "audit",
+    "beside",
     "bless",
     "choose_backend",
+    "curves",
     "gate_code",
     "judge_again",
     "newest_pair",
+    "plan_prune",
+    "prune",
     "reproduce",
     "reproduce_command",
+    "reproduce_run",
     "run_command_once",
     "run_once",
     "verify",

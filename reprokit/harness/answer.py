@@ -126,5 +126,5 @@ def evidence_digests(folders: Sequence[Path], golden: str | None) -> dict[str, s
     """SHA-256 of every marker that the evidence hangs on: path → digest, as far as they exist."""
     markers = [folder / "COMPLETE" for folder in folders]
     if golden is not None:
-        markers.append(Path(golden) / "provenance.json")
+        markers += [Path(golden) / "provenance.json", Path(golden) / "COMPLETE"]  # a run may play the part
     return {str(path): workspace.sha256_of(path) for path in markers if path.is_file()}

@@ -9,18 +9,22 @@ that the report itself says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
-from reprokit.errors import ReprokitError
+from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.answer import evidence_digests
 from reprokit.harness.project import Project
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.request import Request
+from reprokit.harness.yardstick import judge_against, read_yardstick, recipe_of
 from reprokit.reports import to_json
+
+#: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
+_OF_THE_MOMENT = {"created_at", "command", "timing", "recipe_file", "recipe_lines", "schema", "golden"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +53,12 @@ def audit(path: Path, *, project: Project) -> Audit:
         ReportError: It is no report.
     """
     report = to_json.load(path)
+    if not report.runs:
+        raise ReportError("the report names no run", where=str(path), fix="make it again")
     gone = tuple(f"{place} is gone" for place in _places(report) if not Path(place).exists())
     if gone:
         return Audit(follows=False, findings=gone, exit_code=4)
-    touched = [*_exchanged(report), *_touched(report)]
+    touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
     again = () if touched else _judged_again(report, project)
     findings = [*touched, *_redrawn(report, path), *again]
     return Audit(follows=not findings, findings=tuple(findings), exit_code=1 if findings else 0)
@@ -83,6 +89,13 @@ def _touched(report: Report) -> Iterator[str]:
             yield f"{folder}: {stored.incomplete_because}"
 
 
+def _elsewhere(report: Report, project: Project) -> Iterator[str]:
+    if not report.golden or (Path(report.golden) / runs.RECORD).is_file():
+        return
+    if not Path(report.golden).resolve().is_relative_to(project.golden_dir):
+        yield f"the golden {report.golden} is not one of {project.golden_dir}; name its folder with --golden"
+
+
 def _redrawn(report: Report, path: Path) -> Iterator[str]:
     for name, text in reports.documents(report).items():
         stored = path.parent / name
@@ -92,26 +105,37 @@ def _redrawn(report: Report, path: Path) -> Iterator[str]:
             yield f"{stored} is not what report.json gives"
 
 
+def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> Report:
+    """As the report was made: against the project's golden, or the run in the golden's part."""
+    if not _is_run(report.golden):
+        return judge_again(folders, _as_asked(report), project=project)
+    yardstick = read_yardstick(Path(str(report.golden)))
+    return judge_against(folders, yardstick, recipe_of(yardstick), request=_as_asked(report))
+
+
+def _is_run(golden: str | None) -> bool:
+    return golden is not None and (Path(golden) / runs.RECORD).is_file()
+
+
 def _judged_again(report: Report, project: Project) -> Iterator[str]:
     folders = [Path(folder) for folder in report.runs]
-    golden_dir = Path(report.golden).parents[2] if report.golden else project.golden_dir
     try:
-        again = judge_again(folders, _as_asked(report), project=replace(project, golden_dir=golden_dir))
+        again = _judge_again(report, folders, project)
     except ReprokitError as error:
         yield f"the evidence cannot be judged: {error}"
         return
     if again.verdict is not report.verdict:
         yield f"the evidence says {again.verdict}, the report says {report.verdict}"
-    if again.exit_code != report.exit_code:
-        yield f"the exit code is {again.exit_code}, the report says {report.exit_code}"
     theirs = {row.id: row.status for row in report.checks}
     for row in again.checks:
         if theirs.pop(row.id, None) is not row.status:
             yield f"row {row.id}: the evidence says {row.status}"
     for name in sorted(theirs):
         yield f"row {name}: the evidence has no such row"
-    if to_json.to_dict(again)["divergence"] != to_json.to_dict(report)["divergence"]:
-        yield "the first divergence is not the one that the evidence shows"
+    expected, actual = to_json.to_dict(again), to_json.to_dict(report)
+    for key in sorted(set(expected) - _OF_THE_MOMENT):
+        if expected[key] != actual[key] and key not in {"verdict", "checks"}:
+            yield f"{key} is not what the evidence gives"
 
 
 def _as_asked(report: Report) -> Request:

@@ -165,8 +165,23 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         update_steps=update_steps(trace),
         trace_records=count_records(trace),
         trace_digest=workspace.sha256_of(trace) if traced else None,
-        **_summary(run.path, recipe),
+        **_with_leftovers(_summary(run.path, recipe), run.record),
     )
+
+
+def _with_leftovers(summary: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """What stayed in ``output/`` was not compared: a run that left something there is not whole."""
+    problems = tuple(
+        Problem(
+            kind="left_in_output",
+            side="both",
+            line=None,
+            message=f"{name} is a link, a special file or a name of the host's, and was not compared",
+            severity="error",
+        )
+        for name in record.get("left_in_output") or ()
+    )
+    return {**summary, "metrics_problems": (*(summary.get("metrics_problems") or ()), *problems)}
 
 
 def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ It refuses to know how one answer comes about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 from reprokit import capture, recipes
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
-from reprokit.errors import ReprokitError
+from reprokit.errors import CannotJudgeError, ReprokitError
 from reprokit.harness.execute import Progress
 from reprokit.harness.project import Project
 from reprokit.harness.reproduce import reproduce
@@ -64,7 +65,23 @@ def verify(
                 )
         except ReprokitError as error:
             answers.append(GateAnswer(recipe=name, error=str(error), exit_code=error.exit_code))
+    if not names:
+        answers.extend(_without_a_recipe({answer.recipe for answer in answers}, project, platform))
     return answers
+
+
+def _without_a_recipe(judged: set[str], project: Project, platform: str) -> list[GateAnswer]:
+    """Goldens of this platform that no recipe stands for any more: a gate that lost them is not green."""
+    orphans = sorted({folder.parent.name for folder in project.golden_dir.glob(f"*/{platform}")} - judged)
+    return [
+        GateAnswer(
+            recipe=name,
+            error=f"there is a golden for {platform}, but no recipe that declares it. "
+            f"Do: restore recipes/{name}, or remove golden/{name}/{platform}",
+            exit_code=CannotJudgeError.exit_code,
+        )
+        for name in orphans
+    ]
 
 
 def gate_code(answers: Sequence[GateAnswer]) -> int:
@@ -80,6 +97,6 @@ def _seeds(recipe: Recipe, request: Request, project: Project, platform: str) ->
     recorded = sorted(
         int(path.name.removeprefix("seed-"))
         for path in blessed.glob("seed-*")
-        if path.name.removeprefix("seed-").isdigit()
+        if re.fullmatch(r"seed-[0-9]{1,10}", path.name)
     )
     return recorded or (recipe.seeds[0],)

@@ -94,7 +94,7 @@ def choose(client: DockerClient, lock: Lock, *, wanted: str, on_progress: Progre
     except (EngineError, ImageError) as error:
         on_progress(
             f"base: the engine cannot reach {lock.registry.image} ({_short(error.actual)}); "
-            f"making an equivalent base from {lock.bootstrap.suite} packages"
+            f"building on an equivalent base from {lock.bootstrap.suite} packages"
         )
         return BOOTSTRAP
     return REGISTRY

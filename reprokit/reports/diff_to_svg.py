@@ -35,6 +35,10 @@ text { font: 13px ui-sans-serif, system-ui, sans-serif; fill: #1b1f24 }
 polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round }
 .run-0 { stroke: #0072b2 } circle.run-0 { fill: #0072b2 }
 .run-1 { stroke: #d55e00; stroke-dasharray: 5 3 } circle.run-1 { fill: #d55e00 }
+.run-2 { stroke: #009e73; stroke-dasharray: 9 3 } circle.run-2 { fill: #009e73 }
+.run-3 { stroke: #cc79a7; stroke-dasharray: 2 2 } circle.run-3 { fill: #cc79a7 }
+.run-4 { stroke: #56b4e9; stroke-dasharray: 9 3 2 3 } circle.run-4 { fill: #56b4e9 }
+.run-5 { stroke: #e69f00; stroke-dasharray: 5 3 2 3 } circle.run-5 { fill: #e69f00 }
 """
 
 

@@ -117,6 +117,11 @@ def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary
     ]
 
 
+def summary_of(stored: StoredRun, *, verdict: str) -> Summary:
+    """The summary of one run that has been read, every byte of it."""
+    return _summary(_facts_of(stored), stored.path, verdict=verdict)
+
+
 def report_notes(reports_dir: Path, *, now_ns: int) -> list[ReportNote]:
     """What every report in a folder says of runs; one that cannot be read says so."""
     files = {
@@ -156,23 +161,26 @@ def key_of(path: str | Path) -> str:
 def _facts(run_dir: Path) -> tuple[Facts, bool]:
     """What a list shows of a run, and whether it stays so until a file changes."""
     stored = read(run_dir, verify=False)
+    return _facts_of(stored), stored.record.get("state") != "running"
+
+
+def _facts_of(stored: StoredRun) -> Facts:
     record = stored.record
     image = _mapping(record.get("image"))
     kind = f"{_text(image.get('variant'))} {_text(image.get('kind'))}".strip()
     seed = record.get("seed")
     modified = record.get("modified")
-    facts = {
+    return {
         "seed": seed if isinstance(seed, int) and not isinstance(seed, bool) else None,
         "outcome": _outcome(stored),
         "because": stored.incomplete_because,
         "backend": _text(record.get("backend")),
         "environment": kind or ("own Python" if record.get("plain_command") else ""),
         "digests": [text for name in ("digest", "lock_digest") if (text := _text(image.get(name)))],
-        "started_at": moment_of(record.get("started_at")) or _moment_in(run_dir.name),
+        "started_at": moment_of(record.get("started_at")) or _moment_in(stored.path.name),
         "duration_s": _seconds(record.get("duration_s")),
         "modified": [str(item) for item in modified] if isinstance(modified, list) else [],
     }
-    return facts, record.get("state") != "running"
 
 
 def _outcome(stored: StoredRun) -> str:

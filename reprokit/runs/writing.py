@@ -10,6 +10,7 @@ to ``output/``; the host moves what it finds there up, and writes COMPLETE last.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,35 +113,49 @@ def recover(runs_dir: Path) -> list[Path]:
 
 
 def _move_up(run_dir: Path) -> list[str]:
-    """Move what the program wrote from ``output/`` into the run folder.
+    """Move what the program wrote from ``output/`` into the run folder, file by file.
 
     Host-owned names, links and special files stay where they are: following a link would let a
     program name any file of the host as its result.
+
+    Returns:
+        What stayed, but for links that lead to something within ``output/``: these lose nothing.
     """
     output = run_dir / OUTPUT
     if not output.is_dir():
         return []
-    left = []
+    left: list[str] = []
     try:
+        inner = {path for path in output.rglob("*") if path.is_symlink() and _leads_inside(path, output)}
         for path in sorted(output.iterdir()):
-            target = run_dir / path.name
-            if target.exists() or path.name in {MARKER, RECORD} or not _is_plain(path):
+            if (run_dir / path.name).exists() or path.name in {MARKER, RECORD}:
                 left.append(path.name)
             else:
-                path.rename(target)
-        if not left:
+                _move(path, run_dir / path.name, output=output, inner=inner, left=left)
+        with contextlib.suppress(OSError):
             output.rmdir()
     except OSError as error:
         raise cannot_write(run_dir, error) from error
     return left
 
 
-def _is_plain(path: Path) -> bool:
-    if path.is_symlink():
-        return False
-    if path.is_dir():
-        return all(_is_plain(child) for child in path.iterdir())
-    return path.is_file()
+def _move(path: Path, target: Path, *, output: Path, inner: set[Path], left: list[str]) -> None:
+    if path in inner:
+        return
+    if path.is_symlink() or not (path.is_dir() or path.is_file()):
+        left.append(path.relative_to(output).as_posix())
+    elif path.is_file():
+        path.rename(target)
+    else:
+        target.mkdir()
+        for child in sorted(path.iterdir()):
+            _move(child, target / child.name, output=output, inner=inner, left=left)
+        with contextlib.suppress(OSError):
+            path.rmdir()
+
+
+def _leads_inside(link: Path, output: Path) -> bool:
+    return link.exists() and link.resolve().is_relative_to(output.resolve())
 
 
 def _write_marker(run_dir: Path) -> None:

@@ -30,7 +30,7 @@ Names = Callable[[str], list[str]]
 StartTool = Callable[..., subprocess.Popen[str]]
 SLEEP = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 SLEEP_WITH_CHILD = f"import os; os.fork(); {SLEEP}"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def wait_until(condition: Callable[[], bool], what: str, *, limit_s: float = PATIENCE_S) -> float:

@@ -133,6 +133,24 @@ def test_a_resumed_run_goes_on_bit_for_bit(reference, tmp_path, step):
     assert (resumed / final).read_bytes() == (reference / final).read_bytes()
 
 
+_TRAINS_AND_LISTS_MODULES = """
+import sys
+from reprokit.runtime.launch import main
+code = main(sys.argv[1:])
+heavy = ("torch._dynamo", "torch._inductor", "sympy", "scipy", "matplotlib", "pydantic", "click", "docker")
+print(code, [name for name in heavy if name in sys.modules])
+"""
+
+
+def test_training_imports_no_compiler_and_nothing_of_the_host(tmp_path):
+    arguments = ["--run-dir", tmp_path, "--config", config(tmp_path, training__total_timesteps=256)]
+    command = [sys.executable, "-c", _TRAINS_AND_LISTS_MODULES, *arguments, "--seed", "1", "--", TRAINER]
+    done = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0 []\n"
+
+
 @pytest.mark.parametrize(
     ("seeding", "instead"),
     [

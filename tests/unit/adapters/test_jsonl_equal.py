@@ -63,3 +63,17 @@ def test_without_preadv_it_works_too(tmp_path, monkeypatch):
     monkeypatch.delattr("os.preadv")
     data = LINE * 100
     assert stretch(tmp_path, data, data) == Stretch(len(data), 100)
+
+
+@pytest.mark.parametrize("odd", [b"\x00", b"\x09", b"\x80", b"\xff", b"\n"])
+@pytest.mark.parametrize("length", [15, 16])
+def test_an_odd_byte_is_seen_at_every_place_of_a_segment(tmp_path, odd, length):
+    line = b"a" * length + b"\n"
+    for at in range(3 * len(line)):
+        data = line * 4
+        data = data[:at] + odd + data[at + 1 :]
+        blank = data.startswith(b"\n") or b"\n\n" in data
+        found = stretch(tmp_path, data, data, segment=16)
+        whole = odd == b"\n" and not blank
+        assert (found.num_bytes == len(data)) == whole
+        assert found.num_lines == data[: found.num_bytes].count(b"\n")

@@ -179,3 +179,22 @@ def test_around_finds_the_file_among_several(runs):
     comparison, pairs = adapters.compare_paths(*runs)
     rows = adapters.around(pairs, comparison.divergence)
     assert [(row.expected, row.actual) for row in rows] == [(1.5, 1.5), (0.5, 0.25)]
+
+
+def test_there_is_nothing_around_a_file_that_only_one_run_has(runs):
+    for folder in runs:
+        write(folder, "metrics.jsonl", LINES.format(9.0))
+    write(runs[0], "extra.csv", ROWS.format(1.0))
+    pairs, _ = adapters.pair_runs(*runs)
+    divergence = adapters.compare_runs(*runs).divergence
+    assert adapters.around([*pairs, *pairs], divergence) == ()
+
+
+def test_around_a_missing_record_of_one_file_among_several(runs):
+    for folder in runs:
+        write(folder, "a.jsonl", LINES.format(9.0))
+    write(runs[0], "b.csv", ROWS.format(1.0))
+    write(runs[1], "b.csv", "step,loss\n0,1.5\n")
+    comparison, pairs = adapters.compare_paths(*runs)
+    assert comparison.divergence.metric == "b.csv"
+    assert [row.is_divergence for row in adapters.around(pairs, comparison.divergence)] == [False, True]

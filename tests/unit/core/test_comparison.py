@@ -236,3 +236,18 @@ def test_a_table_is_compared_as_its_records_are(seed, tolerance):
     for line, pair in enumerate(zip(left, right, strict=True), start=1):
         one_by_one.add(*pair, lines=(line, line))
     assert whole.finish() == one_by_one.finish()
+
+
+def test_a_table_that_lacks_the_step_of_earlier_records_is_seen_record_by_record():
+    comparer = Comparer()
+    comparer.add({"step": 0, "a": 1.0}, {"step": 0, "a": 1.0})
+    table = Table.of(["a"], [1.0, 2.0])
+    comparer.add_table(table, table, first_lines=(2, 2))
+    assert {problem.kind for problem in comparer.finish().problems} == {"missing_step"}
+
+
+def test_a_table_without_any_step_is_compared():
+    comparer = Comparer()
+    comparer.add_table(Table.of(["a"], [1.0, 2.0]), Table.of(["a"], [1.0, 3.0]), first_lines=(1, 1))
+    divergence = comparer.finish().divergence
+    assert (divergence.record, divergence.step, divergence.expected) == (1, None, 2.0)

@@ -53,6 +53,14 @@ def test_what_one_side_has_alone_is_a_difference(actual, kind, side, line):
     assert (kind, side, line, "difference") in seen([1, 2, 3, 4], actual)
 
 
+@pytest.mark.parametrize(
+    ("expected", "kind"),
+    [([1, 2, 2, 3], "duplicate_step"), ([1, 2, 1, 2], "reordered_step"), ([1, 2, 4], "skipped_step")],
+)
+def test_the_expected_side_can_be_the_odd_one(expected, kind):
+    assert (kind, "expected", 3, "difference") in seen(expected, [1, 2, 3, 4][: len(expected)])
+
+
 def test_one_skipped_step_is_said_once_though_all_that_follow_are_moved():
     assert len(seen(range(100), [*range(50), *range(51, 101)])) == 1
 

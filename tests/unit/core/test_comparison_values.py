@@ -90,7 +90,7 @@ def test_absolute_errors(expected, actual, error):
     ("expected", "actual", "error"),
     [
         (2.0, 3.0, 0.5), (0.0, 0.0, None), (0.0, 1.0, None), (4, 4, 0.0), (INF, INF, None), (1.0, INF, INF),
-        (10**400, 2 * 10**400, 1.0), (5e-324, 1.0, INF), (NAN, 1.0, None), (10**30, 10**30 + 10**15, 1e-15),
+        (10**400, 2 * 10**400, 1.0), (5e-324, 1.0, INF), (NAN, 1.0, None), (1, 10**400, INF), (2**53 + 2, 2**53 + 3, 1 / (2**53 + 2)), (10**30, 10**30 + 10**15, 1e-15),
     ],
 )
 def test_relative_errors(expected, actual, error):
