@@ -22,13 +22,15 @@ ADVISORY = True
 NEEDS_RECIPE = False
 
 _REMEDY = "run it with `--backend docker`; `reprokit doctor` says what the engine cannot do"
+_WRITE_RECIPE = "only recipes run in a container: docs/how-to/bring-your-own-program.md"
 
 
 def check(evidence: Evidence) -> Finding:
     """Every run's isolation, as the engine reports it."""
     backends = {fact(run.run, "isolation.backend") for run in evidence.runs}
     if backends == {"local"}:
-        return skipped("ran as a process of this user, with no container around it", _REMEDY)
+        remedy = _REMEDY if evidence.recipe else _WRITE_RECIPE
+        return skipped("ran as a process of this user, with no container around it", remedy)
     if None in backends:
         return unjudged("run.json does not say what confined the runs", _REMEDY)
     problems = problems_of_runs(evidence, _problem)

@@ -43,10 +43,18 @@ def gathered(reason: Visible, ids: Sequence[Visible]) -> str:
     return f"SKIPPED {len(ids)} rows: {reason}: {', '.join(ids)}"
 
 
-def that_matter(found: Outline) -> tuple[list[Difference], int]:
-    """The differences that can change numbers, and how many others there are."""
+def that_matter(found: Outline) -> tuple[list[Difference], int, int]:
+    """The differences that can change numbers.
+
+    Returns:
+        Those, how many more of them the outline has cut, and how many cannot change numbers. The
+        outline has the harmless ones last: it has cut others only where it has none of these.
+    """
     mattering = [row for row in found.differences if row.effect != "no"]
-    return mattering, len(found.differences) - len(mattering) + found.num_differences_cut
+    num_harmless = len(found.differences) - len(mattering)
+    if num_harmless:
+        return mattering, 0, num_harmless + found.num_differences_cut
+    return mattering, found.num_differences_cut, 0
 
 
 def harmless(count: int) -> str:

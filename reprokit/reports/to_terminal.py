@@ -116,15 +116,21 @@ def _plain(found: Outline) -> Iterator[str]:
     for one in found.comparisons:
         yield f"compared: {one.title}: {one.summary}"
         yield from (f"problem: {one.title}: {problem}" for problem in one.problems)
-    mattering, num_harmless = that_matter(found)
-    for row in mattering:
-        effect = f"can change numbers: {row.effect}" + (f": {row.why}" if row.why else "")
-        yield f"environment: {row.field}: golden {row.expected}, now {row.actual} ({effect})"
-    if num_harmless:
-        yield f"environment: {harmless(num_harmless)}"
+    yield from _plain_differences(found)
     for name, command in (("run again", found.rerun), ("next", found.next_command)):
         if command:
             yield f"{name}: {command}"
+
+
+def _plain_differences(found: Outline) -> Iterator[str]:
+    mattering, num_cut, num_harmless = that_matter(found)
+    for row in mattering:
+        effect = f"can change numbers: {row.effect}" + (f": {row.why}" if row.why else "")
+        yield f"environment: {row.field}: golden {row.expected}, now {row.actual} ({effect})"
+    if num_cut:
+        yield f"environment: {num_cut} more fields in the report folder"
+    if num_harmless:
+        yield f"environment: {harmless(num_harmless)}"
 
 
 def _plain_rows(found: Outline) -> Iterator[str]:
@@ -231,7 +237,7 @@ def _draw_errors(console: Console, comparisons: Sequence[Compared]) -> None:
 
 
 def _draw_differences(console: Console, found: Outline) -> None:
-    mattering, num_harmless = that_matter(found)
+    mattering, num_cut, num_harmless = that_matter(found)
     if not found.differences:
         return
     _draw_title(console, "Environment compared with the golden's")
@@ -245,7 +251,7 @@ def _draw_differences(console: Console, found: Outline) -> None:
         cells = (row.field, row.expected, row.actual, row.effect, *([row.why] if is_wide else []))
         table.add_row(*map(Text, cells))
     console.print(table)
-    _draw_cut(console, len(mattering) - _MAX_SHOWN, "fields")
+    _draw_cut(console, len(mattering) + num_cut - _MAX_SHOWN, "fields")
     if num_harmless:
         console.print(Text(f"  {harmless(num_harmless)}", style="dim"))
 

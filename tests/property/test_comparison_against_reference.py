@@ -1,18 +1,18 @@
 """The comparator agrees with an independent slow one on generated pairs of files.
 
-1,000 pairs in CI; 10,000 with ``REPROKIT_NIGHTLY=1`` (marked slow where the marker selects).
+1,000 pairs in CI; 10,000 in the tests that are marked slow.
 """
 
 import copy
 import importlib.util
 import json
 import math
-import os
 import random
 import sys
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -35,12 +35,7 @@ def _load(name):
 Reference = _load("reference_comparison").Reference
 outcome_of = _load("comparison_cases").outcome_of
 
-EXAMPLES = 10_000 if os.environ.get("REPROKIT_NIGHTLY") else 1_000
-SETTINGS = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 SKIPPING = Pace(parse_all_bytes=0, edge_bytes=1, block_bytes=64, segment_bytes=16)
 
 NAMES = ("loss", "kl", "ré", "ré", "a:b", "a.b", "{", "", "x" * 70, "nan", "Loss")
@@ -222,21 +217,49 @@ ALWAYS = ("exit_code", "identical")
 READABLE = ("records", "divergence", "mismatches", "first_steps", "max_abs", "metrics")
 
 
-@SETTINGS
-@given(pairs())
-def test_it_agrees_with_the_reference(pair):
+def check(pair):
+    """Every word of the answer is the reference's."""
     expected, actual, chosen = pair
     reference = Reference()(expected, actual, **chosen)
     found = outcome_of(_compare(expected, actual, chosen))
     _agree(found, reference, ALWAYS if reference["exit_code"] == 2 else (*ALWAYS, *READABLE))
 
 
-@SETTINGS
-@given(pairs())
-def test_it_agrees_while_skipping_what_is_equal(pair):
+def check_skipping(pair):
+    """The same where equal bytes are skipped, for files that can be compared.
+
+    An odd line that both files have alike may go unread there.
+    """
     expected, actual, chosen = pair
     reference = Reference()(expected, actual, **chosen)
     found = outcome_of(_compare(expected, actual, chosen, pace=SKIPPING))
-    if reference["exit_code"] == 2:
-        return  # an odd line that both files have alike may go unread where lines are skipped
-    _agree(found, reference, (*ALWAYS, "records", "divergence", "mismatches", "first_steps"))
+    if reference["exit_code"] != 2:
+        _agree(found, reference, (*ALWAYS, "records", "divergence", "mismatches", "first_steps"))
+
+
+@settings(PATIENT, max_examples=1_000)
+@given(pairs())
+def test_it_agrees_with_the_reference(pair):
+    check(pair)
+
+
+@settings(PATIENT, max_examples=1_000)
+@given(pairs())
+def test_it_agrees_while_skipping_what_is_equal(pair):
+    check_skipping(pair)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@settings(PATIENT, max_examples=10_000)
+@given(pairs())
+def test_it_agrees_with_the_reference_on_10_000_pairs(pair):
+    check(pair)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@settings(PATIENT, max_examples=10_000)
+@given(pairs())
+def test_it_agrees_while_skipping_what_is_equal_on_10_000_pairs(pair):
+    check_skipping(pair)

@@ -206,3 +206,14 @@ def test_without_an_engine_the_environment_comes_from_the_same_lock_and_the_row_
     assert (answer.code, answer.report["verdict"]) == (0, "REPRODUCED"), answer.out
     assert answer.row("pinned_image")["status"] == "SKIPPED"
     assert "same lock" in answer.row("pinned_image")["reason"]
+
+
+def test_a_golden_whose_recipe_is_gone_keeps_the_gate_from_passing(study):
+    (study.root / "golden" / "cartpole_baseline").rename(study.root / "golden" / "renamed")
+    (study.root / "golden" / "renamed" / "cpu-x86_64" / "seed-²").mkdir()
+    for path in sorted((study.root / "recipes" / "cartpole_baseline").iterdir()):
+        path.unlink()
+    (study.root / "recipes" / "cartpole_baseline").rmdir()
+    answer = study.reprokit("verify", "--golden", "golden/", "--json")
+    assert answer.code == 4, answer.out + answer.err
+    assert "no recipe that declares it" in answer.report["reports"][0]["error"]

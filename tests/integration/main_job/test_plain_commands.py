@@ -96,3 +96,27 @@ def test_a_report_that_left_metrics_out_can_be_verified_as_it_was_asked_for(
     report = next((tmp_path / "reports").rglob("report.json")).parent
     checked = study_at(tmp_path).reprokit("report", "verify", str(report))
     assert checked.code == 0, checked.out
+
+
+def test_metrics_behind_a_link_out_of_the_run_folder_never_count_as_two_runs(tmp_path, reproduce):
+    (tmp_path / "train.py").write_text(
+        textwrap.dedent("""
+        import json, os, random, sys
+        shared = os.path.abspath("shared.jsonl")
+        open(shared, "w").write(json.dumps({"step": 0, "loss": random.random()}) + "\\n")
+        os.symlink(shared, os.path.join(sys.argv[-1], "metrics.jsonl"))
+        """)
+    )
+    answer = reproduce()
+    assert answer.code != 0
+    assert answer.report["verdict"] not in {"REPEATABLE", "REPRODUCED"}
+
+
+def test_a_link_within_the_run_folder_does_no_harm(tmp_path, reproduce, program):
+    program(more="")
+    text = (tmp_path / "train.py").read_text()
+    (tmp_path / "train.py").write_text(
+        text + "\n(options.logdir / 'logs').mkdir()\n(options.logdir / 'logs' / 'latest').symlink_to('..')\n"
+    )
+    answer = reproduce()
+    assert (answer.code, answer.report["verdict"]) == (0, "REPEATABLE"), answer.out

@@ -1,0 +1,440 @@
+"""`reprokit` itself: the map of verbs, help, start-up, exit codes, streams, completion."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from reprokit import cli
+from reprokit.errors import CannotJudgeError, EngineError, MetricsError, RecipeError
+
+ROOT = Path(__file__).resolve().parents[3]
+HEAVY = (
+    "torch", "numpy", "docker", "ray", "matplotlib", "pydantic", "rich", "scipy", "jinja2", "git", "psutil",
+)  # fmt: skip
+TERMINAL = 80
+
+
+def verbs(
+    group: click.Group = cli.root, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every verb and sub-verb with the words that reach it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield (*path, name), command
+        if isinstance(command, click.Group):
+            yield from verbs(command, (*path, name))
+
+
+ALL = [pytest.param(words, command, id=" ".join(words)) for words, command in verbs()]
+ANSWERING = [one for one in ALL if not isinstance(one.values[1], click.Group)]
+
+
+def reprokit(*arguments: str, env: dict[str, str] | None = None, cwd: Path | None = None, **streams):
+    """The tool in a process of its own, as a shell starts it."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": str(TERMINAL), **(env or {})}
+    defaults = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 120}
+    return subprocess.run(
+        [sys.executable, "-m", "reprokit", *arguments],
+        check=False, env=environment, cwd=cwd, **{**defaults, **streams},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def end(monkeypatch):
+    """Run the tool in this process, with a verb ``diff`` that does as told; the exit code comes back."""
+
+    def call(what, *arguments: str) -> int:
+        def callback() -> int:
+            if isinstance(what, BaseException):
+                raise what
+            return what
+
+        command = click.Command("diff", callback=callback)
+        module = importlib.import_module("reprokit.cli.diff")
+        monkeypatch.setattr(module, "command", command)
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            with pytest.raises(SystemExit) as ended:
+                cli.main(["diff", *arguments])
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        return ended.value.code
+
+    return call
+
+
+# The map and the help pages
+
+
+@pytest.mark.parametrize("verb", list(cli.VERBS))
+def test_the_map_says_of_a_verb_what_the_verb_says_of_itself(verb):
+    module, text = cli.VERBS[verb]
+    command = importlib.import_module(f"reprokit.cli.{module}").command
+    assert (command.name, command.short_help) == (verb, text)
+
+
+def test_every_module_with_a_command_is_in_the_map():
+    modules = {
+        path.stem
+        for path in Path(cli.__file__).parent.glob("*.py")
+        if re.search(r"^def command\(|^command = ", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert modules == {module for module, _ in cli.VERBS.values()}
+
+
+def help_page(words, command) -> str:
+    context = click.Context(command, info_name=" ".join(("reprokit", *words)), terminal_width=TERMINAL)
+    return command.get_help(context)
+
+
+@pytest.mark.parametrize(("words", "command"), ALL)
+def test_a_help_page_ends_with_an_example_of_that_very_verb(words, command):
+    example = help_page(words, command).rpartition("Example")[2]
+    assert f"reprokit {' '.join(words)}" in example
+
+
+@pytest.mark.parametrize(("words", "command"), ALL)
+def test_a_help_page_fits_a_terminal_of_80_columns(words, command):
+    assert [line for line in help_page(words, command).splitlines() if len(line) > TERMINAL] == []
+
+
+@pytest.mark.parametrize(("words", "command"), ALL)
+def test_an_example_is_typed_as_the_verb_is_meant(words, command):
+    """Every option in an example is an option of the verb that it calls."""
+    for line in re.findall(r"reprokit [^\n;]*", command.epilog or ""):
+        assert_can_be_typed(line.split(" -- ")[0])
+
+
+@pytest.mark.parametrize(("words", "command"), ANSWERING)
+def test_a_verb_that_answers_has_json(words, command):
+    assert "--json" in {name for option in command.params for name in option.opts}
+
+
+@pytest.mark.parametrize(("words", "command"), ALL)
+def test_every_option_says_what_it_does(words, command):
+    told = [option for option in command.params if isinstance(option, click.Option) and not option.help]
+    assert told == []
+
+
+def test_the_map_of_verbs_is_one_line_a_verb():
+    page = help_page((), cli.root)
+    for verb, (_, text) in cli.VERBS.items():
+        assert re.search(rf"^  {verb} +{re.escape(text)}$", page, re.MULTILINE), verb
+
+
+# What is said of verbs elsewhere
+
+
+def resolve(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that words reach, and the words that are left for it."""
+    command: click.Command = cli.root
+    while isinstance(command, click.Group) and words:
+        found = command.get_command(click.Context(command), words[0])
+        if found is None:
+            break
+        command, words = found, words[1:]
+    return command, words
+
+
+def assert_can_be_typed(line: str) -> None:
+    """A line as documented: the verb is there, and so are the options."""
+    words = line.split()[1:]
+    command, rest = resolve(words)
+    known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
+    known |= {"--help", "-h", "--version"}
+    if words and re.fullmatch(r"[a-z]+", words[0]):
+        assert command is not cli.root, f"there is no such verb: {line!r}"
+    if isinstance(command, click.Group) and command is not cli.root:
+        assert not (rest and re.fullmatch(r"[a-z]+", rest[0])), f"there is no such verb: {line!r}"
+    for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", " ".join(rest)):
+        assert option in known, f"{line!r}: no such option {option}"
+
+
+_TYPED = re.compile(r"(?:`|^|^[ >$]*|\$ |[\"'(])(reprokit [a-z][^`\n\"]*)", re.MULTILINE)
+
+
+def typed_lines() -> Iterator[tuple[str, str]]:
+    """Every command line that a message, a remedy or a page tells somebody to type."""
+    files = [*(ROOT / "reprokit").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    for path in sorted(path for path in files if path.is_file()):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            prose = path.suffix == ".md" and not re.match(r"^(?:[>$ ]*reprokit |.*`reprokit )", line)
+            if prose or re.match(r"\s*(?:from|import) ", line):
+                continue
+            for found in _TYPED.findall(line):
+                yield f"{path.relative_to(ROOT)}", re.sub(r"\{[^{}]*\}", "X", found.split(" -- ")[0])
+
+
+# Words that follow the tool's name in sentences about it.
+_PROSE = re.compile(
+    r"reprokit (?:itself|needs|reads|wrote|writes|puts|raises|gives|project|hands?|of|or|that|is)\b"
+)
+
+
+def test_no_message_and_no_page_names_a_verb_or_option_that_is_not_there():
+    lines = [(where, line) for where, line in typed_lines() if not _PROSE.match(line)]
+    assert len(lines) > 40, "the search finds nothing any more"
+    wrong = []
+    for where, line in lines:
+        try:
+            assert_can_be_typed(line)
+        except AssertionError as error:
+            wrong.append(f"{where}: {error}")
+    assert wrong == []
+
+
+# Start-up
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["reproduce", "--help"], ["diff", "--nonsense"]]
+)
+def test_start_up_imports_nothing_heavy(arguments):
+    code = (
+        "import json, sys\n"
+        "from reprokit.cli import main\n"
+        "try: main(json.loads(sys.argv[1]))\n"
+        "finally: print(json.dumps([n for n in json.loads(sys.argv[2]) if n in sys.modules]), file=sys.stderr)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(arguments), json.dumps(HEAVY)],
+        check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert json.loads(ended.stderr.splitlines()[-1]) == []
+
+
+def test_start_up_as_python_itself_tells_it_imports_nothing_heavy():
+    ended = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "reprokit", "--help"],
+        check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ended.stderr.splitlines()}
+    assert "click" in imported
+    assert imported.isdisjoint(HEAVY)
+
+
+# Exit codes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["reprodce"], "Did you mean 'reproduce'?"),
+        (["xyzzy"], "There is no verb 'xyzzy'."),
+        (["golden", "lst"], "No such command 'lst'"),
+        (["diff", "--rtl", "1", "a", "b"], "--rtol"),
+        (["diff", "only-one"], "Missing argument 'ACTUAL'"),
+        (["reproduce"], "name a recipe, or a command after --"),
+        (["reproduce", "--"], "-- wants a command after it"),
+        (["reproduce", "--seed", "-1", "x"], "-1"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage_is_2_with_a_hint_on_standard_error(arguments, hint, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out) == (2, "")
+    assert hint in told.err
+
+
+def test_the_code_that_a_verb_returns_is_the_exit_code(end):
+    assert [end(code) for code in (0, 1, 2, 3, 4, 130, 143)] == [0, 1, 2, 3, 4, 130, 143]
+
+
+@pytest.mark.parametrize(
+    "fault", [ValueError("boom"), KeyError("x"), AssertionError(), RecursionError(), OSError(5, "x")]
+)
+def test_a_fault_of_the_tool_is_3_and_says_whose_fault_it_is(end, fault, capsys):
+    assert end(fault) == 3
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "Traceback" in told.err
+    assert "a fault in reprokit itself, not in your program" in told.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RecipeError("unknown key 'x'", where="recipe.yaml:3", fix="remove it"), 2),
+        (MetricsError("torn", where="metrics.jsonl:7"), 2),
+        (EngineError("no engine answers"), 3),
+        (CannotJudgeError("there is nothing to judge"), 4),
+    ],
+)
+def test_an_error_is_one_line_on_standard_error_and_its_own_exit_code(end, error, code, capsys):
+    assert end(error) == code
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == f"Error: {error}\n"
+
+
+def test_what_a_hostile_file_puts_into_an_error_cannot_act(end, capsys):
+    assert end(RecipeError("key \x1b[2J\n::error::x\u202e", where="a\nb")) == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert told.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), click.exceptions.Abort()])
+def test_an_interrupted_verb_is_130(end, stop, capsys):
+    assert end(stop) == 130
+    assert capsys.readouterr().err == "Interrupted: whatever was running has been stopped.\n"
+
+
+def test_a_terminated_verb_is_143(end, capsys):
+    assert end(cli._Terminated()) == 143
+    assert "stopped" in capsys.readouterr().err
+
+
+def test_a_term_signal_ends_the_tool_with_143_and_stops_the_program(tmp_path):
+    tool = subprocess.Popen(
+        [
+            sys.executable, "-m", "reprokit", "reproduce", "--", sys.executable, "-c",
+            "import os,pathlib,sys,time; pathlib.Path(sys.argv[1],'pid').write_text(str(os.getpid())); time.sleep(99)",
+            "{run_dir}",
+        ],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 100
+    while not (found := [path for path in tmp_path.rglob("pid") if path.read_text()]):
+        assert time.monotonic() < deadline
+        assert tool.poll() is None
+        time.sleep(0.1)
+    program = int(found[0].read_text())
+    tool.send_signal(signal.SIGTERM)
+    assert tool.wait(timeout=30) == 143
+    assert (
+        not Path(f"/proc/{program}").exists() or "Z" in Path(f"/proc/{program}/stat").read_text().split()[2]
+    )
+
+
+# Streams
+
+
+@pytest.fixture
+def pair(tmp_path) -> list[str]:
+    """Two metrics files that differ in many metrics."""
+    for name, value in (("a", 1.0), ("b", 2.0)):
+        record = {"step": 1, **{f"group/metric_{number}": value for number in range(300)}}
+        (tmp_path / name).with_suffix(".jsonl").write_text(json.dumps(record) + "\n")
+    return [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
+
+
+def into_a_closed_pipe(*arguments: str):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return reprokit(*arguments, stdout=writer)
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+def test_a_reader_that_goes_away_is_no_fault_and_no_answer(pair, json_too):
+    ended = into_a_closed_pipe("diff", *pair, *json_too)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["diff", "--help"]])
+def test_help_for_nobody_is_no_fault(arguments):
+    ended = into_a_closed_pipe(*arguments)
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_an_error_that_nobody_reads_does_not_look_like_an_answer():
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = reprokit("diff", "nowhere", "nowhere", stderr=writer)
+    os.close(writer)
+    assert (ended.returncode, ended.stdout) == (141, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_answer_that_finds_no_space_is_3_and_says_so(pair):
+    with open("/dev/full", "w") as full:
+        ended = reprokit("diff", *pair, stdout=full)
+    assert ended.returncode == 3
+    assert ended.stderr == "Error: the answer cannot be written: No space left on device\n"
+
+
+def test_standard_output_is_data_and_nothing_else(pair):
+    differs = reprokit("diff", *pair, "--json")
+    assert (differs.returncode, differs.stderr) == (1, "")
+    assert json.loads(differs.stdout)["identical"] is False
+
+
+def test_progress_goes_to_standard_error(tmp_path):
+    ended = reprokit("reproduce", "--json", "--", sys.executable, "-c", "pass", cwd=tmp_path)
+    assert json.loads(ended.stdout)["exit_code"] == ended.returncode == 4
+    assert "phase: train" in ended.stderr
+
+
+@pytest.mark.parametrize("environ", [{"NO_COLOR": "1"}, {}], ids=["NO_COLOR", "pipe"])
+def test_what_is_no_terminal_or_wants_no_colour_gets_none(pair, environ):
+    ended = reprokit("diff", *pair, env={"TERM": "xterm-256color", **environ})
+    assert ended.returncode == 1
+    assert "\x1b" not in ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("environ", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_a_terminal_gets_colour_unless_it_wants_none(pair, environ, coloured):
+    pty = pytest.importorskip("pty")
+    main_end, terminal = pty.openpty()
+    try:
+        clean = {"NO_COLOR": "", "GITHUB_ACTIONS": "", "TERM": "xterm-256color"}
+        ended = reprokit("diff", *pair, env={**clean, **environ}, stdout=terminal)
+        shown = os.read(main_end, 65536).decode()
+    finally:
+        os.close(terminal)
+        os.close(main_end)
+    assert ended.returncode == 1
+    assert "DIFFERS" in shown
+    assert ("\x1b[" in shown) is coloured
+
+
+# Completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_completion_and_the_page_tells_how(shell):
+    if shell == "bash" and not any(Path(folder, "bash").exists() for folder in os.get_exec_path()):
+        pytest.skip("there is no bash")
+    ended = reprokit(env={"_REPROKIT_COMPLETE": f"{shell}_source"})
+    assert ended.returncode == 0
+    assert f"_REPROKIT_COMPLETE={shell}_complete" in ended.stdout
+    page = (ROOT / "docs" / "how-to" / "shell-completion.md").read_text(encoding="utf-8")
+    assert f"_REPROKIT_COMPLETE={shell}_source reprokit" in page
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("re", {"reproduce", "report"}), ("golden pro", {"promote"}), ("diff --at", {"--atol"}), ("xyz", set())],
+)
+def test_words_are_completed(line, expected):
+    words = f"reprokit {line}"
+    environ = {
+        "_REPROKIT_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
+    ended = reprokit(env=environ)
+    assert ended.returncode == 0
+    assert {one.partition(",")[2] for one in ended.stdout.split()} == expected
