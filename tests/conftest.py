@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import sys
 import zipfile
 from collections.abc import Generator, Iterator
@@ -40,6 +41,12 @@ def why_no_engine() -> str:
 
 def engine_is_required() -> bool:
     return os.environ.get("REPROKIT_REQUIRE_ENGINE") == "1"
+
+
+def pytest_sessionstart() -> None:
+    """A background job starts with Ctrl-C ignored, and so would every tool that a test interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -25,7 +25,7 @@ _PLOT_POINTS = 600
     short_help="Compare metrics files or run folders, bit for bit by default.",
     epilog=examples(
         "reprokit diff golden/cartpole_baseline/cpu-x86_64/seed-42 RUN",
-        "reprokit diff old/metrics.jsonl new/metrics.jsonl --rtol 1e-6 --plot diff.svg",
+        "reprokit diff old/metrics.jsonl new/metrics.jsonl --rtol 1e-6",
     ),
 )
 @click.argument("expected", type=_PATH)

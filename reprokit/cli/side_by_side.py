@@ -90,12 +90,10 @@ def labels(found: Beside) -> list[str]:
 def _section(title: str, fields: Sequence[Field], names: Sequence[str], *, show_all: bool) -> Iterator[str]:
     differing = [one for one in fields if one.differs]
     yield f"{title}: {_count(len(differing), 'difference')}"
+    signs = any(_SIGNS[one.can_change_numbers] for one in differing)
     rows = [
-        {
-            "": one.name,
-            **dict(zip(names, map(_cell, one.values), strict=True)),
-            " ": _SIGNS[one.can_change_numbers],
-        }
+        {"": one.name, **dict(zip(names, map(_cell, one.values), strict=True))}
+        | ({" ": _SIGNS[one.can_change_numbers]} if signs else {})
         for one in (fields if show_all else differing)
     ]
     yield from _cut([f"  {line}" for line in table(rows)], show_all=show_all)

@@ -232,7 +232,7 @@ def _extras(seen: Surroundings) -> Iterator[Finding]:
         )  # fmt: skip
     yield _extra(
         seen, "emulated CPUs", ("qemu-x86_64", "qemu-x86_64-static"),
-        "`reprokit verify --cpu` cannot run", package="qemu-user",
+        "whether other CPU models give the same bits cannot be tried here", package="qemu-user",
     )  # fmt: skip
 
 

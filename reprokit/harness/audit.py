@@ -9,9 +9,10 @@ that the report itself says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
@@ -126,13 +127,8 @@ def _judged_again(report: Report, project: Project) -> Iterator[str]:
         return
     if again.verdict is not report.verdict:
         yield f"the evidence says {again.verdict}, the report says {report.verdict}"
-    theirs = {row.id: row.status for row in report.checks}
-    for row in again.checks:
-        if theirs.pop(row.id, None) is not row.status:
-            yield f"row {row.id}: the evidence says {row.status}"
-    for name in sorted(theirs):
-        yield f"row {name}: the evidence has no such row"
     expected, actual = to_json.to_dict(again), to_json.to_dict(report)
+    yield from _rows(expected["checks"], actual["checks"])
     for key in sorted(set(expected) - _OF_THE_MOMENT):
         if expected[key] != actual[key] and key not in {"verdict", "checks"}:
             yield f"{key} is not what the evidence gives"
@@ -145,3 +141,15 @@ def _as_asked(report: Report) -> Request:
     return Request(
         strict=all(row.required for row in report.checks if row.id in advisory), ignore=tuple(sorted(ignored))
     )
+
+
+def _rows(expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    theirs = {row["id"]: row for row in actual}
+    for row in expected:
+        told = theirs.pop(row["id"], {})
+        if told.get("status") != row["status"]:
+            yield f"row {row['id']}: the evidence says {row['status']}"
+        elif told != row:
+            yield f"row {row['id']} is not what the evidence gives"
+    for name in sorted(theirs):
+        yield f"row {name}: the evidence has no such row"

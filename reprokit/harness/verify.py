@@ -86,8 +86,8 @@ def _without_a_recipe(judged: set[str], project: Project, platform: str) -> list
 
 def gate_code(answers: Sequence[GateAnswer]) -> int:
     """One exit code for several answers: the gravest present; nothing judged is 4, never 0."""
-    present = {answer.exit_code for answer in answers}
-    return next((code for code in _PRECEDENCE if code in present), 4 if not present else 3)
+    present = {answer.exit_code if answer.exit_code in _PRECEDENCE else 3 for answer in answers}
+    return next((code for code in _PRECEDENCE if code in present), 4)
 
 
 def _seeds(recipe: Recipe, request: Request, project: Project, platform: str) -> Sequence[int]:

@@ -187,7 +187,7 @@ def _mmdebstrap(base: BootstrapBase, rootfs: Path, *, architecture: str) -> None
             fix="sudo apt-get install mmdebstrap debian-archive-keyring, or use --backend local",
         )
     command = [
-        program, "--variant=minbase", f"--architectures={architecture}",
+        program, "--variant=minbase", "--format=tar", f"--architectures={architecture}",
         f"--include={','.join(sorted(base.packages))}", base.suite, str(rootfs),
     ]  # fmt: skip
     ended = run_command(

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome
-from reprokit.runs.reading import MARKER, RECORD, StoredRun, list_all, read
+from reprokit.runs.reading import MARKER, RECORD, StoredRun, files_two_below, read
 from reprokit.runs.remembered import Facts, facts_of
 from reprokit.workspace import is_alive
 
@@ -102,7 +102,8 @@ def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary
         reports_dir: Where reports live; what they say of runs is remembered there likewise.
         now_ns: Nanoseconds since the epoch.
     """
-    folders = {f"{path.parent.name}/{path.name}": str(path) for path in list_all(runs_dir)}
+    found = sorted(files_two_below(runs_dir, RECORD), key=lambda one: (one[1], one[0]))
+    folders = {f"{recipe}/{run}": path for recipe, run, path in found}
     facts = facts_of(
         {key: (path, f"{path}/{RECORD}", f"{path}/{MARKER}") for key, path in folders.items()},
         read=lambda key: _facts(Path(folders[key])),
@@ -112,29 +113,27 @@ def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary
     )
     verdicts = verdicts_of(report_notes(reports_dir, now_ns=now_ns)) if facts else {}
     return [
-        _summary(facts[key], Path(path), verdict=verdicts.get(key, NO_VERDICT))
-        for key, path in folders.items()
+        _summary(facts[key], path, verdict=verdicts.get(key, NO_VERDICT)) for key, path in folders.items()
     ]
 
 
 def summary_of(stored: StoredRun, *, verdict: str) -> Summary:
     """The summary of one run that has been read, every byte of it."""
-    return _summary(_facts_of(stored), stored.path, verdict=verdict)
+    return _summary(_facts_of(stored), str(stored.path.resolve()), verdict=verdict)
 
 
 def report_notes(reports_dir: Path, *, now_ns: int) -> list[ReportNote]:
     """What every report in a folder says of runs; one that cannot be read says so."""
-    files = {
-        f"{path.parent.parent.name}/{path.parent.name}": path for path in reports_dir.glob(f"*/*/{REPORT}")
-    }
+    found = sorted(files_two_below(reports_dir, REPORT))
+    files = {f"{recipe}/{name}": f"{path}/{REPORT}" for recipe, name, path in found}
     facts = facts_of(
-        {key: (str(path),) for key, path in sorted(files.items())},
-        read=lambda key: (_report_facts(files[key]), True),
+        {key: (path,) for key, path in files.items()},
+        read=lambda key: (_report_facts(Path(files[key])), True),
         cache=reports_dir / CACHE,
         version=_VERSION,
         now_ns=now_ns,
     )
-    return [_note(files[key], one) for key, one in facts.items()]
+    return [_note(files[key], facts[key]) for key in files]
 
 
 def verdicts_of(notes: Iterable[ReportNote]) -> dict[str, str]:
@@ -155,7 +154,7 @@ def moment_of(text: Any) -> str:
 
 def key_of(path: str | Path) -> str:
     """How a run is named wherever its folder has been moved to: ``<recipe>/<run id>``."""
-    return "/".join(Path(path).parts[-2:])
+    return "/".join(str(path).rstrip("/").split("/")[-2:])
 
 
 def _facts(run_dir: Path) -> tuple[Facts, bool]:
@@ -194,11 +193,11 @@ def _outcome(stored: StoredRun) -> str:
     return "damaged" if outcome in {"", Outcome.COMPLETED} else outcome
 
 
-def _summary(facts: Mapping[str, Any], path: Path, *, verdict: str) -> Summary:
-    told: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()
-    }
-    return Summary(run_id=path.name, recipe=path.parent.name, verdict=verdict, path=str(path), **told)
+def _summary(facts: Mapping[str, Any], path: str, *, verdict: str) -> Summary:
+    *_, recipe, run_id = path.split("/")
+    told: dict[str, Any] = dict(facts)
+    told.update(digests=tuple(told["digests"]), modified=tuple(told["modified"]))
+    return Summary(run_id=run_id, recipe=recipe, verdict=verdict, path=path, **told)
 
 
 def _report_facts(file: Path) -> Facts:
@@ -222,11 +221,11 @@ def _report_facts(file: Path) -> Facts:
     }
 
 
-def _note(file: Path, facts: Mapping[str, Any]) -> ReportNote:
+def _note(file: str, facts: Mapping[str, Any]) -> ReportNote:
     judged = tuple(facts.get("judged", ()))
     return ReportNote(
-        path=str(file),
-        recipe=file.parent.parent.name,
+        path=file,
+        recipe=file.split("/")[-3],
         verdict=facts.get("verdict", NO_VERDICT),
         created_at=facts.get("created_at", ""),
         stands_on=(*judged, *facts.get("against", ())),

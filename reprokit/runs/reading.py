@@ -70,14 +70,25 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
 
 def list_all(runs_dir: Path, *, recipe: str | None = None) -> list[Path]:
     """Every run folder, oldest first by its name."""
-    found = [
-        (entry.name, folder.name, entry.path)
-        for folder in _entries(runs_dir)
-        if recipe is None or folder.name == recipe
-        for entry in _entries(folder.path)
-        if os.path.isfile(f"{entry.path}/{RECORD}")  # noqa: PTH113  a Path each would cost most of the time
-    ]
-    return [Path(path) for _, _, path in sorted(found)]
+    found = files_two_below(runs_dir, RECORD, first=recipe)
+    return [Path(path) for _, _, path in sorted((run, name, path) for name, run, path in found)]
+
+
+def files_two_below(folder: Path, file: str, *, first: str | None = None) -> Iterator[tuple[str, str, str]]:
+    """Folders ``<first>/<second>`` that hold a file: both names, and the path.
+
+    Ten thousand ``Path`` objects cost more than all else that a list does, so here are none.
+
+    Args:
+        folder: Where to look; nothing is found where it is not there.
+        file: The file's name.
+        first: Only below this one.
+    """
+    for above in _entries(folder):
+        if first in {None, above.name}:
+            for entry in _entries(above.path):
+                if os.path.isfile(f"{entry.path}/{file}"):  # noqa: PTH113
+                    yield above.name, entry.name, entry.path
 
 
 def find(runs_dir: Path, reference: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,8 +43,8 @@ class Workshop:
     ) -> Path:
         """A run that has ended, made by a tool that is gone (or by ``owner``)."""
         pinned = Realisation(
-            variant="cpu", kind="venv", reference="/env", digest=f"sha256:{'ab' * 32}", python="/env/bin/python",
-            lock_digest=f"sha256:{'cd' * 32}",
+            variant="cpu", kind="venv", reference="/env", python="/env/bin/python",
+            digest=f"sha256:{'ab' * 32}", lock_digest=f"sha256:{'cd' * 32}",
         )  # fmt: skip
         spec = RunSpec(
             recipe=recipe, run_id=run_id, seed=42, device="cpu", command=("{python}",), realisation=pinned
@@ -115,6 +116,4 @@ def workshop(tmp_path: Path) -> Workshop:
 @pytest.fixture
 def later() -> Callable[[], int]:
     """A clock that is far enough ahead for every file to be remembered."""
-    import time
-
     return lambda: time.time_ns() + 10_000_000_000

@@ -79,9 +79,10 @@ def test_a_crashed_run_a_damaged_one_and_an_interrupted_one_have_words_of_their_
 
 
 def test_a_running_run_is_never_remembered_as_running(workshop, listed):
-    folder = workshop.run(outcome=Outcome.CRASHED)
+    done, folder = workshop.run(), workshop.run("20261121T101500Z-bbbb-seed42-1", outcome=Outcome.CRASHED)
     workshop.change(folder, state="running", owner=workspace.this_process())
     assert listed()[folder.name].outcome == "running"
+    assert done.name in (workshop.runs / listing.CACHE).read_text()
     assert folder.name not in (workshop.runs / listing.CACHE).read_text()
 
 

@@ -1,0 +1,60 @@
+"""The gate: several answers, one exit code, and never a pass by omission."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from reprokit.harness import GateAnswer, Project, Request, gate_code, verify
+
+GRAVEST_FIRST = (130, 143, 1, 3, 2, 4, 0)
+
+
+def answer(code: int) -> GateAnswer:
+    return GateAnswer(recipe="r", exit_code=code)
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.product(GRAVEST_FIRST, repeat=2)))
+def test_of_two_answers_the_graver_is_the_exit_code_in_either_order(first, second):
+    graver = min(first, second, key=GRAVEST_FIRST.index)
+    assert gate_code([answer(first), answer(second)]) == graver
+
+
+def test_all_codes_at_once_give_the_gravest():
+    assert gate_code([answer(code) for code in reversed(GRAVEST_FIRST)]) == 130
+
+
+def test_nothing_judged_is_never_a_pass():
+    assert gate_code([]) == 4
+
+
+@pytest.mark.parametrize("odd", [5, 99, -1, 137])
+def test_a_code_that_nobody_knows_is_a_failure_to_run(odd):
+    assert gate_code([answer(odd)]) == 3
+    assert gate_code([answer(odd), answer(4)]) != 0
+
+
+@pytest.mark.parametrize("odd", [5, 99, -1, 137])
+def test_a_code_that_nobody_knows_never_hides_behind_a_pass(odd):
+    assert gate_code([answer(0), answer(odd)]) == 3
+
+
+def test_a_recipe_that_cannot_be_read_is_an_answer_of_its_own(tmp_path: Path, told):
+    (tmp_path / "recipes" / "broken").mkdir(parents=True)
+    (tmp_path / "recipes" / "broken" / "recipe.yaml").write_text("schema: 1\nname: [\n")
+    [only] = verify(Request(), project=Project.around(tmp_path), progress=told)
+    assert (only.recipe, only.report, only.exit_code) == ("broken", None, 2)
+    assert "recipe.yaml" in only.error
+
+
+def test_a_recipe_that_was_named_but_is_not_there_is_wrong_usage(tmp_path: Path, told):
+    (tmp_path / "recipes").mkdir()
+    [only] = verify(Request(), project=Project.around(tmp_path), progress=told, names=["nowhere"])
+    assert only.exit_code == 2
+
+
+def test_a_project_without_recipes_gives_no_answer(tmp_path: Path, told):
+    (tmp_path / "recipes").mkdir()
+    assert verify(Request(), project=Project.around(tmp_path), progress=told) == []
