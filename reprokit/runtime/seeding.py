@@ -73,7 +73,7 @@ class Seeding:
             warn_only: Where it has none, warn instead of raising.
         """
         random.seed(self._global_seed("python"))
-        np.random.seed(self._global_seed("numpy") % 2**_WORD_BITS)  # noqa: NPY002 - the global one is meant
+        np.random.seed(self._global_seed("numpy", bits=_WORD_BITS))  # noqa: NPY002 - the global one is meant
         torch.manual_seed(self._global_seed("torch"))
         if deterministic:
             # use_deterministic_algorithms() does the same and imports the compiler first (1.2 s).
@@ -124,9 +124,10 @@ class Seeding:
             "deterministic": dict(self._deterministic),
         }
 
-    def _global_seed(self, library: str) -> int:
-        derived = self.derive(library)
-        self._generators[library] = self._generators.pop(f"{library}[0]")
+    def _global_seed(self, library: str, *, bits: int = 63) -> int:
+        derived = self.derive(library) % (1 << bits)
+        del self._generators[f"{library}[0]"]
+        self._generators[library] = derived
         return derived
 
 

@@ -83,15 +83,19 @@ def test_no_more_runs_than_asked_for_go_on_at_one_time(carry_out):
     assert most == 2
 
 
-def test_folders_come_in_the_plans_order_whoever_was_first(carry_out):
-    second_is_done = threading.Event()
+def test_folders_come_in_the_plans_order_whoever_was_first(carry_out, monkeypatch):
+    second_is_there, create = threading.Event(), runs.create
+
+    def first_comes_last(runs_dir, spec, **options):
+        if spec.run_id.endswith("-1"):
+            assert second_is_there.wait(LONG)
+        return create(runs_dir, spec, **options)
 
     def program(spec, _output, _tick):
-        if spec.run_id.endswith("-1"):
-            assert second_is_done.wait(LONG)
-        else:
-            second_is_done.set()
+        if spec.run_id.endswith("-2"):
+            second_is_there.set()
 
+    monkeypatch.setattr(runs, "create", first_comes_last)
     folders, _ = carry_out(program, side_by_side=2)
     assert [folder.name for folder in folders] == ["T-seed7-1", "T-seed7-2"]
 

@@ -224,3 +224,58 @@ def test_a_new_phase_forgets_the_runs_of_the_last() -> None:
     progress.phase("judge")
 
     assert stream.getvalue().endswith("\r\x1b[2Kjudge")
+
+
+def test_a_run_that_tells_no_steps_shows_how_long_it_goes_on_and_what_it_left() -> None:
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+
+    progress.phase("train")
+    progress.alive("run 1", "0.0 kB written")
+    clock.now = 65.0
+    progress.alive("run 1", "2.5 kB written")
+
+    assert stream.getvalue().endswith("\r\x1b[2Ktrain | run 1 1 min 05 s, 2.5 kB written")
+
+
+def test_off_a_terminal_a_run_that_tells_no_steps_is_heard_of_every_ten_seconds_and_not_at_once() -> None:
+    progress, stream, clock = _make(is_terminal=False)
+
+    for half_second in range(61):
+        clock.now = half_second / 2
+        progress.alive("run 1", "2.5 kB written")
+
+    assert stream.getvalue().splitlines() == [
+        f"run 1: {seconds} s, 2.5 kB written" for seconds in (10, 20, 30)
+    ]
+
+
+def test_each_run_and_each_phase_has_a_time_of_its_own() -> None:
+    progress, stream, clock = _make(is_terminal=False)
+
+    for start, label in ((0.0, "run 1"), (100.0, "run 2")):
+        for second in (0.0, 12.0):
+            clock.now = start + second
+            progress.alive(label, "x")
+    progress.phase("again")
+    for clock.now in (200.0, 213.0):
+        progress.alive("run 1", "x")
+
+    assert stream.getvalue().splitlines() == [
+        "run 1: 12 s, x",
+        "run 2: 12 s, x",
+        "phase: again",
+        "run 1: 13 s, x",
+    ]
+
+
+def test_steps_replace_the_sign_of_life_once_they_are_told() -> None:
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+
+    progress.phase("train")
+    clock.now = 1.0
+    progress.alive("run 1", "0.0 kB written")
+    clock.now = 2.0
+    _update(progress, 50_000)
+
+    last = stream.getvalue().rpartition("\x1b[2K")[2]
+    assert last == "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left"

@@ -115,6 +115,9 @@ def test_the_record_says_what_was_seeded_with_what():
     assert set(record["generators"]) == {"python", "numpy", "torch", "environment[0]", "environment[1]"}
     assert [record["generators"][f"environment[{i}]"] for i in range(2)] == seeds
     assert record["generators"]["torch"] == torch.initial_seed()
+    assert (
+        np.random.get_state()[1][0] == np.random.RandomState(record["generators"]["numpy"]).get_state()[1][0]
+    )
     assert record["deterministic"] == {"algorithms": True, "warn_only": False}
 
 
@@ -138,6 +141,7 @@ class Draws(torch.utils.data.Dataset):
         return torch.tensor([index, random.random(), np.random.rand(), torch.rand(1).item()])
 
 
+@pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")  # on a single core
 def test_a_loader_with_workers_repeats_in_every_library():
     def loaded():
         seeding = Seeding(seed=9)

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from reprokit import recipes
+from reprokit.runtime import config
+
 PROJECT = Path(__file__).resolve().parents[3]
 
 
@@ -54,6 +57,15 @@ def test_a_trainer_imports_torch_numpy_gymnasium_and_the_runtime_only():
     }
     standard = {"__future__", "math", "collections", "dataclasses", "itertools", "typing"}
     assert imported - standard == {"torch", "numpy", "gymnasium", "reprokit.runtime"}
+
+
+def test_the_configuration_that_the_host_writes_is_the_one_that_the_trainer_gets(ppo):
+    recipe = recipes.load("cartpole_baseline", recipes_dir=PROJECT / "recipes")
+    settings = config.parse(recipe.config_yaml())
+    assert settings == recipe.training_config
+    built = config.build(ppo.Config, settings)
+    assert built.training.learning_rate == 3e-4
+    assert built.model.hidden_sizes == (64, 64)
 
 
 def test_actor_and_critic_are_two_separate_perceptrons(ppo, model):

@@ -1,0 +1,166 @@
+"""Whether a report follows from its evidence: every kind of tampering is found."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reprokit import reports
+from reprokit.errors import ReportError
+from reprokit.harness import Request, audit, bless, judge_again
+from reprokit.reports import to_json
+from reprokit.workspace import sha256_of
+
+
+@pytest.fixture
+def reported(here, make, programs):
+    """A report of two runs of the recipe that are equal to their golden, and its folder."""
+    folders = make.of_recipe(programs["training"](), programs["training"]())
+    bless(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+    report = judge_again(folders, Request(), project=here)
+    folder = here.reports_dir / "cartpole_baseline" / "T"
+    reports.render_all(report, folder)
+    return folder, folders
+
+
+def audited(reported, here):
+    return audit(reported[0] / "report.json", project=here)
+
+
+def edit(path: Path, **changes) -> None:
+    """Change keys of a report, and draw the other files anew: a careful forger."""
+    told = {**json.loads(path.read_text()), **changes}
+    path.write_text(json.dumps(told))
+    reports.render_all(to_json.load(path), path.parent)
+
+
+def test_an_honest_report_stands(reported, here):
+    found = audited(reported, here)
+    assert (found.follows, found.findings, found.exit_code) == (True, (), 0)
+
+
+def test_a_report_that_was_asked_for_strictly_stands_as_well(reported, here):
+    folder, folders = reported
+    reports.render_all(judge_again(folders, Request(strict=True), project=here), folder)
+    assert audited(reported, here).findings == ()
+
+
+def test_a_report_of_a_plain_command_that_left_a_metric_out_stands(here, make, programs):
+    def program(spec, output, on_tick):
+        programs["logging"]()(spec, output, on_tick)
+        lines = (output / "metrics.jsonl").read_text().splitlines()
+        more = [f'{line[:-1]}, "time/fps": {id(output)}}}' for line in lines]
+        (output / "metrics.jsonl").write_text("\n".join(more) + "\n")
+
+    folders = make.of_command(program, program)
+    report = judge_again(folders, Request(ignore=("time/*",)), project=here)
+    assert report.exit_code == 0
+    folder = here.reports_dir / "plain" / "T"
+    reports.render_all(report, folder)
+    assert audited((folder, folders), here).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("tamper", "finding"),
+    [
+        (lambda run: (run / "metrics.jsonl").write_text('{"step": 1, "x": 2}\n'), "metrics.jsonl was"),
+        (lambda run: (run / "checkpoints" / "final_model.pt").write_bytes(b"x"), "final_model.pt was"),
+        (lambda run: (run / "COMPLETE").unlink(), "COMPLETE is gone"),
+        (lambda run: (run / "note.txt").write_text("x"), "note.txt was added"),
+        (lambda run: (run / "runtime.json").unlink(), "runtime.json is missing"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_run_folder_that_was_touched_is_found(reported, here, tamper, finding, which):
+    tamper(reported[1][which])
+    found = audited(reported, here)
+    assert (found.follows, found.exit_code) == (False, 1)
+    assert any(finding in text for text in found.findings), found.findings
+
+
+def test_a_run_forged_together_with_its_marker_is_found_by_the_reports_digest(reported, here):
+    run = reported[1][0]
+    (run / "stdout.log").write_text("forged\n")
+    marker = json.loads((run / "COMPLETE").read_text())
+    marker["files"]["stdout.log"] = {"sha256": sha256_of(run / "stdout.log"), "bytes": 7}
+    (run / "COMPLETE").write_text(json.dumps(marker))
+    found = audited(reported, here)
+    assert found.exit_code == 1
+    assert any("COMPLETE was changed after the report" in text for text in found.findings)
+
+
+@pytest.mark.parametrize("name", ["report.md", "report.html", "junit.xml"])
+@pytest.mark.parametrize("how", ["edited", "gone"])
+def test_a_drawing_that_is_not_what_the_report_gives_is_found(reported, here, name, how):
+    path = reported[0] / name
+    path.unlink() if how == "gone" else path.write_text(path.read_text() + " ")
+    found = audited(reported, here)
+    assert found.exit_code == 1
+    assert any(name in text for text in found.findings)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 7},
+        {"sentence": "All is well."},
+        {"platform": "cuda-h200"},
+        {
+            "environment_diff": [
+                {"field": "x", "expected": 1, "actual": 2, "can_change_numbers": "no", "why": ""}
+            ]
+        },
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_a_report_edited_with_care_is_found(reported, here, changes):
+    edit(reported[0] / "report.json", **changes)
+    found = audited(reported, here)
+    assert found.exit_code == 1
+    assert any(key in text for key in changes for text in found.findings), found.findings
+
+
+@pytest.mark.parametrize(("field", "value"), [("reason", "trust me"), ("status", "SKIPPED")])
+def test_an_edited_row_is_found(reported, here, field, value):
+    rows = json.loads((reported[0] / "report.json").read_text())["checks"]
+    rows[3][field] = value
+    rows[3]["remedy"] = "x" if field == "status" else rows[3]["remedy"]
+    edit(reported[0] / "report.json", checks=rows)
+    found = audited(reported, here)
+    assert found.exit_code == 1, "an edited row was not noticed"
+
+
+def test_a_row_taken_out_is_found(reported, here):
+    rows = json.loads((reported[0] / "report.json").read_text())["checks"]
+    edit(reported[0] / "report.json", checks=rows[:-1])
+    assert any(rows[-1]["id"] in text for text in audited(reported, here).findings)
+
+
+def test_evidence_that_is_gone_cannot_be_judged(reported, here):
+    shutil.rmtree(reported[1][1])
+    found = audited(reported, here)
+    assert (found.follows, found.exit_code) == (False, 4)
+    assert found.findings == (f"{reported[1][1]} is gone",)
+
+
+def test_a_golden_of_another_place_is_no_golden_of_this_project(reported, here, tmp_path):
+    elsewhere = dataclasses.replace(here, golden_dir=tmp_path / "other")
+    found = audit(reported[0] / "report.json", project=elsewhere)
+    assert found.exit_code == 1
+    assert "name its folder with --golden" in found.findings[0]
+
+
+def test_what_is_no_report_is_refused(tmp_path, here):
+    (tmp_path / "report.json").write_text("{}")
+    with pytest.raises(ReportError):
+        audit(tmp_path / "report.json", project=here)
+
+
+def test_a_report_without_runs_is_refused(reported, here):
+    edit(reported[0] / "report.json", runs=[])
+    with pytest.raises(ReportError, match="names no run"):
+        audited(reported, here)
