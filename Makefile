@@ -6,6 +6,7 @@
 
 VENV   := .venv
 RECIPE ?= cartpole_baseline
+SEED   ?=
 ARGS   ?=
 
 # The first Python that fits and can make environments. `make PYTHON=…` names another.
@@ -19,15 +20,15 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test test-all lint bench image lock clean
+.PHONY: help setup reproduce verify test test-all coverage mutate lint bench image lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(VENV)/.tool ## Make .venv with the tool, from requirements.lock
 
-reproduce: setup ## Train twice, compare, judge: make reproduce RECIPE=cartpole_baseline
-	@$(VENV)/bin/reprokit reproduce $(RECIPE) $(ARGS)
+reproduce: setup ## Train twice, compare, judge: make reproduce RECIPE=cartpole_baseline [SEED=42]
+	@$(VENV)/bin/reprokit reproduce $(RECIPE) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 verify: setup ## Reproduce every recipe of this platform and hold it against golden/
 	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
@@ -37,6 +38,14 @@ test: $(VENV)/.dev ## Run the tests, without those that take long
 
 test-all: $(VENV)/.dev ## Run all tests
 	$(VENV)/bin/python -m pytest $(ARGS)
+
+coverage: $(VENV)/.dev ## Prove that tests run every branch of reprokit/core
+	$(VENV)/bin/coverage run --branch --source=reprokit.core -m pytest -q \
+		tests/unit/core tests/unit/adapters tests/unit/checks $(ARGS)
+	$(VENV)/bin/coverage report --show-missing --skip-covered --fail-under=100
+
+mutate: $(VENV)/.dev ## Plant small faults in core/ and checks/: make mutate ARGS="--minutes 30"
+	$(VENV)/bin/python tests/mutation/mutate.py $(ARGS)
 
 lint: $(VENV)/.dev ## Style, formatting, types, import contracts: what CI runs
 	$(VENV)/bin/ruff check .

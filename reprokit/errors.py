@@ -8,7 +8,8 @@ words are printed. The tree::
     │   ├── RecipeError                  2   recipe.yaml or --set is wrong
     │   ├── GoldenError                  2   a golden folder is unreadable or refused
     │   ├── MetricsError                 2   a metrics file cannot be compared
-    │   └── ReportError                  2   a report or run folder is unreadable
+    │   ├── ReportError                  2   a report or run folder is unreadable
+    │   └── CheckpointError              2   a checkpoint is unreadable or refused
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
     │   ├── ImageError                   3   image or virtual environment not realised
@@ -99,6 +100,10 @@ class MetricsError(UsageError):
 
 class ReportError(UsageError):
     """A report or a run folder cannot be read back."""
+
+
+class CheckpointError(UsageError):
+    """A checkpoint is torn, was tampered with, or does not fit."""
 
 
 class CannotRunError(ReprokitError):

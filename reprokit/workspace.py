@@ -127,7 +127,7 @@ def exclusive(folder: Path) -> Iterator[None]:
                 where=str(folder),
                 fix="wait until it has ended, or name another folder with --runs-dir",
             ) from error
-        stream.truncate(0)
-        stream.write(f"process {os.getpid()}")
-        stream.flush()
+        with contextlib.suppress(OSError):  # who holds it is a courtesy that a full disk may take
+            os.ftruncate(stream.fileno(), 0)
+            os.write(stream.fileno(), f"process {os.getpid()}".encode())
         yield

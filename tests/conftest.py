@@ -1,7 +1,9 @@
 """What all tests share: the engine rule, the pinned environment made real once, and a small one.
 
-A test that needs a container engine carries the marker ``engine``. Without an engine it is skipped,
-with the reason; with ``REPROKIT_REQUIRE_ENGINE=1``, which CI sets, any skip of such a test fails.
+A test that needs a container engine carries the marker ``engine``, one that needs the CPU emulator
+``emulator``. Without it the test is skipped, with the reason; with ``REPROKIT_REQUIRE_ENGINE=1``,
+which CI sets, any skip of such a test fails. Properties have no time limit for one example: that
+would be a timed test, and fail on a loaded machine.
 """
 
 from __future__ import annotations
@@ -18,15 +20,20 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from reprokit import images
 from reprokit.core.records import Realisation
 from reprokit.errors import EngineError
+from reprokit.harness.emulation import EMULATOR
 from reprokit.images import bases, cache, engine
 from reprokit.images.locks import read_lock
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+hypothesis.settings.register_profile("reprokit", deadline=None)
+hypothesis.settings.load_profile("reprokit")
 
 
 @functools.cache
@@ -52,6 +59,8 @@ def pytest_sessionstart() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("engine") and (reason := why_no_engine()):
         pytest.skip(f"needs a container engine. {reason}")
+    if item.get_closest_marker("emulator") and shutil.which(EMULATOR) is None:
+        pytest.skip(f"needs {EMULATOR}: apt-get install qemu-user, or .ci/bring-up-emulator")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -60,7 +69,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     skipped = report.skipped and not hasattr(report, "wasxfail")
-    if skipped and item.get_closest_marker("engine") and engine_is_required():
+    real = item.get_closest_marker("engine") or item.get_closest_marker("emulator")
+    if skipped and real and engine_is_required():
         report.outcome = "failed"
         report.longrepr = f"REPROKIT_REQUIRE_ENGINE=1, and this was skipped: {call.excinfo}"
     return report

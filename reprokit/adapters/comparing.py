@@ -9,13 +9,14 @@ rules of equality.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from reprokit.adapters import from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, Reading
-from reprokit.core import problems
+from reprokit.core import means, problems
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison
 from reprokit.core.tolerance import Tolerances
@@ -70,6 +71,21 @@ def compare_sources(
             actual=actual.adapter,
             fix="compare files of one format",
         )
+    granted = tolerances or Tolerances()
+    comparison = _compare_records(
+        expected, actual, tolerances=means.AnyNumber(granted=granted), metrics=metrics, ignore=ignore
+    )
+    return means.judge(comparison, _records(expected), _records(actual), tolerances=granted)
+
+
+def _compare_records(
+    expected: MetricsSource,
+    actual: MetricsSource,
+    *,
+    tolerances: Tolerances,
+    metrics: Sequence[str] | None,
+    ignore: Sequence[str],
+) -> Comparison:
     if expected.adapter == from_jsonl.NAME:
         return from_jsonl.compare(
             expected.path, actual.path, tolerances=tolerances, metrics=metrics, ignore=ignore
@@ -78,6 +94,13 @@ def compare_sources(
     read = sources.adapter_named(expected.adapter).read
     _compare_readings(read(expected.path), read(actual.path), comparer)
     return comparer.finish()
+
+
+def _records(source: MetricsSource) -> Iterator[Mapping[str, Any]]:
+    """The records of a source, read when they are asked for."""
+    for reading in sources.adapter_named(source.adapter).read(source.path):
+        if reading.record is not None:
+            yield reading.record
 
 
 def _compare_readings(expected: Iterable[Reading], actual: Iterable[Reading], comparer: Comparer) -> None:

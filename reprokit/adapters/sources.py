@@ -22,8 +22,11 @@ from typing import cast
 from reprokit.adapters.reading import Adapter, MetricsSource
 from reprokit.errors import MetricsError
 
-#: What the harness writes into a run folder and what is judged elsewhere.
-NOT_METRICS = frozenset({"timing.jsonl", "trace.jsonl", "source", "checkpoints"})
+#: What is never compared as metrics, by contract: durations, and the trace, which is judged elsewhere.
+NOT_METRICS = frozenset({"timing.jsonl", "trace.jsonl"})
+#: What a recipe's run keeps beside its metrics. A plain command may put anything there.
+_OF_A_RECIPE = frozenset({"source", "checkpoints"})
+_RECORD = "run.json"
 
 
 @cache
@@ -87,7 +90,8 @@ def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
     files nearest to the top, then by name. What the harness itself writes is left out.
 
     Args:
-        run_dir: A run folder; its subfolders are searched too, links to folders are not followed.
+        run_dir: A run folder; its subfolders are searched too, links to folders are not followed. In a
+            recipe's run, ``source/`` and ``checkpoints/`` are the harness's.
     """
     ranked: dict[tuple[int, int, int, str], MetricsSource] = {}
     for path in _files(run_dir):
@@ -107,7 +111,7 @@ def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
 
 def _files(run_dir: Path) -> Iterator[Path]:
     """Every file below a folder; none by way of a link, which could lead anywhere."""
-    of_host = NOT_METRICS | ({"output"} if (run_dir / "run.json").is_file() else set())
+    of_host = NOT_METRICS | _of_the_host(run_dir)
     for folder, folders, files in os.walk(run_dir):
         if Path(folder) == run_dir:
             folders[:] = [name for name in folders if name not in of_host]
@@ -115,6 +119,16 @@ def _files(run_dir: Path) -> Iterator[Path]:
         folders.sort()
         found = (Path(folder, name) for name in sorted(files))
         yield from (path for path in found if not path.is_symlink())
+
+
+def _of_the_host(run_dir: Path) -> frozenset[str]:
+    """Folders that hold no metrics, by what the run says it is."""
+    try:
+        record = (run_dir / _RECORD).read_bytes()
+    except OSError:
+        return frozenset()
+    of_host = frozenset({"output"})
+    return of_host if b'"plain_command"' in record else of_host | _OF_A_RECIPE
 
 
 def _reader_of(name: str) -> tuple[Adapter, int] | None:

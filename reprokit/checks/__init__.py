@@ -10,10 +10,13 @@ row's id, and it has what ``core.rows.Check`` asks for.
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import itertools
 import pkgutil
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from reprokit.core.evidence import Evidence
@@ -33,6 +36,7 @@ from reprokit.errors import CannotJudgeError
 
 __all__ = ["discover", "registry", "run_all"]
 
+_SHOWN = 8
 _MALFORMED = "recipe_checks"
 _WRITE_RECIPE = "write one: docs/how-to/bring-your-own-program.md"
 _REPORT_IT = "this is a fault of the check itself: report it, or repair its file under reprokit/checks"
@@ -46,7 +50,8 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
         checks: The rows to judge; every file of this folder when None.
 
     Returns:
-        A row for each check; then one for each metric that was left out on request; then one if
+        A row for each check; then one for each metric that was left out on request, and for each such
+        request that left out none; then one if
         the recipe relaxes or requires rows in a way that means nothing.
 
     Raises:
@@ -54,7 +59,8 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
     """
     judged = discover() if checks is None else checks
     rows = [_row(check, evidence) for check in judged]
-    return (*rows, *_ignored(evidence), *_malformed(evidence, {check.ID for check in judged}))
+    left_out = (*_ignored(evidence), *_in_vain(evidence))
+    return (*rows, *left_out, *_malformed(evidence, {check.ID for check in judged}))
 
 
 def registry() -> dict[str, bool]:
@@ -104,13 +110,14 @@ def _row(check: Check, evidence: Evidence) -> CheckResult:
         required = True
     else:
         required = finding.applies and (evidence.strict or not check.ADVISORY)
+    name = (evidence.recipe or {}).get("name")
     reason = finding.reason if because is None else f"relaxed by the recipe ({because}): {finding.reason}"
     return CheckResult(
         id=check.ID,
         title=check.TITLE,
         status=finding.status,
         reason=reason,
-        remedy=finding.remedy,
+        remedy=re.sub(r"\bRECIPE\b", name, finding.remedy) if isinstance(name, str) else finding.remedy,
         evidence=finding.evidence,
         required=required,
     )
@@ -133,7 +140,7 @@ def _fault(finding: object) -> str:
         return "it returned no finding"
     if not finding.reason:
         return "it gave no reason"
-    if (finding.status is Status.PASSED) is bool(finding.remedy):
+    if finding.applies and (finding.status is Status.PASSED) is bool(finding.remedy):
         return "a remedy belongs to every row that is not PASSED, and to no other"
     if not finding.applies and finding.status is not Status.SKIPPED:
         return "a row that does not apply is SKIPPED"
@@ -154,6 +161,31 @@ def _ignored(evidence: Evidence) -> list[CheckResult]:
         )
         for name, pattern in sorted(evidence.ignored_metrics.items())
     ]
+
+
+def _in_vain(evidence: Evidence) -> list[CheckResult]:
+    """A pattern that left nothing out is a typing error more often than not."""
+    return [
+        CheckResult(
+            id=f"ignored_metric/{pattern}",
+            title=f"Metrics that match {pattern} were left out",
+            status=Status.SKIPPED,
+            reason=f"--ignore-metric {pattern!r} left nothing out: no metric matches it",
+            remedy=_near_metrics(pattern, evidence),
+            evidence={"metric": None, "pattern": pattern},
+            required=False,
+        )
+        for pattern in sorted(set(evidence.ignore) - set(evidence.ignored_metrics.values()))
+        if not any(fnmatchcase(name, pattern) for name in evidence.ignored_metrics)
+    ]
+
+
+def _near_metrics(pattern: str, evidence: Evidence) -> str:
+    names = sorted({name for run in evidence.runs for name in run.metric_names})
+    near = difflib.get_close_matches(pattern, names, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"name one of {', '.join(names[:_SHOWN])}" if names else "leave it out"
 
 
 def _malformed(evidence: Evidence, known: set[str]) -> list[CheckResult]:

@@ -11,7 +11,7 @@ inside the environment that wrote it.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
@@ -24,13 +24,14 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 FINAL = "final_model.pt"
+_AGAIN = "run it again; if it stays, see the trainer's calls of reprokit.runtime's checkpoint"
 
 
 def check(evidence: Evidence) -> Finding:
     """Every run's checkpoints."""
     problems = problems_of_runs(evidence, _problem)
     if problems:
-        remedy = "run it again; if it stays, see the trainer's calls of reprokit.runtime's checkpoint"
+        remedy = _promise(evidence.runs) or _AGAIN
         return failed(problems[0], remedy, all=list(problems))
     names = sorted(evidence.runs[0].checkpoints)
     count = "1 checkpoint" if len(names) == 2 else f"{len(names) - 1} checkpoints"
@@ -38,9 +39,25 @@ def check(evidence: Evidence) -> Finding:
     return passed(reason, checkpoints=names)
 
 
+def _promise(runs: Sequence[RunEvidence]) -> str:
+    """What the recipe must say where it promises no checkpoint; "" where it promises some."""
+    ends = [fact(run.config, "training.total_timesteps") for run in runs if not _is_promised(run)]
+    if not ends:
+        return ""
+    most = f", at most {ends[0]}" if is_integer(ends[0]) and ends[0] > 0 else ""
+    return f"set logging.save_interval in recipe.yaml to a number of steps{most}"
+
+
+def _is_promised(run: RunEvidence) -> bool:
+    interval, end = fact(run.config, "logging.save_interval"), fact(run.config, "training.total_timesteps")
+    return is_integer(interval) and is_integer(end) and 0 < interval <= end
+
+
 def _problem(run: RunEvidence) -> str:
     interval, end = fact(run.config, "logging.save_interval"), fact(run.config, "training.total_timesteps")
-    if not is_integer(interval) or interval <= 0 or not is_integer(end) or end < interval:
+    if is_integer(interval) and is_integer(end) and interval > end:
+        return f"no checkpoint is due: one every {interval} steps, and the training ends after {end}"
+    if not _is_promised(run):
         return f"config.yaml promises no checkpoints: one every {interval!r} of {end!r} steps"
     missing = _missing(run, interval, end)
     if missing:

@@ -31,7 +31,7 @@ def check(evidence: Evidence) -> Finding:
     """Declared with digest and steps, and recorded in every run with the same digest."""
     declared = (evidence.recipe or {}).get("data")
     if declared == "none":
-        return not_applicable("the recipe uses no data: all of it comes from the seed", "nothing to do")
+        return not_applicable("the recipe uses no data: all of it comes from the seed", "")
     if not isinstance(declared, list | tuple) or not declared:
         return failed("the recipe does not say which data it uses", _DECLARE)
     for entry in declared:

@@ -9,9 +9,10 @@ differ, which is the verdict's to say.
 
 from __future__ import annotations
 
-from reprokit.core.agreement import difference, not_golden
+from reprokit.core.agreement import difference, not_golden, not_repeated
+from reprokit.core.comparison import Comparison
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence
-from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+from reprokit.core.rows import Finding, counted, failed, passed, skipped, unjudged
 
 ID = "equals_golden"
 TITLE = "The run equals the golden"
@@ -25,7 +26,7 @@ def check(evidence: Evidence) -> Finding:
     golden = evidence.golden
     if golden is None:
         because = evidence.golden_missing_because or "there is no golden for this recipe, platform and seed"
-        return skipped(because, "bless two agreeing runs: `reprokit golden promote RECIPE --reason …`")
+        return skipped(because, _how_to_get_one(evidence))
     if not evidence.runs or not evidence.runs[0].complete:
         return unjudged("there is no finished run to hold against the golden", "run it to the end")
     run, comparison = evidence.runs[0], golden.comparison
@@ -33,20 +34,49 @@ def check(evidence: Evidence) -> Finding:
     if alien:
         return unjudged(f"{golden.path}: {alien}", "name the golden of this recipe, platform and seed")
     if comparison.comparable and not comparison.within_tolerance:
-        remedy = f"see what changed: `reprokit diff {golden.path} {run.path}`; bless it if it is meant"
-        return failed(f"differs from {golden.path} {difference(comparison)}", remedy)
+        see = f"see what changed: `reprokit diff {golden.path} {run.path}`"
+        remedy = f"{see}; bless it if it is meant" if _worthy(evidence) else see
+        why = f"differs from {golden.path} {difference(comparison)}"
+        return failed(why, remedy, tiers=_tiers(comparison))
     because = not_golden(evidence)
     if because:
         return unjudged(f"{golden.path}: {because}", "see both files: `reprokit diff GOLDEN RUN`")
     how = "bit for bit" if comparison.identical else "within the recipe's tolerances, but not bit for bit"
-    counts = f"{comparison.records_compared} records of {comparison.metrics_compared} metrics"
+    records = counted(comparison.records_compared, "record")
+    metrics = counted(comparison.metrics_compared, "metric")
     return passed(
-        f"equal to {golden.path} in {counts}, {how}",
+        f"equal to {golden.path} in {records} of {metrics}, {how}",
         golden=golden.path,
         records=comparison.records_compared,
         metrics=comparison.metrics_compared,
         identical=comparison.identical,
+        tiers=_tiers(comparison),
     )
+
+
+def _worthy(evidence: Evidence) -> bool:
+    """Whether runs may be blessed: they agree, and are the recipe's."""
+    return not evidence.modified and _agree(evidence)
+
+
+def _agree(evidence: Evidence) -> bool:
+    return all(run.complete for run in evidence.runs) and not not_repeated(evidence)
+
+
+def _how_to_get_one(evidence: Evidence) -> str:
+    if evidence.recipe is None:
+        return "write a recipe: only a recipe has a golden"
+    name = evidence.recipe.get("name")
+    if evidence.modified:
+        return "run the recipe as it stands, without --set"
+    if not _agree(evidence):
+        return "two runs must agree before either can be blessed: see the row `repeatable`"
+    return f"bless two agreeing runs: `reprokit golden promote {name} --reason …`"
+
+
+def _tiers(comparison: Comparison) -> dict[str, bool]:
+    """Both, always: "approximate passed, exact failed" is how drift looks."""
+    return {"exact": comparison.identical, "approximate": comparison.within_tolerance}
 
 
 def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence) -> str:

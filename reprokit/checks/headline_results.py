@@ -10,6 +10,7 @@ never within it.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -43,6 +44,8 @@ def _problem(run: RunEvidence, declared: Mapping[str, Any]) -> str:
     for name, entry in declared.items():
         fields = entry if isinstance(entry, Mapping) else {}
         value, rtol, atol = (_number(fields.get(key)) for key in ("value", "rtol", "atol"))
+        if name not in run.final_values:
+            return f"{name} was never logged{_near(name, run.final_values)}"
         actual = _number(run.final_values.get(name))
         if value is None or rtol is None or atol is None or rtol < 0 or atol < 0:
             return f"{name} is expected without a finite value and tolerance"
@@ -50,8 +53,14 @@ def _problem(run: RunEvidence, declared: Mapping[str, Any]) -> str:
             return f"{name} ended at {run.final_values.get(name)!r}, which is not a finite number"
         bound = atol + rtol * abs(value)
         if not abs(actual - value) <= bound:
-            return f"{name} ended at {actual!r}, expected {value!r} within {bound!r}"
+            return f"{name} ended at {actual!r}, expected {value!r} within {bound:.6g}"
     return ""
+
+
+def _near(name: str, logged: Mapping[str, Any]) -> str:
+    """The logged metric that was probably meant, to end a sentence with."""
+    near = difflib.get_close_matches(str(name), map(str, logged), n=1)
+    return f"; did the recipe mean {near[0]!r}?" if near else ""
 
 
 def _number(value: object) -> float | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from reprokit.core.comparison import Problem
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.core.rows import Finding, counted, failed, passed, unjudged
 
 ID = "logs_complete"
 TITLE = "Logs and metrics are complete"
@@ -30,6 +30,8 @@ _IDLE = frozenset({"empty_file", "no_records"})
 def check(evidence: Evidence) -> Finding:
     """Every run's logs; the promised end only where a recipe promises one."""
     remedy = "read stderr.log of that run, then run it again"
+    if evidence.runs and all(run.complete and run.num_records == 0 for run in evidence.runs):
+        remedy = "let the program write its metrics into the folder that {run_dir} names"
     problems = problems_of_runs(evidence, lambda run: _problem(run) or _of_recipe(evidence, run))
     if problems:
         return failed(problems[0], remedy, all=list(problems))
@@ -37,7 +39,8 @@ def check(evidence: Evidence) -> Finding:
         return unjudged("nobody read the metrics through", "judge it again: `reprokit report show`")
     first = evidence.runs[0]
     reason = (
-        f"{first.num_records} records of {len(first.metric_names)} metrics up to step {first.last_step!r}"
+        f"{counted(first.num_records, 'record')} of {counted(len(first.metric_names), 'metric')} up to "
+        f"step {first.last_step!r}"
     )
     return passed(f"{reason}, whole in every run", records=first.num_records, metrics=len(first.metric_names))
 
@@ -45,7 +48,7 @@ def check(evidence: Evidence) -> Finding:
 def _problem(run: RunEvidence) -> str:
     broken = [problem.message for problem in run.metrics_problems or () if _breaks(problem)]
     if broken:
-        return broken[0]
+        return broken[0].removeprefix(f"{run.path}: ")
     if run.num_records <= 0 or not run.metric_names:
         return "not one metric was logged"
     absent = [name for name in _STREAMS if name not in run.files]

@@ -3,20 +3,23 @@
 It knows comparisons of runs; it refuses to know goldens and tolerances.
 
     >>> check(evidence).reason
-    '2 runs agree in 49 records of 12 metrics, bit for bit'
+    '2 runs agree in 49 records of 12 metrics, bit for bit; the chance that one more differs is …'
 """
 
 from __future__ import annotations
 
-from reprokit.core.agreement import difference, differing, not_repeated
+from reprokit.core.agreement import chance_of_another, difference, differing, not_repeated
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.core.rows import Finding, counted, failed, passed, unjudged
 
 ID = "repeatable"
 TITLE = "Two runs with one seed are equal, bit for bit"
 ORDER = 10
 ADVISORY = False
 NEEDS_RECIPE = False
+
+_TWICE = "run it twice to the end: `reprokit reproduce`"
+_LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
 
 
 def check(evidence: Evidence) -> Finding:
@@ -28,10 +31,23 @@ def check(evidence: Evidence) -> Finding:
         return failed(f"{other.path} differs from the first run {difference(comparison)}", remedy)
     because = _insufficient(evidence)
     if because:
-        return unjudged(because, "run it twice to the end: `reprokit reproduce`")
+        return unjudged(because, _LOG if _logs_nothing(evidence) else _TWICE)
     records, metrics = evidence.repeats[0].records_compared, evidence.repeats[0].metrics_compared
-    reason = f"{len(evidence.runs)} runs agree in {records} records of {metrics} metrics, bit for bit"
-    return passed(reason, records=records, metrics=metrics)
+    num_runs = len(evidence.runs)
+    bound = chance_of_another(num_runs)
+    in_what = f"{counted(records, 'record')} of {counted(metrics, 'metric')}"
+    return passed(
+        f"{num_runs} runs agree in {in_what}, bit for bit; the chance that one more differs is at most "
+        f"{bound:.1%} (95 % bound; more runs lower it: --repeats)",
+        records=records,
+        metrics=metrics,
+        runs=num_runs,
+        chance_of_another_at_most=bound,
+    )
+
+
+def _logs_nothing(evidence: Evidence) -> bool:
+    return len(evidence.runs) > 1 and all(run.complete and run.num_records == 0 for run in evidence.runs)
 
 
 def _insufficient(evidence: Evidence) -> str:

@@ -1,10 +1,11 @@
 """Row ``seeded``: every generator had a seed that follows from the run's, the same in every run.
 
-It knows the record of seeds that the runtime keeps (``runtime.json``: ``seeding``), and that the
+It knows the record of seeds that the runtime keeps (``runtime.json``: ``seeding``), both those that
+were handed out and those that the environments were found with after every update, and that the
 hash seed must be there before the interpreter starts; it refuses to know how seeds are derived.
 
     >>> check(evidence).reason
-    'seed 42 went to python, numpy, torch and 8 environments; PYTHONHASHSEED was 0 before the start'
+    'seed 42 went to python, numpy, torch and 8 environments, each of which used its own; …'
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ NEEDS_RECIPE = True
 
 _LIBRARIES = ("python", "numpy", "torch")
 _HASH_SEED = "PYTHONHASHSEED"
+_UNKNOWN = "unknown"
 
 
 def check(evidence: Evidence) -> Finding:
     """Every run's record of seeds, and one record for all runs."""
-    problems = problems_of_runs(evidence, lambda run: _problem(run) or _hash_problem(run))
+    problems = problems_of_runs(
+        evidence, lambda run: _problem(run) or _in_use_problem(run) or _hash_problem(run)
+    )
     if problems:
         remedy = (
-            "call run.seeding.seed_everything() and seed each environment with run.seeding.environment_seeds"
+            "call run.seeding.seed_everything(), and reset each environment with its own of "
+            "run.seeding.environment_seeds: env.reset(seed=…)"
         )
         return failed(problems[0], remedy, all=list(problems))
     first = evidence.runs[0]
@@ -39,9 +44,9 @@ def check(evidence: Evidence) -> Finding:
             reason = f"{run.path}: its generators had other seeds than those of {first.path}"
             return failed(reason, "derive every seed from the run's with run.seeding.derive")
     number, hash_seed = _num_environments(first), fact(first.run, f"environment.{_HASH_SEED}")
-    what = (
-        f"seed {fact(first.runtime, 'seeding.seed')} went to python, numpy, torch and {number} environments"
-    )
+    environments = "1 environment" if number == 1 else f"{number} environments"
+    what = f"seed {fact(first.runtime, 'seeding.seed')} went to python, numpy, torch and {environments}"
+    what += _use(first, number or 0)
     return passed(f"{what}; {_HASH_SEED} was {hash_seed} before the start", generators=dict(generators))
 
 
@@ -61,6 +66,49 @@ def _problem(run: RunEvidence) -> str:
         return f"never seeded: {', '.join(unseeded)}"
     seeds = [generators[name] for name in environments]
     return "two environments have one seed" if len(set(seeds)) < len(seeds) else ""
+
+
+def _in_use_problem(run: RunEvidence) -> str:
+    """An environment that was found with a seed that nobody derived from the run's, or with another's."""
+    in_use = _in_use(run)
+    if in_use is None:
+        return ""  # written before the runtime looked
+    if not isinstance(in_use, Mapping) or not all(isinstance(seeds, list) for seeds in in_use.values()):
+        return "runtime.json does not say which seeds the environments used"
+    derived = set(fact(run.runtime, "seeding.generators").values())
+    used: dict[int, str] = {}
+    for name, seeds in in_use.items():
+        for seed in seeds:
+            if seed == _UNKNOWN:
+                continue
+            if not is_integer(seed) or seed not in derived:
+                return f"{name} {_otherwise(seed)}, not with the seed derived for it"
+            if used.setdefault(seed, name) != name:
+                return f"{name} had the seed of {used[seed]}"
+    return ""
+
+
+def _otherwise(seed: object) -> str:
+    if seed is None:
+        return "trained unseeded"
+    if seed == -1:
+        return "trained with a generator put in by hand"
+    return f"trained with the seed {seed!r}"
+
+
+def _in_use(run: RunEvidence) -> object:
+    return fact(run.runtime, "seeding.in_use")
+
+
+def _use(run: RunEvidence, number: int) -> str:
+    """What is known of the seeds that the environments used, to follow their number."""
+    in_use = _in_use(run)
+    if not number or not isinstance(in_use, Mapping):
+        return ""
+    told = sum(bool(seeds) and _UNKNOWN not in seeds for seeds in in_use.values())
+    if told >= number:
+        return ", which used it" if number == 1 else ", each of which used its own"
+    return f" (of which {number - told} did not let it be seen that they used it)"
 
 
 def _num_environments(run: RunEvidence) -> int | None:

@@ -29,7 +29,7 @@ def check(evidence: Evidence) -> Finding:
     if not traced:
         if golden is not None and golden.has_trace:
             return failed(f"the runs wrote no trace, but {golden.path} has one", _WRITE)
-        return not_applicable("the program writes no trace.jsonl", _WRITE)
+        return not_applicable("the program writes no trace.jsonl", _WRITE if evidence.recipe else "")
     if len(traced) != len(evidence.runs):
         return failed(f"only {len(traced)} of {len(evidence.runs)} runs wrote a trace", _WRITE)
     if len(traced) < 2 or len(evidence.trace_repeats) != len(traced) - 1:

@@ -66,7 +66,11 @@ def _not_locked(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
         return f"not from the lock, but from a source tree: {', '.join(foreign)}"
     if locked is None:
         return ""
-    for name, version in fact(run.environment, "inside.packages").items():
+    packages = fact(run.environment, "inside.packages")
+    absent = sorted(set(locked) - set(packages))
+    if absent:
+        return f"the lock names what is not installed: {', '.join(absent)}"
+    for name, version in packages.items():
         if name not in _INSTALLERS and locked.get(name) != version:
             return f"{name} {version} is installed, the lock says {locked.get(name, 'nothing of it')}"
     return ""

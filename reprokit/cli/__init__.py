@@ -29,12 +29,16 @@ VERBS = {
     "run": ("run", "Run a recipe, or any command, once."),
     "verify": ("verify", "Reproduce every recipe of this platform: the gate for a CI."),
     "diff": ("diff", "Compare metrics files or run folders, bit for bit by default."),
+    "bisect": ("bisect", "Name the commit that changed a recipe's numbers."),
     "report": ("report", "Show a report again; check that it follows from its evidence."),
     "runs": ("runs", "List, show, compare, repeat and prune run folders."),
-    "golden": ("golden", "List, show and promote goldens."),
+    "golden": ("golden", "List, show, compare, check and promote goldens."),
+    "checkpoint": ("checkpoint", "Check, show and compare checkpoints; nothing of a file is run."),
     "capture": ("capture", "Record everything about this environment that can change numbers."),
     "env": ("env", "Compare environment records; check this host against a golden's."),
+    "numerics": ("numerics", "Show how every operation rounds here; find which is not portable."),
     "image": ("image", "Build, list and lock the pinned environments."),
+    "selftest": ("selftest", "Plant faults in copies of runs; each must lead to its verdict."),
     "doctor": ("doctor", "Say what this host lacks, and the command that would mend it."),
 }
 
@@ -83,7 +87,7 @@ class LazyGroup(click.Group):
     subcommand_metavar="VERB …",
     epilog=examples(
         "reprokit reproduce cartpole_baseline",
-        "reprokit reproduce --seed 7 -- python train.py --seed {seed} --out {run_dir}",
+        "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
         'eval "$(_REPROKIT_COMPLETE=bash_source reprokit)"   # complete words with Tab',
     ),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -163,6 +167,7 @@ def _unheard(error: OSError) -> int:
 
 def _one_line(error: ReprokitError) -> str:
     """The error as a terminal may see it: what a hostile file put into it cannot act."""
+    from reprokit.cli.called import as_called
     from reprokit.reports.escaping import one_line
 
-    return one_line(error, limit=4000)
+    return as_called(one_line(error, limit=4000))

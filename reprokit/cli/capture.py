@@ -30,9 +30,15 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
     import json
 
     from reprokit import capture, workspace
+    from reprokit.errors import UsageError
 
-    host = capture.capture_host(Path.cwd())
     inside = capture.capture_interpreter([python or default_python()], with_torch=with_torch)
+    if python is not None and "python" not in inside:
+        raise UsageError(
+            "this Python could not be asked", where=python, actual=str(inside["missing"].get("python")),
+            fix="name a Python that starts, such as .venv/bin/python",
+        )  # fmt: skip
+    host = capture.capture_host(Path.cwd())
     record = capture.merge(inside, host, source=host["source"], image=None, limits=None)
     if output is not None:
         workspace.write_json(output, record)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.options import examples
+from reprokit.cli.options import examples, picture_file
 
 if TYPE_CHECKING:
     from reprokit.adapters.run_folders import Pair
@@ -60,10 +60,9 @@ def command(
 
     from reprokit import adapters
     from reprokit.core.comparison import Tolerance, Tolerances, exit_code, to_json, unreadable
-    from reprokit.errors import MetricsError, UsageError
+    from reprokit.errors import MetricsError
 
-    if plot is not None and plot.suffix != ".svg":
-        raise UsageError("--plot draws SVG", expected="a name that ends in .svg", actual=str(plot))
+    picture_file(plot)
     try:
         comparison, pairs = adapters.compare_paths(
             expected,

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, project_of
+from reprokit.cli.options import examples, folder_options, picture_file, project_of
+
+if TYPE_CHECKING:
+    from reprokit.harness.golden_diff import GoldenDiff
+
+_PLOT_POINTS = 600
+_LISTED = 6
 
 
 @click.group(
     "golden",
-    short_help="List, show and promote goldens.",
+    short_help="List, show, compare, check and promote goldens.",
     epilog=examples("reprokit golden list"),
 )
 def command() -> None:
@@ -53,7 +59,7 @@ def show_golden(path: Path, as_json: bool) -> int:
     from reprokit import golden
     from reprokit.reports.escaping import one_line
 
-    told = golden.load(path).provenance
+    told = golden.load(_one_below(path)).provenance
     if as_json:
         click.echo(json.dumps(dict(told), indent=2))
         return 0
@@ -67,7 +73,7 @@ def show_golden(path: Path, as_json: bool) -> int:
         "previous",
         "fingerprint",
     ):
-        click.echo(f"{key:<12} {one_line(told[key])}")
+        click.echo(f"{key:<12} {one_line(told[key] if told[key] is not None else 'none: the first golden')}")
     for name, value in told["digests"].items():
         click.echo(f"  {one_line(name):<10} {one_line(value)}")
     for name, value in told["image"].items():
@@ -75,14 +81,41 @@ def show_golden(path: Path, as_json: bool) -> int:
     return 0
 
 
+def _one_below(path: Path) -> Path:
+    """The golden that a folder is, or the only one below it."""
+    from reprokit.errors import UsageError
+
+    below = sorted(file.parent for file in path.glob("**/seed-*/provenance.json"))
+    if (path / "provenance.json").exists() or not below:
+        return path
+    if len(below) == 1:
+        return below[0]
+    raise UsageError(
+        "there is more than one golden here", where=str(path), fix=f"name one of {_listed(below)}"
+    )
+
+
+def _listed(folders: list[Path]) -> str:
+    shown = ", ".join(map(str, folders[:_LISTED]))
+    return f"{shown} and {len(folders) - _LISTED} more" if len(folders) > _LISTED else shown
+
+
 @command.command(
     "promote",
     epilog=examples(
         "reprokit golden promote cartpole_baseline --reason 'learning rate halved'",
         "reprokit golden promote RUN RUN --reason 'first golden'",
+        "reprokit golden promote --from reports/pg/TIME --reason 'discount less'",
     ),
 )
-@click.argument("what", nargs=-1, required=True, metavar="RECIPE | RUN RUN…")
+@click.argument("what", nargs=-1, metavar="RECIPE | RUN RUN…")
+@click.option(
+    "--from",
+    "report",
+    type=click.Path(path_type=Path),
+    metavar="REPORT",
+    help="The runs that this report judged: the folder of a report, or its report.json.",
+)
 @click.option("--reason", required=True, help="Why these numbers are expected from now on.")
 @click.option("--seed", type=int, help="With RECIPE: the newest runs with this seed.")
 @click.option("--allow-dirty", is_flag=True, help="Take runs of a tree with changes that nothing records.")
@@ -91,6 +124,7 @@ def show_golden(path: Path, as_json: bool) -> int:
 @folder_options
 def promote(
     what: tuple[str, ...],
+    report: Path | None,
     reason: str,
     seed: int | None,
     allow_dirty: bool,
@@ -98,7 +132,7 @@ def promote(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Bless runs: the newest finished pair of RECIPE, or the run folders named.
+    """Bless runs: the newest finished pair of RECIPE, the run folders named, or those of a report.
 
     The runs must be complete, unmodified and equal byte for byte. Nothing is trained here.
     """
@@ -108,7 +142,11 @@ def promote(
     from reprokit import harness, runs
 
     project = project_of(options)
-    if len(what) == 1 and not Path(what[0], "run.json").is_file():
+    if bool(what) == (report is not None):
+        raise click.UsageError("name a recipe, run folders, or a report with --from")
+    if report is not None:
+        folders = harness.runs_of_report(report)
+    elif len(what) == 1 and not Path(what[0], "run.json").is_file():
         folders = harness.newest_pair(project.runs_dir, what[0], seed=seed)
     else:
         folders = tuple(runs.find(project.runs_dir, one) for one in what)
@@ -126,3 +164,112 @@ def promote(
         click.echo(f"{blessed.path}: {blessed.provenance['runs_agreed']} runs agreed")
     click.echo("Commit it together with the change that its reason names.", err=True)
     return 0
+
+
+@command.command(
+    "lint",
+    epilog=examples("reprokit golden lint", "reprokit golden lint cartpole_baseline --min-runs 5"),
+)
+@click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
+@click.option("--min-runs", type=click.IntRange(2, 100), default=2, show_default=True, metavar="N",
+              help="How many runs must have agreed.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@folder_options
+def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any) -> int:
+    """Say what is wrong with the goldens: each finding with its file, and what to do. Nothing is run.
+
+    Exit codes: 0 nothing; 1 findings; 4 there is no golden to look at.
+    """
+    import dataclasses
+    import json
+
+    from reprokit import golden
+    from reprokit.harness.lint import lint_goldens
+    from reprokit.reports.escaping import one_line
+
+    project = project_of(options)
+    findings = lint_goldens(project, min_runs=min_runs, names=recipes)
+    if as_json:
+        click.echo(json.dumps([dataclasses.asdict(one) for one in findings], indent=2))
+    for one in () if as_json else findings:
+        click.echo(one_line(f"{_short(one.where)}: {one.rule}: {one.what}. Do: {one.remedy}", limit=2000))
+    rows = [row for row in golden.list_all(project.golden_dir) if not recipes or row.recipe in recipes]
+    count = "1 golden" if len(rows) == 1 else f"{len(rows)} goldens"
+    click.echo(f"{count}, {len(findings)} {'finding' if len(findings) == 1 else 'findings'}", err=True)
+    return 4 if not rows else 1 if findings else 0
+
+
+@command.command(
+    "diff",
+    epilog=examples(
+        "reprokit golden diff HEAD:golden/pg/tpu-v4/seed-7 golden/pg/tpu-v4/seed-7",
+        "reprokit golden diff OLD NEW --markdown --plot moved.svg",
+    ),
+)
+@click.argument("old")
+@click.argument("new")
+@click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg",
+              help="Draw the curves of both.")  # fmt: skip
+def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -> int:
+    """Say what a new golden changes: which metrics moved, by how much, where they part, and why.
+
+    OLD and NEW are folders, or REVISION:FOLDER as git spells it, with the folder from here.
+
+    Exit codes: 0 no number moved; 1 some did; 2 not two goldens of one thing.
+    """
+    import json
+
+    from reprokit.core.comparison import exit_code, to_json
+    from reprokit.harness.golden_diff import compare_goldens, opened
+    from reprokit.reports import golden_diff
+
+    picture_file(plot)
+    with opened(old, at=Path.cwd()) as before, opened(new, at=Path.cwd()) as after:
+        found = compare_goldens(before, after)
+        if plot is not None:
+            _draw(before.metrics, after.metrics, to_json(found.comparison)["divergence"], plot,
+                  title=golden_diff.headline(found))  # fmt: skip
+    if as_json:
+        click.echo(json.dumps(_as_json(found), indent=2))
+    else:
+        draw = golden_diff.to_markdown if markdown else golden_diff.to_terminal
+        click.echo(draw(found), nl=False)
+    return exit_code(found.comparison)
+
+
+def _as_json(found: GoldenDiff) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from reprokit.core.comparison import to_json
+    from reprokit.reports.values import json_number
+
+    moved = [{key: json_number(value) for key, value in asdict(one).items()} for one in found.moved]
+    told = ("created_at", "reason", "runs_agreed")
+    return {
+        **{key: found.new[key] for key in ("recipe", "platform", "seed")},
+        "old": {key: found.old[key] for key in told},
+        "new": {key: found.new[key] for key in told},
+        "moved": moved,
+        "settings": list(found.settings),
+        "inputs": list(found.inputs),
+        "environment": [dict(row) for row in found.environment],
+        "follows": found.follows,
+        "comparison": to_json(found.comparison),
+    }
+
+
+def _draw(old: Path, new: Path, divergence: dict[str, Any] | None, plot: Path, *, title: str) -> None:
+    from reprokit import adapters, workspace
+    from reprokit.reports.diff_to_svg import diff_to_svg
+
+    pair = adapters.source_of(old), adapters.source_of(new)
+    series = adapters.series_of_pairs([pair], max_points=_PLOT_POINTS)
+    workspace.write_atomic(plot, diff_to_svg(series, divergence, title=title).encode("utf-8"))
+    click.echo(f"Wrote {plot}", err=True)
+
+
+def _short(where: str) -> str:
+    """A path below the working directory as a person would type it."""
+    return where.removeprefix(f"{Path.cwd()}/")

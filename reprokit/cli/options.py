@@ -49,7 +49,7 @@ def folder_options(function: _Function) -> _Function:
 def run_options(function: _Function) -> _Function:
     """How a run is made: seed, backend, overrides, limits."""
     for option in reversed((
-        click.option("--seed", type=click.IntRange(0, 2**32 - 1), metavar="N",
+        click.option("--seed", type=_Seed(), metavar="N",
                      help="Seed  [default: the recipe's first; a command's is 0]."),
         click.option(
             "--backend", type=click.Choice(["auto", "docker", "local"]), default="auto", show_default=True,
@@ -80,6 +80,57 @@ def judge_options(function: _Function) -> _Function:
     return function
 
 
+def attribute_option(function: _Function) -> _Function:
+    """``--attribute``: whose fault a mismatch with the golden is."""
+    return click.option(
+        "--attribute", is_flag=True,
+        help="On a mismatch, run the golden's commit and lock too: is it the code or the environment?",
+    )(function)  # fmt: skip
+
+
+def resume_options(function: _Function) -> _Function:
+    """``--resume`` and ``--stop-at``: whether a training that is killed goes on as if nothing had been."""
+    for option in reversed((
+        click.option("--resume", is_flag=True,
+                     help="Kill one more run on its way, resume it, and hold it against the first."),
+        click.option("--stop-at", type=click.IntRange(min=1), metavar="STEP",
+                     help="Where --resume kills  [default: a step drawn from the seed]."),
+    )):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def picture_file(plot: Path | None) -> None:
+    """Refuse, before anything is compared, a picture that could not be written.
+
+    Raises:
+        UsageError: It is no SVG, or there is no such folder.
+    """
+    from reprokit.errors import UsageError
+
+    if plot is None:
+        return
+    if plot.suffix != ".svg":
+        raise UsageError("--plot draws SVG", expected="a name that ends in .svg", actual=str(plot))
+    if not plot.parent.is_dir():
+        raise UsageError(
+            "there is no folder for the picture", where=str(plot.parent), fix=f"mkdir -p {plot.parent}"
+        )
+
+
+class _Seed(click.ParamType[int]):
+    name = "seed"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            seed = int(value)
+        except ValueError:
+            seed = -1
+        if not 0 <= seed < 2**32:
+            self.fail(f"{value!r} is not a whole number from 0 to {2**32 - 1}", param, ctx)
+        return seed
+
+
 def project_of(options: dict[str, Any]) -> Project:
     """The folders that the options and the working directory name."""
     from reprokit.project import Project
@@ -105,9 +156,13 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
         overrides=tuple(options.get("overrides", ())),
         ignore=ignore,
         strict=options.get("strict", False),
+        attribute=options.get("attribute", False),
         timeout_s=options.get("timeout_s"),
         side_by_side=not options.get("sequential", False),
         command=shell_line(["reprokit", *sys.argv[1:]]),
+        resume=options.get("resume", False) or options.get("stop_at") is not None,
+        stop_at=options.get("stop_at"),
+        resume_from=options.get("resume_from"),
     )
 
 

@@ -8,12 +8,14 @@ import click
 
 from reprokit.cli.options import (
     RecipeOrCommand,
+    attribute_option,
     examples,
     folder_options,
     judge_options,
     project_of,
     recipe_or_command,
     request_of,
+    resume_options,
     run_options,
 )
 
@@ -24,7 +26,9 @@ from reprokit.cli.options import (
     short_help="Train twice, compare, hold against the golden, give a verdict.",
     epilog=examples(
         "reprokit reproduce cartpole_baseline",
-        "reprokit reproduce --seed 7 -- python train.py --seed {seed} --out {run_dir}",
+        "reprokit reproduce cartpole_baseline --resume      # kill one, go on with it",
+        "reprokit reproduce cartpole_baseline --attribute   # whose fault is it?",
+        "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
@@ -32,6 +36,8 @@ from reprokit.cli.options import (
     "--ignore-metric", "ignore", multiple=True, metavar="PATTERN",
     help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
 )  # fmt: skip
+@attribute_option
+@resume_options
 @judge_options
 @run_options
 @folder_options
@@ -47,6 +53,8 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
+    if plain and (options["resume"] or options["stop_at"] is not None):
+        raise click.UsageError("--resume is for recipes: nobody knows how a plain command goes on")
     request, project = request_of(options, ignore=ignore), project_of(options)
     with show.progress() as progress:
         if recipe is not None:

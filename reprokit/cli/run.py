@@ -23,21 +23,32 @@ from reprokit.cli.options import (
     short_help="Run a recipe, or any command, once.",
     epilog=examples(
         "reprokit run cartpole_baseline --seed 123",
-        "reprokit run --seed 7 -- python train.py --seed {seed} --out {run_dir}",
+        "reprokit run cartpole_baseline --resume-from 20261121T101500Z-3fa9-seed42-1",
+        "reprokit run -- python train.py --seed {seed} --logdir {run_dir}",
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json.")
+@click.option(
+    "--resume-from", metavar="RUN | CHECKPOINT",
+    help="Go on from a checkpoint, or from a run's last whole one.",
+)  # fmt: skip
 @run_options
 @folder_options
 def command(recipe: str | None, as_json: bool, **options: Any) -> int:
-    """Run a recipe, or the command after --, once. The run folder's path goes to stdout."""
+    """Run a recipe, or the command after --, once. The run folder's path goes to stdout.
+
+    With --resume-from the training goes on where an earlier run was stopped, with its seed and settings, in
+    a folder of its own; run.json says from where.
+    """
     import json
 
     from reprokit import harness, runs
     from reprokit.cli import show
 
     recipe, plain = recipe_or_command(recipe)
+    if plain and options["resume_from"] is not None:
+        raise click.UsageError("--resume-from is for recipes: nobody knows how a plain command goes on")
     request, project = request_of(options), project_of(options)
     with show.progress() as progress:
         if recipe is not None:

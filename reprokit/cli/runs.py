@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.options import folder_options, judge_options, project_of, request_of
+from reprokit.cli.options import folder_options, judge_options, picture_file, project_of, request_of
 
 if TYPE_CHECKING:
     from reprokit.harness import Prune
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 
 _DAY = click.DateTime(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 _PLOT_POINTS = 600
+
+
+def _verdict(_context: click.Context, _option: click.Parameter, word: str | None) -> str | None:
+    if word is None or word == "-":
+        return word
+    import difflib
+
+    from reprokit.core.checklist import Verdict
+
+    known = ["-", *(verdict.value for verdict in Verdict)]
+    if word.upper() not in known:
+        near = difflib.get_close_matches(word.upper(), known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
+        raise click.BadParameter(f"{word!r} is no verdict: {hint}")
+    return word
 
 
 @click.group(
@@ -34,7 +49,8 @@ def command() -> None:
 @click.option("--recipe", help="Only this recipe's.")
 @click.option("--since", type=_DAY, help="Only those that started on this day (UTC) or later.")
 @click.option("--until", type=_DAY, help="Only those that started on this day (UTC) or earlier.")
-@click.option("--verdict", metavar="WORD", help="Only those of this verdict; - for those without.")
+@click.option("--verdict", metavar="WORD", callback=_verdict,
+              help="Only those of this verdict; - for those without.")  # fmt: skip
 @click.option("--outcome", metavar="WORD", help="Only those that ended so: complete, crashed, …")
 @click.option(
     "--environment", metavar="TEXT", help="Only those whose environment is called so (cpu, image, venv), or "
@@ -153,10 +169,8 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     from reprokit import harness, runs
     from reprokit.cli import side_by_side
     from reprokit.cli.tables import shown
-    from reprokit.errors import UsageError
 
-    if plot is not None and plot.suffix != ".svg":
-        raise UsageError("--plot draws SVG", expected="a name that ends in .svg", actual=str(plot))
+    picture_file(plot)
     runs_dir = project_of(options).runs_dir
     found = harness.beside([runs.find(runs_dir, run) for run in chosen])
     click.echo(side_by_side.as_json(found) if as_json else side_by_side.page(found, show_all=show_all))

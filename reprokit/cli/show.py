@@ -57,19 +57,22 @@ def report(answer: Report, *, folder: Path | None, as_json: bool) -> None:
 
 
 def _from_here(answer: Report) -> Report:
-    """The report with paths below the working directory as a person would type them."""
+    """The report with paths below the working directory, and commands, as a person would type them."""
     import dataclasses
     import re
+
+    from reprokit.cli.called import as_called
 
     here = re.compile(rf"(?<![\w./-]){re.escape(str(Path.cwd()))}/(?=\w)")
 
     def short(text: str) -> str:
-        return here.sub("", text)
+        return as_called(here.sub("", text))
 
     return dataclasses.replace(
         answer,
         sentence=short(answer.sentence),
         next_command=short(answer.next_command),
+        rerun=short(answer.rerun),
         runs=tuple(map(short, answer.runs)),
         golden=answer.golden and short(answer.golden),
         checks=tuple(

@@ -6,15 +6,37 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, judge_options, project_of, request_of, run_options
+from reprokit.cli import under_cpus
+from reprokit.cli.options import (
+    attribute_option,
+    examples,
+    folder_options,
+    judge_options,
+    project_of,
+    request_of,
+    resume_options,
+    run_options,
+)
+from reprokit.cli.under_cpus import cpu_options
 
 
 @click.command(
     "verify",
     short_help="Reproduce every recipe of this platform: the gate for a CI.",
-    epilog=examples("reprokit verify --golden golden/", "reprokit verify cartpole_baseline --backend local"),
+    epilog=examples(
+        "reprokit verify --golden golden/",
+        "reprokit verify cartpole_baseline --backend local",
+        "reprokit verify --cpu Haswell,EPYC,Skylake-Server",
+    ),
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
+@cpu_options
+@click.option(
+    "--selftest", "proves_itself", is_flag=True,
+    help="Then plant faults in copies of the runs: a gate that misses one ends with 4.",
+)  # fmt: skip
+@attribute_option
+@resume_options
 @judge_options
 @run_options
 @folder_options
@@ -23,19 +45,26 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
 
     A missing golden is NO_GOLDEN (4); no recipe at all is 4, never 0. With several recipes the exit
     code is the first present of 130, 143, 1, 3, 2, 4, 0.
+
+    With --cpu only the first updates are made, natively and on each emulated CPU, and held against the
+    golden's trace; where they differ, the operation is named that gives other bits there.
     """
+    if options["cpus"]:
+        return under_cpus.verify(recipes, options)
     import json
 
     from reprokit import harness
-    from reprokit.cli import show
+    from reprokit.cli import selftest, show
+    from reprokit.harness.selftest import gate_code, prove
     from reprokit.reports import to_json
 
     request, project = request_of(options), project_of(options)
     with show.progress() as progress:
         answers = harness.verify(request, project=project, progress=progress, names=recipes)
-    reports = [answer.report for answer in answers if answer.report is not None]
+        reports = [answer.report for answer in answers if answer.report is not None]
+        proofs = prove(reports, project=project, progress=progress) if options["proves_itself"] else []
     show.to_github(reports)
-    code = harness.gate_code(answers)
+    code = gate_code(harness.gate_code(answers), proofs)
     if options["as_json"]:
         rows = [
             to_json.to_dict(answer.report)
@@ -43,9 +72,13 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
             else {"recipe": answer.recipe, "error": answer.error}
             for answer in answers
         ]
-        click.echo(json.dumps({"exit_code": code, "reports": rows}, indent=2))
+        proven = {"selftest": [selftest.proof_to_json(proof) for proof in proofs]} if proofs else {}
+        click.echo(json.dumps({"exit_code": code, "reports": rows, **proven}, indent=2))
         return code
-    for report in reports:
-        show.report(report, folder=None, as_json=False)
+    for answer in answers:
+        if answer.report is not None:
+            show.report(answer.report, folder=answer.folder, as_json=False)
     show.gate(answers)
+    for proof in proofs:
+        selftest.print_proof(proof)
     return code

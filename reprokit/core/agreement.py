@@ -53,6 +53,22 @@ def agreement(comparison: Comparison | None, *, records: int | None, tolerant: b
     return ""
 
 
+def chance_of_another(num_runs: int) -> float:
+    """The upper 95 % bound on the chance that one more run differs, after ``num_runs`` that agree.
+
+    Of ``n`` later runs that could have differed from the first, none did: a chance ``p`` lets that
+    happen with probability ``(1 - p) ** n``, which is below 5 % for every ``p`` above this bound.
+    That is the exact (Clopper-Pearson) one-sided bound for 0 of ``n``.
+
+    >>> [round(chance_of_another(n), 3) for n in (2, 3, 10, 60)]
+    [0.95, 0.776, 0.283, 0.05]
+
+    Args:
+        num_runs: How many runs agree, the first one included; fewer than 2 prove nothing.
+    """
+    return 1.0 if num_runs < 2 else float(1 - 0.05 ** (1 / (num_runs - 1)))
+
+
 def difference(comparison: Comparison) -> str:
     """Where a comparison found the first difference, to follow "differs".
 
@@ -65,7 +81,15 @@ def difference(comparison: Comparison) -> str:
     place = f"from record {first.record} on" if first.step is None else f"from step {first.step!r} on"
     if first.metric is None:
         return f"{place}: {first.what or 'whole records differ'}"
-    return f"{place}: {first.metric} is {first.actual!r}, expected {first.expected!r}"
+    why = f" ({first.what})" if "mean" in first.what else ""
+    return f"{place}: {first.metric} is {_word(first.actual)}, expected {_word(first.expected)}{why}"
+
+
+def _word(value: object) -> str:
+    """A value as the file has it: ``null``, not ``None``."""
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else repr(value)
 
 
 def unlike(runs: Sequence[RunEvidence]) -> str:
@@ -169,6 +193,8 @@ def _copied(runs: Sequence[RunEvidence]) -> str:
 
 def _unfinished(run: RunEvidence) -> str:
     exit_code = run.run.get("exit_code")
+    if run.run.get("resumed_from") is not None:
+        return f"{run.path}: a resumed run holds only the later steps of a training"
     if run.run.get("outcome") != "completed" or not is_integer(exit_code) or exit_code != 0:
         return f"{run.path}: run.json does not say that the run completed"
     return ""

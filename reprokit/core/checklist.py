@@ -113,6 +113,10 @@ class Report:
             → line, counted from 1: where annotations are hung up.
         evidence_digests: Path of each run's ``COMPLETE`` and of the golden's ``provenance.json`` →
             SHA-256, so that evidence exchanged later is found.
+        code_changes: Where the runs differ from the golden: ``commit`` of the golden (or None),
+            ``files`` changed since (``path``, ``added``, ``removed``) and ``why`` that is not known.
+        attribution: Where it was asked for, what four runs say of whose fault it is: ``answer``,
+            ``sentence``, ``golden_commit`` and ``cells``.
     """
 
     verdict: Verdict
@@ -138,6 +142,8 @@ class Report:
     recipe_file: str | None = None
     recipe_lines: Mapping[str, int] = field(default_factory=dict)
     evidence_digests: Mapping[str, str] = field(default_factory=dict)
+    code_changes: Mapping[str, Any] | None = None
+    attribution: Mapping[str, Any] | None = None
     schema: int = 1
 
 

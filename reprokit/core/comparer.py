@@ -222,8 +222,7 @@ class Comparer:
             if MISSING in (left, right):
                 word = "missing_metric" if right is MISSING else "extra_metric"
                 self.log.add(word, "actual", line=lines[1], detail=quoted(name))
-            if leaf is not None:
-                self._diverge(name, leaf, step, position=self._position)
+            self._diverge(name, leaf, step, position=self._position)
         return step
 
     def _steps_alike(self, expected: Table, actual: Table) -> bool:
@@ -261,8 +260,8 @@ class Comparer:
             tally = self._tallies[name] = Tally(self._tolerances.of(name))
         return tally
 
-    def _diverge(self, metric: str, leaf: Leaf, step: Any, *, position: int) -> None:
-        if self._divergence is not None:
+    def _diverge(self, metric: str, leaf: Leaf | None, step: Any, *, position: int) -> None:
+        if leaf is None or self._divergence is not None:
             return
         path, expected, actual = leaf
         place = f", at {path[:80]}" if path else ""

@@ -128,6 +128,49 @@ class SweepEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeEvidence:
+    """A training that was stopped and resumed, held against the first run, which was never stopped.
+
+    Attributes:
+        stopped: The folder of the run that was killed.
+        resumed: The folder of the run that went on from its last whole checkpoint.
+        problem: Why the three runs cannot be held against each other, one sentence; "" when they can.
+        failure: What is wrong with the resumed run itself, one sentence; "" when nothing is.
+        signal: What ended the stopped run, such as ``SIGKILL``; "" when nobody knows.
+        stopped_at: Step of the last record that it wrote; None when it wrote none.
+        checkpoint: Name of the checkpoint.
+        step: Its step; records up to it come from the stopped run, later ones from the resumed run.
+        first_resumed: Step of the resumed run's first record; None when it wrote none.
+        last_resumed: Step of its last one.
+        records: Records of ``metrics.jsonl`` that were compared, byte for byte.
+        updates: Records of ``trace.jsonl`` that were compared, byte for byte; None where the uninterrupted
+            run has no trace.
+        checkpoints: Checkpoints whose contents were compared: those after ``step``, and the final model.
+        first: The first difference: ``where`` (file or checkpoint), ``what``, ``expected``, ``actual``;
+            None when all is equal.
+        resumed_s: Seconds that the resumed run took, of its own clock; None when it does not say.
+        whole_s: Seconds that the uninterrupted run took, likewise.
+    """
+
+    stopped: str
+    resumed: str
+    problem: str = ""
+    failure: str = ""
+    signal: str = ""
+    stopped_at: int | None = None
+    checkpoint: str = ""
+    step: int | None = None
+    first_resumed: int | None = None
+    last_resumed: int | None = None
+    records: int = 0
+    updates: int | None = 0
+    checkpoints: tuple[str, ...] = ()
+    first: Mapping[str, Any] | None = None
+    resumed_s: float | None = None
+    whole_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Everything a check may look at.
 
@@ -144,9 +187,11 @@ class Evidence:
         golden: None when there is none for this recipe, platform and seed.
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
+        ignore: The patterns that were asked for, whether they left anything out or not.
         locked: Package → version, as the lock of the runs' environment holds them for this
             platform; None when that very lock is not at hand any more.
         sweep: The recipe with several seeds; None when nobody asked for it.
+        resume: A training that was stopped and resumed; None when nobody asked for it.
         strict: Whether advisory checks are required too.
     """
 
@@ -161,8 +206,10 @@ class Evidence:
     golden: GoldenEvidence | None = None
     golden_missing_because: str = ""
     ignored_metrics: Mapping[str, str] = field(default_factory=dict)
+    ignore: tuple[str, ...] = ()
     locked: Mapping[str, str] | None = None
     sweep: SweepEvidence | None = None
+    resume: ResumeEvidence | None = None
     strict: bool = False
 
 

@@ -17,6 +17,7 @@ would look like a stale golden.
 from __future__ import annotations
 
 import fnmatch
+import functools
 from dataclasses import dataclass
 
 #: When a rule applies: everywhere, or only for what the run trained on.
@@ -41,6 +42,7 @@ class Rule:
     when: str = ALWAYS
 
 
+@functools.lru_cache(maxsize=4096)  # a judgement asks for some 300 fields, again and again
 def rule_for(field: str) -> Rule:
     """The rule that decides for a field; for one that nobody has thought of, a cautious one."""
     for rule in RULES:
@@ -93,6 +95,11 @@ _PROFILE = (
         "inside.numpy.cpu_features.baseline",
     ),
     *_rules("yes", "numpy's matrix products differ between core types (measured)", "inside.numpy.openblas.*"),
+    *_rules(
+        "no",
+        "shows how the operation rounds on this CPU; whether the training calls it, the numbers tell",
+        "inside.numerics.probe.*",
+    ),
     *_rules(
         "no",
         "what the libraries report goes in instead: a wish that had no effect changes nothing",

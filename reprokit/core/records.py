@@ -17,6 +17,9 @@ from typing import Any
 
 SCHEMA_VERSION = 1
 
+#: Exit code of a training that was asked for its first updates only: never 0, so never COMPLETE.
+STOPPED_EARLY = 85
+
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 

@@ -117,6 +117,15 @@ def unjudged(reason: str, remedy: str, /, **evidence: Any) -> Finding:
     return Finding(status=Status.ERROR, reason=reason, remedy=remedy, evidence=evidence)
 
 
+def counted(number: int, what: str) -> str:
+    """How many of something, in words.
+
+    >>> counted(1, "record"), counted(1200, "record")
+    ('1 record', '1,200 records')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def relaxations(recipe: Mapping[str, Any] | None) -> dict[str, str]:
     """Rows that a recipe relaxes, each with its reason; an entry without one relaxes nothing.
 

@@ -140,7 +140,8 @@ class Tally:
                 self.has_nan = True
             else:
                 self.has_value = True
-        self._errors(values.absolute_error(expected, actual), values.relative_error(expected, actual))
+        error = values.absolute_error(expected, actual)
+        self._errors(error, 0.0 if error == 0 == expected else values.relative_error(expected, actual))
         if values.scalars_equal(expected, actual):
             return True
         self.identical = False

@@ -28,13 +28,16 @@ class Tolerance:
     Attributes:
         rtol: Relative tolerance, finite and not negative. It is relative to the expected value.
         atol: Absolute tolerance, finite and not negative.
+        mean_of: Of how many consecutive values the means are held to it instead of each value
+            (``core.means``); whoever does not know this holds every value to it, which is stricter.
 
     Raises:
-        UsageError: A tolerance is negative, NaN, infinite or not a number.
+        UsageError: A tolerance is negative, NaN, infinite or not a number, or no mean can keep it.
     """
 
     rtol: float = 0.0
     atol: float = 0.0
+    mean_of: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what would accept everything, or nothing."""
@@ -47,6 +50,14 @@ class Tolerance:
                     actual=repr(value)[:40],
                     fix=f"give {name} a number such as 1e-6, or leave it out",
                 )
+        whole = isinstance(self.mean_of, int) and not isinstance(self.mean_of, bool) and self.mean_of >= 1
+        if not whole or (self.mean_of > 1 and self.exact):
+            raise UsageError(
+                "mean_of is not a number of values whose mean may be off",
+                expected="a whole number of 1 or more, with rtol or atol above 0",
+                actual=repr(self.mean_of)[:40],
+                fix="leave mean_of out, or grant the means a tolerance",
+            )
 
     @property
     def exact(self) -> bool:

@@ -203,7 +203,7 @@ def shown(value: Any, *, limit: int = 60) -> str:
         return f"an integer of {value.bit_length()} bits"
     if isinstance(value, list | tuple | dict):
         return f"{'an object' if isinstance(value, dict) else 'an array'} of {len(value)}"
-    text = repr(value[: limit + 1] if isinstance(value, str) else value)
+    text = repr(value[:limit] if isinstance(value, str) else value)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 

@@ -7,7 +7,9 @@ This package knows the order of things; each thing itself belongs to the part th
 """
 
 from reprokit.harness.audit import Audit, audit
-from reprokit.harness.bless import bless, newest_pair
+from reprokit.harness.bless import bless, newest_pair, runs_of_report
+from reprokit.harness.cpu_answers import CpuAnswer, CpuVerdict
+from reprokit.harness.cpus import verify_cpus
 from reprokit.harness.history import Beside, beside, curves, reproduce_run
 from reprokit.harness.project import Project
 from reprokit.harness.pruning import Choice, Prune, plan_prune, prune
@@ -26,6 +28,8 @@ __all__ = [
     "Audit",
     "Beside",
     "Choice",
+    "CpuAnswer",
+    "CpuVerdict",
     "GateAnswer",
     "Project",
     "Prune",
@@ -45,5 +49,7 @@ __all__ = [
     "reproduce_run",
     "run_command_once",
     "run_once",
+    "runs_of_report",
     "verify",
+    "verify_cpus",
 ]

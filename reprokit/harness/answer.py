@@ -17,7 +17,7 @@ from typing import Any
 
 from reprokit import adapters, checks, runs, workspace
 from reprokit.core import comparison as comparing
-from reprokit.core.checklist import Evidence, Report, Verdict, exit_code, judgement
+from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
 from reprokit.harness.execute import failure_of
 from reprokit.harness.sentences import Case, next_command, sentence
@@ -52,11 +52,14 @@ def report_of(
     rows = checks.run_all(evidence)
     judged = judgement(evidence, rows, registry=checks.registry())
     verdict = judged.verdict
-    failure = failure_of(folders, [runs.read(folder) for folder in folders]) if folders else None
+    whole = all(run.complete for run in evidence.runs)  # every byte was read for this; not once more
+    failure = None if whole else failure_of(folders, [runs.read(folder) for folder in folders])
     divergence = _divergence(evidence, verdict)
     case = Case(
-        judged=judged, evidence=evidence, divergence=divergence, failure=failure, folders=tuple(folders)
-    )
+        judged=judged, evidence=evidence, divergence=divergence, failure=failure, folders=tuple(folders),
+        lines=dict(recipe_lines or {}),
+        failed=tuple(row.id for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}),
+    )  # fmt: skip
     first = evidence.runs[0] if evidence.runs else None
     name = str(evidence.recipe["name"] if evidence.recipe else first.run.get("recipe") if first else "")
     seed = int(first.run.get("seed") or 0) if first else 0

@@ -25,7 +25,17 @@ from reprokit.harness.yardstick import judge_against, read_yardstick, recipe_of
 from reprokit.reports import to_json
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
-_OF_THE_MOMENT = {"created_at", "command", "timing", "recipe_file", "recipe_lines", "schema", "golden"}
+_OF_THE_MOMENT = {
+    "created_at",
+    "command",
+    "timing",
+    "recipe_file",
+    "recipe_lines",
+    "schema",
+    "golden",
+    "code_changes",
+    "attribution",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +76,13 @@ def audit(path: Path, *, project: Project) -> Audit:
 
 
 def _places(report: Report) -> tuple[str, ...]:
-    return (*report.runs, *((report.golden,) if report.golden else ()))
+    return (*report.runs, *((report.golden,) if report.golden else ()), *_interrupted(report))
+
+
+def _interrupted(report: Report) -> tuple[str, ...]:
+    """The stopped and the resumed run, where the report was made with ``--resume``."""
+    told = next((row.evidence for row in report.checks if row.id == "resume_equal"), {})
+    return tuple(str(told[name]) for name in ("stopped", "resumed") if told.get(name))
 
 
 def _exchanged(report: Report) -> Iterator[str]:
@@ -109,7 +125,8 @@ def _redrawn(report: Report, path: Path) -> Iterator[str]:
 def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> Report:
     """As the report was made: against the project's golden, or the run in the golden's part."""
     if not _is_run(report.golden):
-        return judge_again(folders, _as_asked(report), project=project)
+        halves = [Path(folder) for folder in _interrupted(report)]
+        return judge_again(folders, _as_asked(report), project=project, interrupted=halves)
     yardstick = read_yardstick(Path(str(report.golden)))
     return judge_against(folders, yardstick, recipe_of(yardstick), request=_as_asked(report))
 

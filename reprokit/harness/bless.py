@@ -15,8 +15,10 @@ import reprokit
 from reprokit import golden, runs
 from reprokit.core import fingerprint
 from reprokit.errors import GoldenError
+from reprokit.harness.answer import evidence_digests
 from reprokit.harness.evidence import METRICS, TRACE, read_json
 from reprokit.harness.project import Project
+from reprokit.reports import to_json
 
 
 def bless(
@@ -57,27 +59,58 @@ def bless(
     )
 
 
-def newest_pair(runs_dir: Path, recipe: str, *, seed: int | None) -> tuple[Path, ...]:
+def runs_of_report(path: Path) -> tuple[Path, ...]:
+    """The run folders that a report judged, as they were when it was made.
+
+    Args:
+        path: A ``report.json``, or the folder that holds one.
+
+    Raises:
+        ReportError: It is no report.
+        GoldenError: A run is gone, or was changed since.
+    """
+    report = to_json.load(path)
+    folders = tuple(Path(folder) for folder in report.runs)
+    today = evidence_digests(folders, None)
+    for folder in folders:
+        marker = str(folder / "COMPLETE")
+        if marker not in today or today[marker] != report.evidence_digests.get(marker):
+            raise GoldenError(
+                "the run is not the one that the report speaks of", where=str(folder),
+                expected="a finished run, unchanged since the report", fix="run the recipe again",
+            )  # fmt: skip
+    return folders
+
+
+def newest_pair(
+    runs_dir: Path, recipe: str, *, seed: int | None, as_it_stands: bool = False
+) -> tuple[Path, ...]:
     """The run folders of the newest ``reproduce`` of a recipe that finished, all with one stamp.
+
+    Args:
+        runs_dir: Where runs live.
+        recipe: Its name.
+        seed: Only runs with this seed; None for any.
+        as_it_stands: Only runs without ``--set``.
 
     Raises:
         GoldenError: There are not two.
     """
-    complete = [
-        folder
-        for folder in runs.list_all(runs_dir, recipe=recipe)
-        if (stored := runs.read(folder, verify=False)).complete
-        and (seed is None or stored.record.get("seed") == seed)
-    ]
-    stamp = complete[-1].name.rpartition("-")[0] if complete else ""
-    pair = tuple(folder for folder in complete if folder.name.rpartition("-")[0] == stamp)
-    if len(pair) < 2:
+    by_stamp: dict[str, list[Path]] = {}
+    for folder in runs.list_all(runs_dir, recipe=recipe):
+        stored = runs.read(folder, verify=False)
+        fits = seed is None or stored.record.get("seed") == seed
+        fits = fits and stored.record.get("resumed_from") is None
+        if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
+            by_stamp.setdefault(folder.name.rpartition("-")[0], []).append(folder)
+    pairs = [folders for folders in by_stamp.values() if len(folders) >= 2]
+    if not pairs:
         raise GoldenError(
             f"{recipe} has no two finished runs of one reproduce",
             where=str(runs_dir),
             fix=f"run `reprokit reproduce {recipe}` first",
         )
-    return pair
+    return tuple(pairs[-1])
 
 
 def _candidate(folder: Path) -> golden.Candidate:
@@ -85,6 +118,9 @@ def _candidate(folder: Path) -> golden.Candidate:
     record = stored.record
     if record.get("plain_command"):
         raise GoldenError("a plain command has no golden", where=str(folder), fix="write a recipe for it")
+    if record.get("resumed_from") is not None:
+        what = "a resumed run holds only the later steps of a training"
+        raise GoldenError(what, where=str(folder), fix="bless runs that were never stopped")
     environment = read_json(folder / "environment.json")
     image = environment.get("image") or {}
     source = environment.get("source") or {}

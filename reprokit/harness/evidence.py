@@ -18,7 +18,9 @@ from reprokit import adapters, golden, recipes, runs, workspace
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparison import Comparison, Problem
-from reprokit.errors import MetricsError
+from reprokit.errors import GoldenError, MetricsError, UsageError
+from reprokit.harness.locking import locked_versions
+from reprokit.harness.resumed import resume_evidence
 from reprokit.harness.traces import compare_traces, count_records, update_steps
 from reprokit.recipes import Recipe
 
@@ -35,6 +37,7 @@ def gather(
     rerun: str = "",
     ignore: Sequence[str] = (),
     strict: bool = False,
+    interrupted: Sequence[Path] = (),
 ) -> Evidence:
     """Read the run folders of one recipe and seed, and the golden they are held against.
 
@@ -46,6 +49,7 @@ def gather(
         rerun: The command that anyone can type to check the result.
         ignore: Patterns of metrics that a person asked to leave out (plain commands only).
         strict: Whether advisory rows are required too.
+        interrupted: The run that was killed on its way and the one that it was resumed as, if anybody asked.
     """
     stored = [runs.read(folder) for folder in folders]
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
@@ -69,8 +73,11 @@ def gather(
         rerun=rerun,
         golden=blessed,
         golden_missing_because=missing,
+        ignore=tuple(ignore),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
+        locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
+        resume=resume_evidence(folders[0], interrupted) if interrupted else None,
     )
 
 
@@ -123,7 +130,7 @@ def _golden_evidence(
         path=str(folder),
         provenance=blessed.provenance,
         num_records=adapters.summarise(blessed.metrics).num_records,
-        comparison=_compare_with_golden(blessed.metrics, stored[0].path / METRICS, recipe),
+        comparison=_compare_with_golden(blessed, stored[0].path / METRICS, recipe),
         fingerprint_equal=fingerprint.same(blessed.provenance["environment"], environment),
         environment_diff=_environment_diff(blessed.provenance["environment"], environment),
         recipe_digest_equal=not changed,
@@ -138,11 +145,27 @@ def _environment_diff(recorded: Mapping[str, Any], environment: Mapping[str, Any
     return fingerprint.diff(recorded, {name: environment.get(name) for name in recorded})
 
 
-def _compare_with_golden(expected: Path, actual: Path, recipe: Recipe) -> Comparison:
+def _compare_with_golden(blessed: golden.Golden, actual: Path, recipe: Recipe) -> Comparison:
+    """At the recipe's tolerances, but never wider than those that the golden was blessed with."""
+    tolerances = tolerances_of(recipe, blessed)
     try:
-        return adapters.compare(expected, actual, tolerances=recipe.tolerances)
+        return adapters.compare(blessed.metrics, actual, tolerances=tolerances)
     except MetricsError as error:
         return _nothing_to_compare(error)
+
+
+def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> recipes.NarrowerTolerances:
+    """How far a run may be from a golden: what both recipe and golden grant on the golden's platform.
+
+    Raises:
+        GoldenError: The golden's tolerances cannot be read.
+    """
+    platform = str(blessed.provenance["platform"])
+    try:
+        then = recipes.tolerances_from(blessed.provenance["tolerances"], platform=platform)
+    except (UsageError, TypeError, AttributeError) as error:
+        raise GoldenError(f"its tolerances cannot be read: {error}", where=str(blessed.path)) from error
+    return recipes.NarrowerTolerances(one=recipe.tolerances_on(platform), other=then)
 
 
 def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:

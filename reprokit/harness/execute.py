@@ -13,13 +13,17 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from reprokit import capture, runs
+from reprokit.core import fingerprint
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
+from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
+from reprokit.harness.evidence import read_json
 from reprokit.harness.plan import Plan
 
 _TAIL_BYTES = 4096
@@ -131,7 +135,12 @@ def _run_and_close(
     _tell(progress, label, folder)
     if not result.completed:
         progress.note(f"{label}: {result.message}")
-    runs.finish(folder, result, environment=_environment(spec, folder, result, host))
+    try:
+        runs.finish(folder, result, environment=_environment(spec, folder, result, host))
+    except WorkspaceError as error:
+        result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
+        runs.close_unfinished(folder, result)
+        progress.note(f"{label}: {result.message}")
     return result
 
 
@@ -193,23 +202,39 @@ def failure_of(folders: Sequence[Path], stored: Sequence[runs.StoredRun]) -> dic
     for folder, run in zip(folders, stored, strict=True):
         if not run.complete:
             record = run.record
+            outcome = record.get("outcome", Outcome.INTERRUPTED)
             return {
                 "run": str(folder),
-                "outcome": record.get("outcome", Outcome.INTERRUPTED),
+                "outcome": Outcome.INTERRUPTED if outcome == Outcome.COMPLETED else outcome,
                 "exit_code": record.get("exit_code"),
                 "signal": record.get("signal"),
                 "message": record.get("message") or run.incomplete_because,
-                "remedy": record.get("remedy") or "run it again",
+                "remedy": _remedy(folder, record),
+                "log": str(log) if (log := _log_of(folder)) else None,
                 "log_tail": _log_tail(folder),
             }
     return None
 
 
+def _remedy(folder: Path, record: Mapping[str, Any]) -> str:
+    """What to do next; where the CPU lacks an instruction, which platform it is."""
+    told = str(record.get("remedy") or "run it again")
+    if record.get("signal") != "SIGILL":
+        return told
+    found = fingerprint.platform_of(read_json(folder / "environment.json"))
+    return f"{told}: this CPU is {found}, and portable recipes need AVX2 with FMA (cpu-x86_64)"
+
+
+def _log_of(folder: Path) -> Path | None:
+    """The log that says most: what a program printed of its end stands in the first."""
+    logs = (folder / name for name in ("stderr.log", "stdout.log"))
+    return next((path for path in logs if path.is_file() and path.stat().st_size), None)
+
+
 def _log_tail(folder: Path, *, lines: int = 20) -> str:
-    for name in ("stderr.log", "stdout.log"):
-        path = folder / name
-        if path.is_file() and path.stat().st_size:
-            with path.open("rb") as stream:
-                stream.seek(max(0, path.stat().st_size - _TAIL_BYTES * 4))
-                return "\n".join(stream.read().decode("utf-8", errors="replace").splitlines()[-lines:])
-    return ""
+    path = _log_of(folder)
+    if path is None:
+        return ""
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - _TAIL_BYTES * 4))
+        return "\n".join(stream.read().decode("utf-8", errors="replace").splitlines()[-lines:])

@@ -32,6 +32,7 @@ from reprokit.project import Project
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _MAX_SOURCE_BYTES = 1 << 20
+_NOTHING: tuple[Any, ...] = (None, "", [], {}, ())
 _FACTS = ("recipe", "seed", "device", "numerics", "backend", "modified", "command")
 
 
@@ -51,7 +52,8 @@ class Field:
 
     @property
     def differs(self) -> bool:
-        return any(type(one) is not type(self.values[0]) or one != self.values[0] for one in self.values)
+        first, *others = (None if value in _NOTHING else value for value in self.values)
+        return any(type(one) is not type(first) or one != first for one in others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

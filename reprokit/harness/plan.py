@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,47 @@ from reprokit.recipes import Recipe
 _PACKAGE = Path(reprokit.__file__).parent
 _LAUNCH = (
     "{python}", "-m", "reprokit.runtime.launch", "--run-dir", "{run_dir}", "--config", "{mounts}/config.yaml",
-    "--seed", "{seed}", "--device", "{device}", "--",
+    "--seed", "{seed}", "--device", "{device}",
 )  # fmt: skip
+
+_CHECKPOINT = "resumed_from.pt"
 
 # A brace around one word means nothing to a shell.
 _TYPED_AS_IT_IS = re.compile(r"(?:[\w@%+=:,./-]|\{[a-z_]+\})+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumePoint:
+    """A whole checkpoint of an earlier run, from which a training goes on.
+
+    Attributes:
+        path: The checkpoint.
+        step: Its step.
+        sha256: Of the file.
+        run: How the earlier run is named wherever its folder lies: ``<recipe>/<run id>``.
+        attempt: The earlier run's attempt.
+    """
+
+    path: Path
+    step: int
+    sha256: str
+    run: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Only a part of a training: up to a step at which it is killed, or on from a checkpoint.
+
+    Attributes:
+        name: Ends the run's id.
+        stop_at: The step, or None.
+        resume: The checkpoint, or None.
+    """
+
+    name: str
+    stop_at: int | None = None
+    resume: ResumePoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +83,7 @@ class Plan:
     files: dict[str, bytes]
 
 
-def plan_recipe(
+def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follows from
     recipe: Recipe,
     *,
     seed: int,
@@ -58,6 +94,8 @@ def plan_recipe(
     runs_dir: Path,
     cores: Sequence[int] = (),
     timeout_s: float | None = None,
+    files: Mapping[str, bytes] | None = None,
+    part: Part | None = None,
 ) -> Plan:
     """Plan ``repeats`` runs of a recipe with one seed.
 
@@ -71,11 +109,12 @@ def plan_recipe(
         runs_dir: Where the run folders will be.
         cores: Core numbers to pin the runs to, one each in turn; empty for no pinning.
         timeout_s: Limit for each run; the recipe's own when None.
+        files: What else stands in each run's folder: relative name → content.
+        part: Do only this part of the training, once; None for all of it.
     """
-    files = _snapshot(recipe)
     specs = []
     for index in range(repeats):
-        run_id = f"{stamp}-seed{seed}-{index + 1}"
+        run_id = f"{stamp}-seed{seed}-{part.name if part else index + 1}"
         run_dir = runs_dir / recipe.name / run_id
         specs.append(
             RunSpec(
@@ -83,7 +122,7 @@ def plan_recipe(
                 run_id=run_id,
                 seed=seed,
                 device=recipe.device,
-                command=(*_LAUNCH, "{mounts}/recipes/trainers/" + recipe.trainer.name),
+                command=(*_LAUNCH, *_only(part), "--", "{mounts}/recipes/trainers/" + recipe.trainer.name),
                 environment={
                     **numerics.variables(recipe.numerics, hash_seed=0),
                     "PYTHONPATH": "{mounts}",
@@ -94,8 +133,10 @@ def plan_recipe(
                     Mount(name="reprokit", path=str(_PACKAGE)),
                     Mount(name="recipes", path=str(run_dir / "source")),
                     Mount(name="config.yaml", path=str(run_dir / "config.yaml")),
+                    *_checkpoint(part),
                 ),
                 limits=_limits(recipe, cores=cores, index=index, timeout_s=timeout_s),
+                attempt=part.resume.attempt + 1 if part and part.resume else 1,
             )
         )
     facts = {
@@ -106,8 +147,9 @@ def plan_recipe(
         "digests": digests_of(recipe, realisation),
         "recipe_data": recipe.as_data(),
         "training_config": dict(recipe.training_config),
+        **_kept_apart(part),
     }
-    return Plan(specs=tuple(specs), facts=facts, files=files)
+    return Plan(specs=tuple(specs), facts=facts, files={**_snapshot(recipe), **(files or {})})
 
 
 def plan_command(
@@ -175,6 +217,34 @@ def _limits(recipe: Recipe, *, cores: Sequence[int], index: int, timeout_s: floa
         timeout_s=timeout_s or recipe.limits.timeout_s,
         cpus=(cores[index % len(cores)],) if cores else None,
     )
+
+
+def _only(part: Part | None) -> tuple[str, ...]:
+    """The words of the command line that do a part of a training."""
+    words: list[str] = []
+    if part is not None and part.resume is not None:
+        words += ["--resume-from", f"{{mounts}}/{_CHECKPOINT}"]
+    if part is not None and part.stop_at is not None:
+        words += ["--stop-at", str(part.stop_at)]
+    return tuple(words)
+
+
+def _checkpoint(part: Part | None) -> tuple[Mount, ...]:
+    if part is None or part.resume is None:
+        return ()
+    return (Mount(name=_CHECKPOINT, path=str(part.resume.path)),)
+
+
+def _kept_apart(part: Part | None) -> dict[str, Any]:
+    """What ``run.json`` says of a part, so that nobody takes it for a whole training."""
+    facts: dict[str, Any] = {}
+    if part is not None and part.stop_at is not None:
+        facts["stop_at"] = part.stop_at
+    if part is not None and (point := part.resume) is not None:
+        facts["resumed_from"] = {
+            "run": point.run, "checkpoint": point.path.name, "step": point.step, "sha256": point.sha256,
+        }  # fmt: skip
+    return facts
 
 
 def _snapshot(recipe: Recipe) -> dict[str, bytes]:

@@ -8,6 +8,7 @@ This module knows the order of these and the cores to use; it refuses to judge.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reprokit import capture, images, runs, workspace
@@ -17,7 +18,8 @@ from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.execute import Progress, execute, usable_cores
-from reprokit.harness.plan import command_name, plan_command, plan_recipe
+from reprokit.harness.locking import copy_of_lock
+from reprokit.harness.plan import Part, command_name, plan_command, plan_recipe
 from reprokit.harness.project import Project
 from reprokit.harness.request import Phases, Request, now, stamp
 from reprokit.recipes import Recipe
@@ -41,8 +43,10 @@ def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
     return "local"
 
 
-def run_recipe(recipe: Recipe, request: Request, *, project: Project, phases: Phases) -> tuple[Path, ...]:
-    """Run a recipe as often as asked.
+def run_recipe(
+    recipe: Recipe, request: Request, *, project: Project, phases: Phases, part: Part | None = None
+) -> tuple[Path, ...]:
+    """Run a recipe as often as asked, or once only a part of it.
 
     Returns:
         The run folders. Where nothing could start (no engine, no image, another tool at work), one
@@ -52,7 +56,7 @@ def run_recipe(recipe: Recipe, request: Request, *, project: Project, phases: Ph
         CannotRunError: Nothing could start, and not even that can be written.
     """
     try:
-        return _train(recipe, request, project=project, phases=phases)
+        return _train(recipe, request, project=project, phases=phases, part=part)
     except CannotRunError as error:
         seed = request.seed if request.seed is not None else recipe.seeds[0]
         facts = {"modified": list(recipe.modified), "recipe_data": recipe.as_data()}
@@ -92,7 +96,9 @@ def run_command(
         return (_not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
 
 
-def _train(recipe: Recipe, request: Request, *, project: Project, phases: Phases) -> tuple[Path, ...]:
+def _train(
+    recipe: Recipe, request: Request, *, project: Project, phases: Phases, part: Part | None
+) -> tuple[Path, ...]:
     with workspace.exclusive(project.runs_dir):
         _clean_up(project)
         backend = choose_backend(request.backend, progress=phases.progress)
@@ -103,16 +109,19 @@ def _train(recipe: Recipe, request: Request, *, project: Project, phases: Phases
             )  # fmt: skip
             host = capture.capture_host(project.root)
         cores = usable_cores()
-        beside = min(request.repeats, len(cores)) if request.side_by_side and len(cores) > 1 else 1
+        repeats = 1 if part else request.repeats
+        beside = min(repeats, len(cores)) if request.side_by_side and len(cores) > 1 else 1
         plan = plan_recipe(
             recipe, seed=request.seed if request.seed is not None else recipe.seeds[0],
-            repeats=request.repeats, realisation=realisation, backend=backend, stamp=stamp(),
+            repeats=repeats, realisation=realisation, backend=backend, stamp=stamp(),
             runs_dir=project.runs_dir, cores=cores[:beside] if beside > 1 else (),
-            timeout_s=request.timeout_s,
+            timeout_s=request.timeout_s, files=copy_of_lock(realisation, project=project.root),
+            part=part,
         )  # fmt: skip
+        plan = replace(plan, facts={**plan.facts, "backend_asked": request.backend})
         with phases.of("train"):
             return execute(
-                plan, backend=_backend(backend, project), runs_dir=project.runs_dir, host=host,
+                plan, backend=backend_named(backend, project), runs_dir=project.runs_dir, host=host,
                 progress=phases.progress, side_by_side=beside,
             )  # fmt: skip
 
@@ -138,7 +147,8 @@ def _clean_up(project: Project) -> None:
         docker_backend.remove_orphans(str(project.runs_dir))
 
 
-def _backend(name: str, project: Project) -> Backend:
+def backend_named(name: str, project: Project) -> Backend:
+    """What runs programs as ``docker`` or ``local``."""
     if name == "docker":
         return docker_backend.DockerBackend(workspace=str(project.runs_dir))
     return local_backend.LocalBackend()

@@ -8,6 +8,7 @@ know how any of them works.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,13 +16,18 @@ from typing import Any
 
 from reprokit import recipes, reports, runs
 from reprokit.core.checklist import Report
+from reprokit.errors import ReportError
+from reprokit.harness.aftermath import explained
 from reprokit.harness.answer import report_of
 from reprokit.harness.evidence import gather
 from reprokit.harness.execute import Progress
-from reprokit.harness.plan import shell_line
+from reprokit.harness.foresight import foresee, must_have_variant
+from reprokit.harness.interruption import interrupt
+from reprokit.harness.plan import Part, shell_line
 from reprokit.harness.project import Project
 from reprokit.harness.realise import run_command, run_recipe
 from reprokit.harness.request import Phases, Request, now, stamp
+from reprokit.harness.resuming import choose, fit
 from reprokit.recipes import Recipe
 
 
@@ -36,19 +42,40 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     """
     phases = Phases(progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    seed = request.seed if request.seed is not None else recipe.seeds[0]
+    foresee(recipe, seed=seed, project=project, progress=progress)
     folders = run_recipe(recipe, request, project=project, phases=phases)
-    return _answer(recipe, folders, request, project=project, phases=phases)
+    halves: tuple[Path, ...] = ()
+    if request.resume and runs.read(folders[0], verify=False).complete:
+        halves = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
+    return _answer(recipe, folders, request, project=project, phases=phases, interrupted=halves)
 
 
 def run_once(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
-    """Run a recipe once, with no judgement.
+    """Run a recipe once, or go on with a run of it, with no judgement.
 
     Returns:
         The run folder.
+
+    Raises:
+        UsageError: ``resume_from`` names nothing that this run could go on from.
     """
+    if request.resume_from is not None:
+        return _go_on(name, request, project=project, progress=progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    must_have_variant(recipe, project=project)
     once = replace(request, repeats=1)
     return run_recipe(recipe, once, project=project, phases=Phases(progress))[0]
+
+
+def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
+    chosen = choose(str(request.resume_from), project=project)
+    recipe, request = fit(chosen, name, request, project=project)
+    for skipped in chosen.skipped:
+        progress.note(f"{skipped} is not whole: not used")
+    progress.note(f"goes on from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
+    part = Part(name="resumed", resume=chosen.point)
+    return run_recipe(recipe, request, project=project, phases=Phases(progress), part=part)[0]
 
 
 def reproduce_command(
@@ -67,10 +94,19 @@ def run_command_once(
     return run_command(command, replace(request, repeats=1), project=project, phases=Phases(progress))[0]
 
 
-def judge_again(folders: Sequence[Path], request: Request, *, project: Project) -> Report:
-    """The report that follows from run folders alone: no engine, nothing run, nothing written."""
+def judge_again(
+    folders: Sequence[Path], request: Request, *, project: Project, interrupted: Sequence[Path] = ()
+) -> Report:
+    """The report that follows from run folders alone: no engine, nothing run, nothing written.
+
+    Args:
+        folders: The runs, in the order in which they were started.
+        request: ``strict`` and ``ignore``.
+        project: Where goldens live.
+        interrupted: The stopped and the resumed run, where the report has them.
+    """
     recipe = _recipe_of(folders, project)
-    return _judge(recipe, folders, request, project=project, phases={})
+    return _judge(recipe, folders, request, project=project, phases={}, interrupted=interrupted)
 
 
 def _answer(
@@ -80,11 +116,15 @@ def _answer(
     *,
     project: Project,
     phases: Phases,
+    interrupted: Sequence[Path] = (),
 ) -> tuple[Report, Path]:
     with phases.of("judge"):
-        report = _judge(recipe, folders, request, project=project, phases=phases.seconds)
-        folder = project.reports_dir / folders[0].parent.name / stamp()
-        reports.render_all(report, folder)
+        report = _judge(
+            recipe, folders, request, project=project, phases=phases.seconds, interrupted=interrupted
+        )
+    folder = project.reports_dir / folders[0].parent.name / stamp()
+    report = explained(report, recipe, request, project=project, folder=folder, phases=phases)
+    reports.render_all(report, folder)
     return report, folder
 
 
@@ -95,11 +135,12 @@ def _judge(
     *,
     project: Project,
     phases: Mapping[str, float],
+    interrupted: Sequence[Path] = (),
 ) -> Report:
-    rerun = _rerun(runs.read(folders[0], verify=False).record, ignore=request.ignore)
+    rerun = rerun_line(runs.read(folders[0], verify=False).record, ignore=request.ignore)
     evidence = gather(
         recipe, folders, golden_dir=project.golden_dir, seed=request.seed, rerun=rerun, ignore=request.ignore,
-        strict=request.strict,
+        strict=request.strict, interrupted=interrupted,
     )  # fmt: skip
     file = recipe.file if recipe else None
     inside = file is not None and file.is_relative_to(project.root)
@@ -114,16 +155,30 @@ def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
     record = runs.read(folders[0], verify=False).record
     if record.get("plain_command"):
         return None
-    snapshot = folders[0] / "source"
+    name, snapshot = record.get("recipe"), folders[0] / "source"
+    if not isinstance(name, str):
+        where, fix = str(folders[0] / runs.RECORD), "name the folder of a run as it was written"
+        raise ReportError("run.json does not say which recipe was run", where=where, fix=fix)
     overrides = tuple(record.get("modified") or ())
     if snapshot.is_dir():
-        return recipes.load(str(record.get("recipe")), recipes_dir=snapshot, overrides=overrides)
-    return recipes.load(str(record.get("recipe")), recipes_dir=project.recipes_dir, overrides=overrides)
+        return recipes.load(name, recipes_dir=snapshot, overrides=overrides)
+    return recipes.load(name, recipes_dir=project.recipes_dir, overrides=overrides)
 
 
-def _rerun(record: Mapping[str, Any], *, ignore: Sequence[str]) -> str:
+def rerun_line(record: Mapping[str, Any], *, ignore: Sequence[str] = ()) -> str:
+    """The line that anyone can type, in a checkout, to run the same again and judge it.
+
+    Args:
+        record: ``run.json``.
+        ignore: Patterns of metrics that were left out.
+    """
     seed, plain = record.get("seed"), record.get("plain_command")
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, "--", *plain])
-    return f"make reproduce RECIPE={record.get('recipe')} SEED={seed}"
+    sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
+    words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
+    asked = record.get("backend_asked")
+    options = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else [])]
+    for_make = shlex.join(options).replace("$", "$$")  # make reads it before the shell does
+    return shell_line([*words, f"ARGS={for_make}"] if options else words)

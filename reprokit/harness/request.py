@@ -28,9 +28,13 @@ class Request:
         overrides: ``path=value`` settings.
         ignore: Patterns of metrics to leave out (plain commands).
         strict: Advisory rows are required too.
+        attribute: On a mismatch with the golden, find out whether code or environment is to blame.
         timeout_s: Limit for each run, seconds.
         side_by_side: False to run one after the other.
         command: The command line as typed, for the report.
+        resume: Kill one more training on its way, resume it, and hold it against the first.
+        stop_at: The step at which; None for one that is drawn from the seed.
+        resume_from: A run or a checkpoint to go on from; None to start anew.
     """
 
     seed: int | None = None
@@ -40,9 +44,13 @@ class Request:
     overrides: Sequence[str] = ()
     ignore: Sequence[str] = ()
     strict: bool = False
+    attribute: bool = False
     timeout_s: float | None = None
     side_by_side: bool = True
     command: str = ""
+    resume: bool = False
+    stop_at: int | None = None
+    resume_from: str | None = None
 
 
 @dataclass(slots=True)
@@ -60,7 +68,7 @@ class Phases:
         try:
             yield
         finally:
-            self.seconds[name] = round(time.monotonic() - start, 3)
+            self.seconds[name] = round(self.seconds.get(name, 0.0) + time.monotonic() - start, 3)
 
 
 def stamp() -> str:

@@ -35,14 +35,14 @@ def compare_traces(expected: Path, actual: Path, *, thinned: bool = False) -> Tr
         other = next(theirs, None)
         while thinned and other is not None and other.get("update") != record.get("update"):
             other = next(theirs, None)
-        first = _first_difference(record, other)
+        first = first_difference(record, other)
         if first is not None:
             return TraceComparison(equal=False, records_compared=index + 1, first=first)
         compared = index + 1
     extra = None if thinned else next(theirs, None)
     if extra is not None:
         first = {"step": extra.get("step"), "what": "record", "expected": None, "actual": "one more record"}
-        return TraceComparison(equal=False, records_compared=compared, first=first)
+        return TraceComparison(equal=False, records_compared=compared + 1, first=first)
     return TraceComparison(equal=True, records_compared=compared)
 
 
@@ -68,7 +68,8 @@ def _records(path: Path) -> Iterator[Mapping[str, Any]]:
             yield value if isinstance(value, dict) else {"unreadable line": f"{path}:{number}"}
 
 
-def _first_difference(record: Mapping[str, Any], other: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def first_difference(record: Mapping[str, Any], other: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Where two records differ first: ``step``, ``what``, ``expected``, ``actual``; None when equal."""
     if other is None:
         return {"step": record.get("step"), "what": "record", "expected": "a record", "actual": None}
     ours, theirs = dict(_leaves(record)), dict(_leaves(other))

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from reprokit import capture, recipes
 from reprokit.core import fingerprint
@@ -25,6 +26,14 @@ from reprokit.harness.request import Request
 from reprokit.recipes import Recipe
 
 _PRECEDENCE = (130, 143, 1, 3, 2, 4, 0)
+
+
+class Answered(Protocol):
+    """Whatever knows the exit code that it calls for."""
+
+    @property
+    def exit_code(self) -> int:
+        """The code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +66,7 @@ def verify(
             if not names and platform not in recipe.platforms:
                 progress.note(f"{name} does not declare {platform}: not judged here")
                 continue
-            for seed in _seeds(recipe, request, project, platform):
+            for seed in seeds_of(recipe, request, project, platform):
                 wanted = replace(request, seed=seed)
                 report, folder = reproduce(name, wanted, project=project, progress=progress)
                 answers.append(
@@ -84,13 +93,14 @@ def _without_a_recipe(judged: set[str], project: Project, platform: str) -> list
     ]
 
 
-def gate_code(answers: Sequence[GateAnswer]) -> int:
+def gate_code(answers: Sequence[Answered]) -> int:
     """One exit code for several answers: the gravest present; nothing judged is 4, never 0."""
     present = {answer.exit_code if answer.exit_code in _PRECEDENCE else 3 for answer in answers}
     return next((code for code in _PRECEDENCE if code in present), 4)
 
 
-def _seeds(recipe: Recipe, request: Request, project: Project, platform: str) -> Sequence[int]:
+def seeds_of(recipe: Recipe, request: Request, project: Project, platform: str) -> Sequence[int]:
+    """The seeds that are due: the one asked for, else all that have a golden, else the recipe's first."""
     if request.seed is not None:
         return (request.seed,)
     blessed = project.golden_dir / recipe.name / platform

@@ -63,6 +63,11 @@ def read_yardstick(folder: Path) -> runs.StoredRun:
             expected="a run that finished, as it was written",
             actual=stored.incomplete_because,
         )
+    if record.get("resumed_from") is not None:
+        raise CannotJudgeError(
+            "the run cannot be the measure of another: a resumed run holds only the later steps",
+            where=str(folder), fix="name a run that was never stopped",
+        )  # fmt: skip
     seed, name = record.get("seed"), record.get("recipe")
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(name, str):
         raise ReportError("run.json does not say recipe and seed", where=str(folder), fix=_FROM_SNAPSHOT)
@@ -145,7 +150,7 @@ def _golden(
     changed = tuple(name for name in INPUTS if digests.get(name) != recorded.get(name))
     environment = read_json(yardstick.path / "environment.json")
     ours = Path(first.path)
-    comparison, num_records = _compare(yardstick.path / METRICS, ours / METRICS, recipe)
+    comparison, num_records = _compare(yardstick.path / METRICS, ours / METRICS, recipe, theirs)
     traced = (yardstick.path / TRACE).is_file()
     return GoldenEvidence(
         path=str(yardstick.path),
@@ -166,9 +171,9 @@ def _golden(
     ), ""
 
 
-def _compare(expected: Path, actual: Path, recipe: Recipe) -> tuple[Comparison, int]:
+def _compare(expected: Path, actual: Path, recipe: Recipe, platform: str) -> tuple[Comparison, int]:
     try:
-        comparison = adapters.compare(expected, actual, tolerances=recipe.tolerances)
+        comparison = adapters.compare(expected, actual, tolerances=recipe.tolerances_on(platform))
         return comparison, adapters.summarise(expected).num_records
     except MetricsError as error:
         return unreadable(error, side="expected"), 0
@@ -222,7 +227,7 @@ def _in_words(report: Report, yardstick: runs.StoredRun) -> Report:
         checks=tuple(
             replace(row, reason=told)
             if row.id == "unmodified" and overrides and row.status == "PASSED"
-            else row
+            else replace(row, reason=row.reason.replace("the golden", name))
             for row in report.checks
         ),
     )

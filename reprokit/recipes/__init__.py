@@ -9,15 +9,25 @@ one is run. pydantic and ruamel.yaml are imported here and nowhere else.
 """
 
 from reprokit.recipes.loading import list_names, load, read_mapping
-from reprokit.recipes.recipe import CheckRules, Expected, Recipe, RecipeLimits, Relaxation
+from reprokit.recipes.recipe import (
+    CheckRules,
+    Expected,
+    NarrowerTolerances,
+    Recipe,
+    RecipeLimits,
+    Relaxation,
+    tolerances_from,
+)
 
 __all__ = [
     "CheckRules",
     "Expected",
+    "NarrowerTolerances",
     "Recipe",
     "RecipeLimits",
     "Relaxation",
     "list_names",
     "load",
     "read_mapping",
+    "tolerances_from",
 ]

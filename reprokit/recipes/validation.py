@@ -9,6 +9,7 @@ pydantic's errors read in plain English; it refuses to know files.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
@@ -96,9 +97,14 @@ def whole_model(sections: Mapping[str, type[BaseModel]] | None) -> type[RecipeMo
     """The model of a whole recipe: its own keys, and the trainer's sections beside them."""
     if sections is None:
         return _WithoutTrainer
+    return _model_of(tuple(sections.items()))
+
+
+@functools.lru_cache(maxsize=8)  # nothing but the sections decides, and a model takes long to make
+def _model_of(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[RecipeModel]:
     fields: dict[str, Any] = {
         f"section{index}": (section, Field(alias=name, default_factory=dict, validate_default=True))
-        for index, (name, section) in enumerate(sections.items())
+        for index, (name, section) in enumerate(sections)
     }
     return create_model("Recipe", __base__=RecipeModel, **fields)
 
@@ -190,6 +196,10 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
         what = f"the device {recipe.device} is not in the variant {recipe.variant}"
         expected = " or ".join(dict.fromkeys(["cpu", recipe.variant]))
         yield RecipeError(what, where=origin.where(("device",)), expected=expected)
+    for platform in sorted(set(recipe.tolerances.platforms) - set(recipe.platforms)):
+        what = f"tolerances for {platform}, which is none of the recipe's platforms"
+        where = origin.where(("tolerances", "platforms", platform))
+        yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
     relaxed = [entry.check for entry in recipe.checks.relax]
     for index, check in enumerate(relaxed):
         path = ("checks", "relax", index)

@@ -8,6 +8,7 @@ drawn from what reading it back gives, so none can say more than it does.
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from pathlib import Path
 
@@ -33,6 +34,9 @@ def render_all(report: Report, folder: Path) -> None:
     texts = documents(report)
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise workspace.cannot_write(folder, error) from error
+    try:
         with tempfile.TemporaryDirectory(dir=folder, prefix=".drawing-") as staging:
             for name, text in texts.items():
                 workspace.write_atomic(Path(staging) / name, text.encode("utf-8"))
@@ -40,6 +44,9 @@ def render_all(report: Report, folder: Path) -> None:
                 (Path(staging) / name).replace(folder / name)
     except OSError as error:
         raise workspace.cannot_write(folder, error) from error
+    finally:
+        with contextlib.suppress(OSError):  # an empty folder is no report; any other stays
+            folder.rmdir()
 
 
 def documents(report: Report) -> dict[str, str]:

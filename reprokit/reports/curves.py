@@ -126,7 +126,10 @@ def _chart(
     low, high = _padded(min(values), max(values))
     labels = _tick_labels(_nice(low, high))
     left = round(_LABEL_GAP + _CHARACTER * max(map(len, labels)), 1)
-    across = _Axis(low=min(steps), high=max(steps), start=left, end=WIDTH - _RIGHT)
+    across = _Axis(
+        low=min(steps), high=max(steps), start=left, end=WIDTH - _RIGHT,
+        is_whole=all(step % 1 == 0 for step in steps),
+    )  # fmt: skip
     up = _Axis(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
     return Chart(
         metric=one_line(metric),
@@ -151,6 +154,7 @@ class _Axis:
     high: float
     start: float
     end: float
+    is_whole: bool = False
 
     def at(self, value: float) -> float:
         """Everything is halved first: the span of two float64 can be larger than any float64."""
@@ -160,6 +164,8 @@ class _Axis:
 
     def ticks(self) -> tuple[Tick, ...]:
         values = _nice(self.low, self.high)
+        if self.is_whole:  # there is no half step
+            values = [value for value in values if value % 1 == 0] or values
         labels = _tick_labels(values)
         is_across = self.end > self.start
         width = _CHARACTER * (max(map(len, labels)) + 1) * len(labels) if is_across else 0.0

@@ -69,10 +69,12 @@ def diff_to_svg(
         f'<text class="title" x="{_MARGIN:g}" y="30">{escape(one_line(title, limit=110))}</text>',
         *_legend(found.legend),
     ]
+    whole = not any(chart.diverged for chart in shown)  # a record that is missing is missing in every curve
     for number, chart in enumerate(shown):
         x = _MARGIN + number % _COLUMNS * (WIDTH + _MARGIN)
         y = _HEAD + number // _COLUMNS * (HEIGHT + _CAPTION + _MARGIN)
-        parts += [f'<g transform="translate({x:g} {y:g})">', *_chart(chart), "</g>"]
+        marked = chart.diverged or whole
+        parts += [f'<g transform="translate({x:g} {y:g})">', *_chart(chart, marked=marked), "</g>"]
     if not shown:
         parts.append(f'<text x="{_MARGIN:g}" y="{_HEAD:g}">There is no number to draw.</text>')
     if num_cut:
@@ -91,7 +93,7 @@ def _legend(lines: Sequence[Line]) -> Iterator[str]:
         x += 60 + 8 * min(60, len(line.label))
 
 
-def _chart(chart: Chart) -> Iterator[str]:
+def _chart(chart: Chart, *, marked: bool) -> Iterator[str]:
     yield f'<text class="name" x="0" y="14">{escape(one_line(chart.metric, limit=56))}</text>'
     yield f'<g transform="translate(0 {_CAPTION:g})"><title>{escape(chart.summary)}</title>'
     for tick in chart.y_ticks:
@@ -112,7 +114,7 @@ def _chart(chart: Chart) -> Iterator[str]:
             yield f'<polyline class="{line.kind}" points="{piece}"/>'
         for x, y in line.dots:
             yield f'<circle class="{line.kind}" cx="{x:g}" cy="{y:g}" r="2"/>'
-    if chart.marker is not None:
+    if chart.marker is not None and marked:
         at, before = chart.marker.at, chart.marker.label_before
         yield f'<line class="marker" x1="{at:g}" x2="{at:g}" y1="{chart.top:g}" y2="{chart.bottom:g}"/>'
         yield (

@@ -41,6 +41,8 @@ _MARKDOWN_AT_START = re.compile(r"^(?:[-+=:]|\d+[.)])")
 _MENTION = re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])|(?<=&#35;)(?=\d)")
 _AUTOLINK = re.compile(r"(?i):(?=//)|(?<=www)\.|(?<=mailto):|(?<=xmpp):")
 _PLAIN_CODE = re.compile(r"^(?!\s)[^`|\\\r\n]+(?<!\s)$")
+# What this tool itself writes so; anybody else's back quotes stay what they are.
+_COMMAND = re.compile(r"`((?:reprokit|make|git|data:|seeds:|expected|checks|repeatable)\b[^`]*)`")
 _EVERY_MARKDOWN_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
 
 
@@ -101,6 +103,31 @@ def markdown(text: Visible) -> str:
     body = _MARKDOWN_SPECIAL.sub(lambda match: _reference(match[0]), shown[length:])
     body = _AUTOLINK.sub(lambda match: _reference(match[0]), body)
     return _MENTION.sub(lambda match: f"{match[0]}<!-- -->", head + body)
+
+
+def pieces(text: Visible) -> list[tuple[Visible, bool]]:
+    """A text at the commands that stand in it between back quotes: each piece, and whether it is one.
+
+    >>> pieces(Visible("see `reprokit doctor`"))
+    [('see ', False), ('reprokit doctor', True)]
+    """
+    parts = _COMMAND.split(text)
+    return [(Visible(part), number % 2 == 1) for number, part in enumerate(parts) if part]
+
+
+def markdown_prose(text: Visible) -> str:
+    """As ``markdown``, with what stands between back quotes in code type."""
+    return "".join(
+        markdown_code(piece) if is_code else _blanks_kept(piece) for piece, is_code in pieces(text)
+    )
+
+
+def _blanks_kept(text: Visible) -> str:
+    inner = text.strip(" ")
+    if not inner:
+        return text
+    start = text.index(inner)
+    return f"{text[:start]}{markdown(Visible(inner))}{text[start + len(inner) :]}"
 
 
 def markdown_code(text: Visible) -> str:

@@ -10,15 +10,17 @@ drawn. It is the one gate that text from the program under test passes on its wa
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.core.rows import counted
 from reprokit.reports.escaping import Visible, log_lines, one_line
-from reprokit.reports.values import Facts, error_text, facts_of, spelt, value_text
+from reprokit.reports.explanations import explanations
+from reprokit.reports.shortening import from_root, short_digests
+from reprokit.reports.values import Facts, error_text, facts_of, in_words, measured, value_text
 
 MEANING: Mapping[Verdict, Visible] = {
     Verdict.REPRODUCED: Visible("the runs are equal to each other and to the golden"),
@@ -32,7 +34,6 @@ MEANING: Mapping[Verdict, Visible] = {
     Verdict.NOT_RUN: Visible("a run did not finish"),
 }
 
-_LABEL = re.compile(r"^(?:runs|phases)\.|(?P<unit>_s$)|[._]")
 _EFFECTS = ("yes", "maybe", "no")
 _MAX_METRICS = 50
 _MAX_DIFFERENCES = 200
@@ -116,6 +117,7 @@ class Outline:
     not_run: Facts
     log_tail: tuple[Visible, ...]
     divergence: Facts
+    explanations: tuple[tuple[Visible, Facts], ...]
     differences: tuple[Difference, ...]
     num_differences_cut: int
     comparisons: tuple[Compared, ...]
@@ -125,6 +127,7 @@ class Outline:
 
 def outline(report: Report) -> Outline:
     """Everything a format says about a report, with nothing left that could act on a reader."""
+    report = from_root(report)
     differences = sorted(report.environment_diff, key=lambda row: _EFFECTS.index(row["can_change_numbers"]))
     not_run = dict(report.not_run or {})
     log_tail = not_run.pop("log_tail", None) or ""
@@ -144,14 +147,15 @@ def outline(report: Report) -> Outline:
         subject=_subject(report),
         rows=tuple(_row(check) for check in report.checks),
         counts=_counts(report.checks),
-        not_run=_in_words(facts_of(not_run)),
+        not_run=in_words(facts_of(not_run)),
         log_tail=log_lines(log_tail if isinstance(log_tail, str) else "\n".join(map(str, log_tail))),
         divergence=_divergence(report),
+        explanations=explanations(report),
         differences=tuple(_difference(row) for row in differences[:_MAX_DIFFERENCES]),
         num_differences_cut=max(0, len(differences) - _MAX_DIFFERENCES),
         comparisons=tuple(_compared(title, one) for title, one in _comparisons(report)),
         environment=_environment(report.environment),
-        timing=_in_words(facts_of(report.timing)),
+        timing=in_words(facts_of(report.timing)),
     )
 
 
@@ -172,7 +176,7 @@ def _row(check: CheckResult) -> Row:
         id=one_line(check.id),
         title=one_line(check.title),
         status=check.status,
-        reason=one_line(check.reason or "no reason was given"),
+        reason=one_line(short_digests(check.reason) or "no reason was given"),
         remedy=one_line(check.remedy),
         required=check.required,
     )
@@ -220,8 +224,8 @@ def _first_differing(report: Report) -> str:
 def _difference(row: Mapping[str, Any]) -> Difference:
     return Difference(
         field=one_line(row.get("field")),
-        expected=one_line(spelt(row.get("expected"))),
-        actual=one_line(spelt(row.get("actual"))),
+        expected=measured(str(row.get("field")), row.get("expected")),
+        actual=measured(str(row.get("field")), row.get("actual")),
         effect=one_line(row["can_change_numbers"]),
         why=one_line(row.get("why") or ""),
     )
@@ -238,7 +242,9 @@ def _compared(title: str, comparison: Mapping[str, Any]) -> Compared:
     per_metric = comparison.get("per_metric") or {}
     differing = [(name, errors) for name, errors in per_metric.items() if errors.get("mismatches")]
     differing.sort(key=lambda item: (-_size(item[1].get("max_rel_error")), item[0]))
-    if comparison.get("identical"):
+    if not comparison.get("records_compared") or not comparison.get("metrics_compared"):
+        result = "nothing could be compared"
+    elif comparison.get("identical"):
         result = "identical"
     elif comparison.get("within_tolerance"):
         result = "within tolerance"
@@ -247,7 +253,7 @@ def _compared(title: str, comparison: Mapping[str, Any]) -> Compared:
     records, metrics = comparison.get("records_compared", 0), comparison.get("metrics_compared", 0)
     return Compared(
         title=Visible(title),
-        summary=one_line(f"{records:,} records of {metrics:,} metrics compared: {result}"),
+        summary=one_line(f"{counted(records, 'record')} of {counted(metrics, 'metric')} compared: {result}"),
         metrics=tuple(_metric(name, errors) for name, errors in differing[:_MAX_METRICS]),
         num_cut=max(0, len(differing) - _MAX_METRICS),
         problems=tuple(_problem(problem) for problem in (comparison.get("problems") or ())[:_MAX_METRICS]),
@@ -280,15 +286,6 @@ def _environment(record: Mapping[str, Any]) -> tuple[Group, ...]:
 def _group(name: str, record: Mapping[str, Any]) -> Group:
     facts = facts_of(record)
     return Group(name=one_line(name), facts=facts[:_MAX_FACTS], num_cut=max(0, len(facts) - _MAX_FACTS))
-
-
-def _in_words(facts: Facts) -> Facts:
-    """Labels that a person reads: ``runs.1.duration_s`` is ``run 1 duration``."""
-    return tuple((Visible(_LABEL.sub(_word, label)), value) for label, value in facts)
-
-
-def _word(match: re.Match[str]) -> str:
-    return {"runs.": "run ", "phases.": "phase "}.get(match[0], "" if match["unit"] else " ")
 
 
 def _size(error: Any) -> float:

@@ -56,6 +56,7 @@ class Progress:
         self._has_color = self._is_live and not self._environ.get("NO_COLOR")
         self._phase = Visible("")
         self._runs: dict[str, Visible] = {}
+        self._brief: dict[str, Visible] = {}
         self._written: dict[str, tuple[float, int]] = {}
         self._since: dict[str, float] = {}
         self._drawn_at = -_LIVE_EVERY_S
@@ -74,6 +75,7 @@ class Progress:
         with self._lock:
             self._phase = one_line(name, limit=80)
             self._runs.clear()
+            self._brief.clear()
             self._written.clear()
             self._since.clear()
             if self._is_live:
@@ -95,7 +97,10 @@ class Progress:
         """
         with self._lock:
             label = one_line(run_label, limit=40)
-            self._runs[label] = _run_text(step, total, steps_per_s=steps_per_s, eta_s=eta_s)
+            parts = _run_parts(step, total, steps_per_s=steps_per_s, eta_s=eta_s)
+            self._runs[label] = one_line(", ".join(parts))
+            brief = [part for part in parts[1:] if not part.endswith("steps/s")]
+            self._brief[label] = one_line(", ".join(brief) or parts[0])
             now = self._clock()
             if not self._is_live:
                 self._write_if_due(label, now, part=step * _NUM_PARTS // total if total else 0)
@@ -113,6 +118,7 @@ class Progress:
             label, now = one_line(run_label, limit=40), self._clock()
             since = self._since.setdefault(label, now)
             self._runs[label] = one_line(f"{_duration(now - since)}, {seen}")
+            self._brief[label] = one_line(_duration(now - since))
             if not self._is_live:
                 self._written.setdefault(label, (since, 0))  # nothing is worth a line at once
                 self._write_if_due(label, now, part=0)
@@ -134,15 +140,18 @@ class Progress:
 
     def _draw(self) -> None:
         self._drawn_at = self._clock()
-        parts = [f"{label} {text}" for label, text in self._runs.items()]
         columns = self._environ.get("COLUMNS", "")
         width = int(columns) if columns.isdecimal() else shutil.get_terminal_size().columns
         room = max(width - 1, 20)
-        line = " | ".join([self._phase, *parts])[:room]
+        line = self._line(self._runs)
+        line = (line if len(line) <= room else self._line(self._brief))[:room]
         if self._has_color and line.startswith(self._phase):
             line = f"\x1b[1m{self._phase}\x1b[0m{line[len(self._phase) :]}"
         self._write(f"{_CLEAR_LINE}{line}")
         self._is_line_open = True
+
+    def _line(self, told: Mapping[str, str]) -> str:
+        return " | ".join([self._phase, *(f"{label} {text}" for label, text in told.items())])
 
     def _erase(self) -> None:
         if self._is_line_open:
@@ -170,9 +179,11 @@ class Progress:
             self._is_live = False
 
 
-def _run_text(step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None) -> Visible:
-    parts = [f"step {step:,}" if total is None else f"step {step:,} of {total:,}"]
-    if total:
+def _run_parts(step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None) -> list[str]:
+    parts = [f"step {step:,}" if total is None or step > total else f"step {step:,} of {total:,}"]
+    if total and step > total:
+        parts.append(f"all of {total:,}")
+    elif total:
         parts.append(f"{min(step / total, 1.0):.0%}")
     if steps_per_s:
         parts.append(f"{steps_per_s:,.0f} steps/s")
@@ -180,7 +191,7 @@ def _run_text(step: int, total: int | None, *, steps_per_s: float | None, eta_s:
             eta_s = max(total - step, 0) / steps_per_s
     if eta_s is not None and eta_s >= 0:
         parts.append(f"{_duration(eta_s)} left")
-    return one_line(", ".join(parts))
+    return parts
 
 
 def _duration(seconds: float) -> str:

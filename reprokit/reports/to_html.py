@@ -19,6 +19,7 @@ import jinja2
 
 from reprokit.core.checklist import Report
 from reprokit.reports.curves import HEIGHT, WIDTH, charts
+from reprokit.reports.escaping import pieces
 from reprokit.reports.outline import outline
 
 
@@ -27,6 +28,7 @@ def to_html(report: Report) -> str:
     style = _template_text("report.css")
     return _page().render(
         found=outline(report),
+        pieces=pieces,
         curves=charts(report),
         chart_width=f"{WIDTH:g}",
         chart_height=f"{HEIGHT:g}",

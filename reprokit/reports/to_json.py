@@ -150,6 +150,10 @@ def _check_parts(report: Report, where: str) -> dict[str, list[dict[str, Any]]]:
     _decode(report.environment_diff, Sequence[_Difference], f"{where}: environment_diff")
     _decode(report.comparisons.get("repeats", []), Sequence[Comparison], f"{where}: comparisons.repeats")
     _decode(report.comparisons.get("golden"), Comparison | None, f"{where}: comparisons.golden")
+    for name, part, rows in (
+        ("code_changes", report.code_changes, "files"), ("attribution", report.attribution, "cells")
+    ):  # fmt: skip
+        _decode((part or {}).get(rows, []), Sequence[Mapping[str, Any]], f"{where}: {name}.{rows}")
     curves: dict[str, list[dict[str, Any]]] = {}
     for metric, series in report.curves.items():
         read: list[_Series] = _decode(series, Sequence[_Series], f"{where}: curves.{metric}")

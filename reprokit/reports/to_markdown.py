@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reprokit.core.checklist import Report, Status
-from reprokit.reports.escaping import markdown, markdown_block, markdown_code
+from reprokit.reports.escaping import markdown, markdown_block, markdown_code, markdown_prose
 from reprokit.reports.outline import Compared, Group, Outline, Row, outline
 from reprokit.reports.values import Facts
 
@@ -55,6 +55,7 @@ def sections(found: Outline) -> tuple[Section, ...]:
         Section(title="What happened", text=_what_happened(found)),
         Section(title="First divergence", text=_facts(found.divergence)),
         Section(title=f"Checklist: {found.counts}", text=_checklist(found.rows)),
+        *(Section(title=title, text=_facts(facts)) for title, facts in found.explanations),
         Section(title="Environment compared with the golden's", text=_differences(found)),
         Section(title="How to run it again", text=markdown_block((found.rerun,)) if found.rerun else ""),
         Section(title="Errors of each metric", text="\n\n".join(map(_compared, found.comparisons))),
@@ -78,7 +79,8 @@ def _checklist(rows: Sequence[Row]) -> str:
         (
             f"{_STATUS_SIGNS[row.status]} {row.status.value}",
             f"{markdown(row.title)}<br>{markdown_code(row.id)}{'' if row.required else ' (advisory)'}",
-            markdown(row.reason) + (f"<br>**To do:** {markdown(row.remedy)}" if row.remedy else ""),
+            markdown_prose(row.reason)
+            + (f"<br>**To do:** {markdown_prose(row.remedy)}" if row.remedy else ""),
         )
         for row in rows
     ]

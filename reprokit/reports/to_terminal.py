@@ -116,6 +116,8 @@ def _plain(found: Outline) -> Iterator[str]:
     for one in found.comparisons:
         yield f"compared: {one.title}: {one.summary}"
         yield from (f"problem: {one.title}: {problem}" for problem in one.problems)
+    for title, facts in found.explanations:
+        yield from (f"{title.lower()}: {label}: {value}" for label, value in facts)
     yield from _plain_differences(found)
     for name, command in (("run again", found.rerun), ("next", found.next_command)):
         if command:
@@ -164,6 +166,8 @@ def _drawn(found: Outline, style: Style) -> str:
         _draw_checklist(console, found)
         _draw_facts(console, "First divergence", found.divergence)
         _draw_errors(console, found.comparisons)
+        for title, facts in found.explanations:
+            _draw_facts(console, title, facts)
         _draw_differences(console, found)
         _draw_command(console, "Run it again", found.rerun)
         _draw_command(console, "Next", found.next_command)

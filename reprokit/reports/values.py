@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.shortening import short_digests
 
 Facts = tuple[tuple[Visible, Visible], ...]
 
+_LABEL = re.compile(r"^(?:runs|phases)\.|(?P<unit>_s$)|[._]")
 _MAX_DEPTH = 6
 _MAX_INTEGER_BITS = 13_000
 _MAX_MEASURE = 1e18
@@ -65,8 +68,17 @@ def error_text(value: Any) -> Visible:
 def facts_of(record: Mapping[str, Any]) -> Facts:
     """Nested mappings and lists of mappings as one level of dotted label and value."""
     return tuple(
-        (one_line(label), _measure(label, value)) for label, value in _leaves(record, "", 0) if label
+        (one_line(label), measured(label, value)) for label, value in _leaves(record, "", 0) if label
     )
+
+
+def in_words(facts: Facts) -> Facts:
+    """Labels that a person reads: ``runs.1.duration_s`` is ``run 1 duration``."""
+    return tuple((Visible(_LABEL.sub(_word, label)), value) for label, value in facts)
+
+
+def _word(match: re.Match[str]) -> str:
+    return {"runs.": "run ", "phases.": "phase "}.get(match[0], "" if match["unit"] else " ")
 
 
 def _leaves(value: Any, label: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -82,8 +94,8 @@ def _leaves(value: Any, label: str, depth: int) -> Iterator[tuple[str, Any]]:
         yield from _leaves(item, f"{label}.{key}" if label else key, depth + 1)
 
 
-def _measure(label: str, value: Any) -> Visible:
-    """A value with the unit that its name ends in."""
+def measured(label: str, value: Any) -> Visible:
+    """A value with the unit that its name ends in, and digests cut to what tells them apart."""
     if _is_measure(value):
         if label.endswith("_per_s"):
             return one_line(f"{value:,.0f} per second")
@@ -91,7 +103,7 @@ def _measure(label: str, value: Any) -> Visible:
             return one_line(f"{value:,.2f} s")
         if label.endswith("_bytes"):
             return one_line(_bytes_text(value))
-    return one_line(spelt(value))
+    return one_line(short_digests(spelt(value)))
 
 
 def _is_measure(value: Any) -> bool:

@@ -10,7 +10,7 @@ as a file does not match.
 """
 
 from reprokit.runs.reading import MARKER, OUTPUT, RECORD, StoredRun, find, inside_facts, list_all, read
-from reprokit.runs.writing import close_interrupted, create, finish, recover
+from reprokit.runs.writing import close_interrupted, close_unfinished, create, finish, recover
 
 __all__ = [
     "MARKER",
@@ -18,6 +18,7 @@ __all__ = [
     "RECORD",
     "StoredRun",
     "close_interrupted",
+    "close_unfinished",
     "create",
     "find",
     "finish",

@@ -30,7 +30,7 @@ REPORT = "report.json"
 COMPLETE = "complete"
 NO_VERDICT = "-"
 
-_VERSION = 1  # of what is remembered: raise it when a fact is added or means something else
+_VERSION = 2  # of what is remembered: raise it when a fact is added or means something else
 _MAX_REPORT_BYTES = 64 << 20
 _STAMP = re.compile(r"(\d{8}T\d{6})Z")
 
@@ -80,7 +80,7 @@ class ReportNote:
         verdict: As it says.
         created_at: UTC, as ``started_at`` of a summary.
         stands_on: The runs that it rests on, as ``<recipe>/<run id>``: those judged, and the run
-            that they were held against.
+            that they were held against, and those that were stopped and resumed.
         judged: Those of them that it judges.
         problem: Why it cannot be read, or "".
     """
@@ -213,12 +213,20 @@ def _report_facts(file: Path) -> Facts:
         return {"problem": "it does not name its runs"}
     golden = report.get("golden")
     against = [key_of(golden)] if isinstance(golden, str) else []
+    against += [key_of(run) for run in _interrupted(report.get("checks"))]
     return {
         "verdict": _text(report.get("verdict")) or NO_VERDICT,
         "created_at": moment_of(report.get("created_at")),
         "judged": [key_of(run) for run in judged],
         "against": against,
     }
+
+
+def _interrupted(rows: Any) -> list[str]:
+    """The stopped and the resumed run of a report that was asked for them."""
+    found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    told = (_mapping(row.get("evidence")) for row in found if row.get("id") == "resume_equal")
+    return [run for one in told for name in ("stopped", "resumed") if (run := _text(one.get(name)))]
 
 
 def _note(file: str, facts: Mapping[str, Any]) -> ReportNote:

@@ -155,7 +155,9 @@ def _why_incomplete(
     if not (run_dir / MARKER).is_file():
         if record.get("state") == "running" and is_alive(record.get("owner") or {}):
             return "the run has not ended"
-        return str(record.get("message") or "the run was interrupted")
+        ended = record.get("outcome") == Outcome.COMPLETED
+        because = "its program ended, but its folder was never closed" if ended else "the run was interrupted"
+        return str(record.get("message") or because)
     if record.get("outcome") != Outcome.COMPLETED or record.get("exit_code") != 0:
         return "run.json does not say that the run completed"
     listed = load_object(run_dir / MARKER).get("files")

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import SCHEMA_VERSION, Outcome, RunResult, RunSpec, to_json
+from reprokit.errors import WorkspaceError
 from reprokit.runs.reading import MARKER, OUTPUT, RECORD, files_of, list_all, load_object
 from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, write_atomic, write_json
 
@@ -38,14 +40,23 @@ def create(
     run_dir = runs_dir / spec.recipe / spec.run_id
     try:
         (run_dir / OUTPUT).mkdir(parents=True)
+    except OSError as error:
+        raise cannot_write(run_dir, error) from error
+    try:
         for name, content in (files or {}).items():
             target = run_dir / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-    except OSError as error:
-        raise cannot_write(run_dir, error) from error
+        write_json(run_dir / RECORD, _record(spec, facts))
+    except (OSError, WorkspaceError) as error:
+        shutil.rmtree(run_dir, ignore_errors=True)  # half a folder is no run, and takes space
+        raise cannot_write(run_dir, error) if isinstance(error, OSError) else error from error
+    return run_dir
+
+
+def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
     plan = to_json(spec)
-    record = {
+    return {
         "schema": SCHEMA_VERSION,
         "recipe": spec.recipe,
         "run_id": spec.run_id,
@@ -60,8 +71,6 @@ def create(
         "state": "running",
         "owner": this_process(),
     }
-    write_json(run_dir / RECORD, record)
-    return run_dir
 
 
 def finish(run_dir: Path, result: RunResult, *, environment: Mapping[str, Any]) -> None:
@@ -80,6 +89,17 @@ def finish(run_dir: Path, result: RunResult, *, environment: Mapping[str, Any]) 
     write_json(run_dir / RECORD, record)
     if result.completed:
         _write_marker(run_dir)
+
+
+def close_unfinished(run_dir: Path, result: RunResult) -> None:
+    """Say how a run ended whose folder could not be closed; asks for as little space as can be.
+
+    Raises:
+        WorkspaceError: Not even that can be written.
+    """
+    record = load_object(run_dir / RECORD)
+    record.update({**to_json(result), "outcome": str(result.outcome), "state": "finished"})
+    write_json(run_dir / RECORD, record)
 
 
 def close_interrupted(run_dir: Path, *, message: str = "interrupted by the user") -> None:
@@ -107,7 +127,9 @@ def recover(runs_dir: Path) -> list[Path]:
         record = load_object(run_dir / RECORD)
         if record.get("state") != "running" or is_alive(record.get("owner") or {}):
             continue
-        close_interrupted(run_dir, message="the tool was killed before the run had ended")
+        close_interrupted(
+            run_dir, message="the tool ended before it could close the run: killed, or no space left"
+        )
         closed.append(run_dir)
     return closed
 

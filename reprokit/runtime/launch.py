@@ -11,12 +11,16 @@ function ``train(config: Config, run: Run) -> None``. Two records come on top of
 
     {"schema": 1,
      "seeding": {"seed": 42, "rank": 0, "generators": {"python": …, "numpy": …, "torch": …,
-                 "environment[0]": …}, "deterministic": {"algorithms": true, "warn_only": false}},
+                 "environment[0]": …}, "deterministic": {"algorithms": true, "warn_only": false},
+                 "in_use": {"environment[0]": […]}},
      "numerics": {"profile": "portable", "version": 1, "requested": {…}, "in_force": {…},
                   "missing": [{"name", "expected", "actual", "why"}]},
      "checkpoints": {"final_model.pt": {"sha256": "sha256:…", "loadable": true, "reason": ""}}}
 
-Both are written before the training too, so that a run that is killed has them as well.
+Both are written before the training too, so that a run that is killed has them as well. How every
+operation rounds here (``numerics.probe`` of environment.json) is asked after it, where it can disturb
+nothing. With ``--max-updates`` the training ends after so many, and the process with ``STOPPED_EARLY``; with
+``--stop-at`` it is killed on its way (``stopping``).
 """
 
 from __future__ import annotations
@@ -34,9 +38,11 @@ from typing import Any
 
 from reprokit.capture import probe
 from reprokit.core import numerics
+from reprokit.core.records import STOPPED_EARLY
 from reprokit.errors import RecipeError, ReprokitError, WorkspaceError
 from reprokit.runtime import config as configuration
-from reprokit.runtime import settings
+from reprokit.runtime import numerics_probe, settings
+from reprokit.runtime.first_updates import EnoughUpdates
 from reprokit.runtime.run import Run
 
 
@@ -47,7 +53,8 @@ def main(arguments: Sequence[str]) -> int:
         arguments: The command line, without the program's name.
 
     Returns:
-        0, or the exit code that belongs to an error of reprokit's own. Other errors pass through.
+        0; ``STOPPED_EARLY`` where only the first updates were asked for; or the exit code that belongs to
+        an error of reprokit's own. Other errors pass through.
     """
     at_start = settings.variables_at_start()
     options = _options(arguments)
@@ -60,11 +67,13 @@ def main(arguments: Sequence[str]) -> int:
             device=options.device,
             resume_from=options.resume_from,
             at_start=at_start,
+            max_updates=options.max_updates,
+            stop_at=options.stop_at,
         )
     except ReprokitError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
-    return 0
+    return 0 if options.max_updates is None else STOPPED_EARLY
 
 
 def launch(
@@ -76,6 +85,8 @@ def launch(
     device: str,
     at_start: Mapping[str, str],
     resume_from: Path | None = None,
+    max_updates: int | None = None,
+    stop_at: int | None = None,
 ) -> None:
     """Train, and write what held.
 
@@ -87,18 +98,26 @@ def launch(
         device: ``cpu`` or ``cuda``.
         at_start: The variables that the interpreter was started with.
         resume_from: A checkpoint to go on from, or None.
+        max_updates: End after so many updates; None to train to the end.
+        stop_at: Be killed at this step; None to live.
 
     Raises:
         ReprokitError: Configuration, trainer, device or folder is not as it must be.
     """
     module = load_trainer(trainer)
     chosen = configuration.build(module.Config, configuration.read(config), where=str(config))
-    with Run.open(run_dir, seed=seed, device=device, clock=time.perf_counter, resume_from=resume_from) as run:
+    with Run.open(
+        run_dir, seed=seed, device=device, clock=time.perf_counter, resume_from=resume_from,
+        max_updates=max_updates, stop_at=stop_at,
+    ) as run:  # fmt: skip
         facts = _prove(run, at_start)
         for lack in facts["numerics"]["missing"]:
             sys.stderr.write(f"warning: {lack['name']} is not in force: {lack['why']}\n")
-        module.train(chosen, run)
-        _prove(run, at_start)
+        try:
+            module.train(chosen, run)
+        except EnoughUpdates:
+            return
+        _prove(run, at_start, rounding={"probe": numerics_probe.probe(device=run.device)})
 
 
 def load_trainer(path: Path) -> ModuleType:
@@ -123,14 +142,16 @@ def load_trainer(path: Path) -> ModuleType:
     return module
 
 
-def _prove(run: Run, at_start: Mapping[str, str]) -> dict[str, Any]:
-    """Write both records, as things stand now."""
+def _prove(
+    run: Run, at_start: Mapping[str, str], *, rounding: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Write both records, as things stand now; ``rounding`` goes beside the profile in force."""
     inside = probe.collect(with_torch=True, device=run.device.type)
     held = settings.verify(profile=at_start.get(numerics.MARK), facts=inside, at_start=at_start)
-    _write(run.dir / "environment.json", {**inside, "numerics": held})
+    _write(run.dir / "environment.json", {**inside, "numerics": {**held, **(rounding or {})}})
     facts = {
         "schema": 1,
-        "seeding": run.seeding.record(),
+        "seeding": {**run.seeding.record(), "in_use": run.trace.seeds_in_use},
         "numerics": held,
         "checkpoints": run.checkpoints.prove(),
     }
@@ -156,8 +177,15 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--resume-from", type=Path, help="a checkpoint to go on from")
+    parser.add_argument("--max-updates", type=int, metavar="N", help="end after so many updates")
+    parser.add_argument("--stop-at", type=int, metavar="STEP", help="be killed at this step")
     parser.add_argument("trainer", type=Path, help="the trainer's file")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.max_updates is not None and (options.max_updates < 1 or options.resume_from):
+        parser.error("--max-updates wants 1 or more, and a training from its beginning")
+    if options.stop_at is not None and (options.stop_at < 1 or options.max_updates is not None):
+        parser.error("--stop-at wants a step of 1 or more, and no --max-updates")
+    return options
 
 
 if __name__ == "__main__":

@@ -19,8 +19,10 @@ import torch
 from reprokit.errors import CannotRunError
 from reprokit.runtime import checkpoint
 from reprokit.runtime.checkpoint import CheckpointStore
+from reprokit.runtime.first_updates import FirstUpdatesMetrics, FirstUpdatesTrace
 from reprokit.runtime.metrics import MetricsWriter, TimingWriter
 from reprokit.runtime.seeding import Seeding
+from reprokit.runtime.stopping import StoppingMetrics
 from reprokit.runtime.trace import Trace
 
 
@@ -58,6 +60,8 @@ class Run:
         clock: Callable[[], float],
         rank: int = 0,
         resume_from: Path | None = None,
+        max_updates: int | None = None,
+        stop_at: int | None = None,
     ) -> Self:
         """Open the records of a run in an existing folder that has none yet.
 
@@ -68,6 +72,8 @@ class Run:
             clock: Seconds, for ``timing.jsonl``.
             rank: Number of this process among those that train together.
             resume_from: A checkpoint, or None.
+            max_updates: End the training after so many (``first_updates``); None for all of it.
+            stop_at: Be killed at this step (``stopping``); None to live.
 
         Raises:
             CannotRunError: There is no such device here.
@@ -75,13 +81,14 @@ class Run:
         """
         if device == "cuda" and not torch.cuda.is_available():
             raise CannotRunError("the recipe asks for a GPU, and torch finds none", expected="cuda")
+        metrics, trace = _records(run_dir, max_updates=max_updates, stop_at=stop_at)
         return cls(
             dir=run_dir,
             device=torch.device(device),
             seeding=Seeding(seed=seed, rank=rank),
-            metrics=MetricsWriter(run_dir / "metrics.jsonl"),
+            metrics=metrics,
             timing=TimingWriter(run_dir / "timing.jsonl", clock=clock),
-            trace=Trace(run_dir / "trace.jsonl"),
+            trace=trace,
             checkpoints=CheckpointStore(run_dir / "checkpoints"),
             resume_from=resume_from,
         )
@@ -106,3 +113,13 @@ class Run:
     ) -> None:
         for writer in (self.metrics, self.timing, self.trace):
             writer.close()
+
+
+def _records(run_dir: Path, *, max_updates: int | None, stop_at: int | None) -> tuple[MetricsWriter, Trace]:
+    """The two files that must repeat."""
+    if stop_at is not None:
+        return StoppingMetrics(run_dir / "metrics.jsonl", stop_at=stop_at), Trace(run_dir / "trace.jsonl")
+    if max_updates is None:
+        return MetricsWriter(run_dir / "metrics.jsonl"), Trace(run_dir / "trace.jsonl")
+    trace = FirstUpdatesTrace(run_dir / "trace.jsonl", max_updates=max_updates)
+    return FirstUpdatesMetrics(run_dir / "metrics.jsonl", trace=trace), trace

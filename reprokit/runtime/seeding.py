@@ -26,6 +26,9 @@ import torch
 
 from reprokit.errors import UsageError
 
+#: What stands for the seed of an environment that does not tell it.
+UNKNOWN = "unknown"
+
 _WORD_BITS = 32
 
 
@@ -129,6 +132,20 @@ class Seeding:
         del self._generators[f"{library}[0]"]
         self._generators[library] = derived
         return derived
+
+
+def seed_in_use(environment: Any) -> int | str | None:
+    """The seed that an environment's own generator was made from.
+
+    It is read where gymnasium keeps it: asking for ``np_random_seed`` would make a generator where
+    there is none, and so change the numbers.
+
+    Returns:
+        The seed; -1 where the generator was put in by hand; None where the environment was never
+        seeded; ``UNKNOWN`` where it does not say.
+    """
+    seed = getattr(getattr(environment, "unwrapped", environment), "_np_random_seed", UNKNOWN)
+    return seed if seed is None else UNKNOWN if seed == UNKNOWN else int(seed)
 
 
 def seed_loader_worker(worker_id: int) -> None:  # noqa: ARG001 - torch's signature

@@ -26,8 +26,10 @@ import torch
 from reprokit.runtime import random_state
 from reprokit.runtime.metrics import LineWriter
 from reprokit.runtime.random_state import Generators
+from reprokit.runtime.seeding import seed_in_use
 
 _DIGEST_BYTES = 16
+_MOST_SEEDS = 4
 
 
 class Trace(LineWriter):
@@ -40,6 +42,7 @@ class Trace(LineWriter):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._updates = 0
+        self._seeds: dict[str, list[int | str | None]] = {}
 
     def resume_at(self, update: int) -> None:
         """Number the updates from here on: so many were done before the program stopped."""
@@ -49,6 +52,11 @@ class Trace(LineWriter):
     def updates(self) -> int:
         """How many updates were traced, those before a resume included."""
         return self._updates
+
+    @property
+    def seeds_in_use(self) -> dict[str, list[int | str | None]]:
+        """Environment → the seeds that it was found with after an update, each once, first come first."""
+        return {name: list(seeds) for name, seeds in self._seeds.items()}
 
     def update(
         self,
@@ -77,8 +85,15 @@ class Trace(LineWriter):
             record["gradients"] = {name: digest(tensor) for name, tensor in gradients.items()}
         if optimizer is not None:
             record["optimizer"] = {name: digest(value) for name, value in optimizer.items()}
+        self._look_at_seeds(environments)
         record["random"] = random_digests(generators=generators, environments=environments)
         self.append(record)
+
+    def _look_at_seeds(self, environments: Sequence[Any]) -> None:
+        for index, environment in enumerate(environments):
+            seen, seed = self._seeds.setdefault(f"environment[{index}]", []), seed_in_use(environment)
+            if seed not in seen and len(seen) < _MOST_SEEDS:
+                seen.append(seed)
 
 
 def digest(value: Any) -> str:

@@ -6,19 +6,27 @@ The image is packed from this host's own Python, so that it takes seconds and no
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import docker
+import docker.errors
+import psutil
 import pytest
 
 import reprokit
@@ -270,3 +278,80 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     (folder / "output").mkdir()
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+class PrivateEngine:
+    """An engine of the test's own, to be stopped and killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.host = f"unix://{folder}/s"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        # a killed engine leaves the number of its helper, which a killed helper may still hold
+        (self._folder / "exec/containerd/containerd.pid").unlink(missing_ok=True)
+        (self._folder / "s").unlink(missing_ok=True)
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [
+                    # a network of its own: "--bridge=none" takes down the bridge of every other engine
+                    "unshare",
+                    "--net",
+                    "dockerd",
+                    f"--data-root={self._folder}/data",
+                    f"--exec-root={self._folder}/exec",
+                    f"--pidfile={self._folder}/pid",
+                    f"--host={self.host}",
+                    "--bridge=none",
+                    "--iptables=false",
+                ],
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + 60
+        while not self._listens():
+            assert time.monotonic() < deadline, f"the engine did not start: {self._folder}/log"
+            time.sleep(0.02)
+        with contextlib.closing(self.client()) as client:
+            client.ping()  # answered when the engine has begun its work
+
+    def _listens(self) -> bool:
+        assert self._process is not None
+        assert self._process.poll() is None, (self._folder / "log").read_text()[-2000:]
+        with socket.socket(socket.AF_UNIX) as door:
+            return door.connect_ex(str(self._folder / "s")) == 0
+
+    def client(self) -> docker.DockerClient:
+        return docker.DockerClient(base_url=self.host, timeout=60)
+
+    def end(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+        self._process.wait(60)
+        with contextlib.suppress(FileNotFoundError, ValueError, psutil.NoSuchProcess):
+            helper = psutil.Process(int((self._folder / "exec/containerd/containerd.pid").read_text()))
+            deadline = time.monotonic() + 60
+            while helper.is_running() and helper.status() != psutil.STATUS_ZOMBIE:
+                assert time.monotonic() < deadline, "the engine's helper does not end"
+                time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def second_engine() -> Iterator[PrivateEngine]:
+    """An engine that a test may stop and kill; its containers and images go with it."""
+    if os.getuid() != 0 or shutil.which("dockerd") is None:
+        pytest.skip("a second engine needs root and dockerd")
+    folder = Path(tempfile.mkdtemp(prefix="rk"))  # short: a socket's name has about a hundred characters
+    private = PrivateEngine(folder)
+    private.start()
+    yield private
+    with contextlib.suppress(docker.errors.DockerException), contextlib.closing(private.client()) as client:
+        for container in client.containers.list(all=True):  # what a test that failed left
+            container.remove(force=True)
+    private.end(signal.SIGTERM)
+    for line in Path("/proc/mounts").read_text().splitlines()[::-1]:
+        if line.split()[1].startswith(str(folder)):  # a killed engine leaves its mounts
+            subprocess.run(["umount", "--lazy", line.split()[1]], check=True)
+    shutil.rmtree(folder)

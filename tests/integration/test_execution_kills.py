@@ -6,13 +6,10 @@ import contextlib
 import json
 import os
 import random
-import shutil
 import signal
-import socket
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -156,56 +153,12 @@ def test_the_next_start_touches_nobody_elses_container(
 # ------------------------------------------------------------------ an engine that goes away
 
 
-class PrivateEngine:
-    """An engine of the test's own, to be stopped and killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.host = f"unix://{folder}/s"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        # a killed engine leaves the number of its helper, which a killed helper may still hold
-        (self._folder / "exec/containerd/containerd.pid").unlink(missing_ok=True)
-        (self._folder / "s").unlink(missing_ok=True)
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [
-                    # a network of its own: "--bridge=none" takes down the bridge of every other engine
-                    "unshare",
-                    "--net",
-                    "dockerd",
-                    f"--data-root={self._folder}/data",
-                    f"--exec-root={self._folder}/exec",
-                    f"--pidfile={self._folder}/pid",
-                    f"--host={self.host}",
-                    "--bridge=none",
-                    "--iptables=false",
-                ],
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        wait_until(self._listens, f"the engine to start: {self._folder}/log", limit_s=60)
-        with contextlib.closing(self.client()) as client:
-            client.ping()  # answered when the engine has begun its work
-
-    def _listens(self) -> bool:
-        assert self._process is not None
-        assert self._process.poll() is None, (self._folder / "log").read_text()[-2000:]
-        with socket.socket(socket.AF_UNIX) as door:
-            return door.connect_ex(str(self._folder / "s")) == 0
-
-    def client(self) -> docker.DockerClient:
-        return docker.DockerClient(base_url=self.host, timeout=60)
-
-    def end(self, number: signal.Signals) -> None:
-        assert self._process is not None
-        self._process.send_signal(number)
-        self._process.wait(60)
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            helper = int((self._folder / "exec/containerd/containerd.pid").read_text())
-            wait_until(lambda: not is_running(helper), "the engine's helper to end")
+@pytest.fixture(scope="module")
+def private_engine(second_engine, shell_archive: Path):
+    """A second engine with the shell image in it."""
+    with contextlib.closing(second_engine.client()) as client:
+        client.api.import_image_from_file(str(shell_archive), repository="reprokit-test", tag="shell")
+    return second_engine
 
 
 def is_running(pid: int) -> bool:
@@ -215,28 +168,11 @@ def is_running(pid: int) -> bool:
         return False
 
 
-@pytest.fixture(scope="module")
-def private_engine(shell_archive: Path) -> Iterator[PrivateEngine]:
-    if os.getuid() != 0 or shutil.which("dockerd") is None:
-        pytest.skip("a second engine needs root and dockerd")
-    folder = Path(tempfile.mkdtemp(prefix="rk"))  # short: a socket's name has about a hundred characters
-    private = PrivateEngine(folder)
-    private.start()
-    with contextlib.closing(private.client()) as client:
-        client.api.import_image_from_file(str(shell_archive), repository="reprokit-test", tag="shell")
-    yield private
-    private.end(signal.SIGTERM)
-    for line in Path("/proc/mounts").read_text().splitlines()[::-1]:
-        if line.split()[1].startswith(str(folder)):  # a killed engine leaves its mounts
-            subprocess.run(["umount", "--lazy", line.split()[1]], check=True)
-    shutil.rmtree(folder)
-
-
 @pytest.mark.engine
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK leaves its socket
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
 def test_an_engine_that_goes_away_is_told_and_leaves_no_container_when_it_comes_back(
-    private_engine: PrivateEngine,
+    private_engine,
     start_tool: StartTool,
     on_host: Spec,
     run_dir: Path,

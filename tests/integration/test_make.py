@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from reprokit.harness.reproduce import rerun_line
+
 TARGETS = {
-    *("help", "setup", "reproduce", "verify", "test", "test-all", "lint", "bench", "image", "lock", "clean")
+    *(
+        "help",
+        "setup",
+        "reproduce",
+        "verify",
+        "test",
+        "test-all",
+        "coverage",
+        "mutate",
+        "lint",
+        "bench",
+        "image",
+    ),
+    *("lock", "clean"),
 }
 
 
@@ -72,3 +89,48 @@ def test_the_environment_is_made_from_hashes_alone(checkout: Path):
     installs = [line for line in done.stdout.splitlines() if " -m pip " in line and " install " in line]
     assert len(installs) == 3
     assert all("--require-hashes" in line or "--no-index" in line for line in installs)
+
+
+@pytest.fixture
+def said(checkout: Path) -> Callable[..., list[str]]:
+    """What `make reproduce …` gives the tool: its arguments, as the tool sees them."""
+    for name in (".tool", ".dev"):
+        (checkout / ".venv" / name).touch()
+    tool = checkout / ".venv" / "bin" / "reprokit"
+    tool.write_text('#!/bin/sh\nfor word; do echo "$word"; done\n')
+    tool.chmod(0o755)
+
+    def type_line(line: str) -> list[str]:
+        program, *arguments = shlex.split(line)
+        assert program == "make"
+        done = make(checkout, *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.splitlines()
+
+    return type_line
+
+
+def test_a_seed_that_is_named_reaches_the_tool(said: Callable[..., list[str]]):
+    assert said("make reproduce RECIPE=x SEED=7") == ["reproduce", "x", "--seed", "7"]
+
+
+def test_without_a_seed_the_recipe_chooses(said: Callable[..., list[str]]):
+    assert said("make reproduce RECIPE=x") == ["reproduce", "x"]
+    assert said("make reproduce SEED=0") == ["reproduce", "cartpole_baseline", "--seed", "0"]
+
+
+@pytest.mark.parametrize("overrides", [(), ("training.gamma=0.98",), ("a=it's $HOME", 'b=["x", "y z"]')])
+def test_the_line_that_a_report_gives_runs_the_same_again(
+    said: Callable[..., list[str]], overrides: tuple[str, ...]
+):
+    line = rerun_line({"recipe": "x", "seed": 7, "modified": list(overrides)})
+    sets = [word for override in overrides for word in ("--set", override)]
+    assert said(line) == ["reproduce", "x", "--seed", "7", *sets]
+
+
+@pytest.mark.parametrize(("asked", "words"), [("auto", []), ("local", ["--backend", "local"])])
+def test_the_line_that_a_report_gives_forces_the_backend_that_was_forced(
+    said: Callable[..., list[str]], asked: str, words: list[str]
+):
+    line = rerun_line({"recipe": "x", "seed": 7, "backend": "local", "backend_asked": asked})
+    assert said(line) == ["reproduce", "x", "--seed", "7", *words]

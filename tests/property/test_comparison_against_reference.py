@@ -35,7 +35,7 @@ def _load(name):
 Reference = _load("reference_comparison").Reference
 outcome_of = _load("comparison_cases").outcome_of
 
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+PATIENT = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 SKIPPING = Pace(parse_all_bytes=0, edge_bytes=1, block_bytes=64, segment_bytes=16)
 
 NAMES = ("loss", "kl", "ré", "ré", "a:b", "a.b", "{", "", "x" * 70, "nan", "Loss")

@@ -16,7 +16,7 @@ numbers = st.one_of(floats, st.integers(-(2**70), 2**70))
 names = st.text(min_size=1, max_size=6)
 tolerances = st.floats(0, 10) | st.floats(0, 1e300)
 
-PATIENT = settings(deadline=None, max_examples=300)
+PATIENT = settings(max_examples=300)
 
 
 @st.composite

@@ -106,7 +106,7 @@ def test_a_link_out_of_the_run_folder_is_not_followed(tmp_path: Path) -> None:
         (lambda d: (d / "metrics.jsonl").unlink(), "metrics.jsonl is missing"),
         (lambda d: (d / "progress.csv").write_text("step,loss\n"), "progress.csv was added"),
         (lambda d: (d / "COMPLETE").write_text(""), "COMPLETE is damaged"),
-        (lambda d: (d / "COMPLETE").unlink(), "interrupted"),
+        (lambda d: (d / "COMPLETE").unlink(), "never closed"),
         (
             lambda d: (d / "checkpoints" / "final_model.pt").write_bytes(b"Weights"),
             "final_model.pt was changed",

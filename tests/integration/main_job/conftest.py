@@ -90,6 +90,12 @@ def study_at() -> Callable[[Path], Study]:
     return lambda root: Study(root=root)
 
 
+@pytest.fixture(scope="module")
+def study_at_module() -> Callable[[Path], Study]:
+    """The same, in a folder that the tests of a module share."""
+    return lambda root: Study(root=root)
+
+
 @pytest.fixture(scope="session")
 def blessed(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """A study with a golden; nothing may be changed in it."""

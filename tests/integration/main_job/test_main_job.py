@@ -39,7 +39,7 @@ def test_one_changed_digit_of_the_learning_rate_is_a_regression_with_step_and_me
     assert divergence["record"] == 0
     assert divergence["step"] == 4096
     assert divergence["metric"] is not None
-    assert "config" in answer.report["sentence"]
+    assert "training.learning_rate 0.0003 → 0.0004" in answer.report["sentence"]
 
 
 def test_a_removed_seed_call_is_nondeterministic(study):

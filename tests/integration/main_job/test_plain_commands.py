@@ -120,3 +120,19 @@ def test_a_link_within_the_run_folder_does_no_harm(tmp_path, reproduce, program)
     )
     answer = reproduce()
     assert (answer.code, answer.report["verdict"]) == (0, "REPEATABLE"), answer.out
+
+
+@pytest.mark.parametrize("folder", ["checkpoints"])
+def test_metrics_in_any_folder_below_the_run_are_compared(tmp_path, reproduce, program, folder):
+    program(seeding="")
+    text = (
+        (tmp_path / "train.py")
+        .read_text()
+        .replace(
+            "with open(options.logdir /",
+            f"(options.logdir / {folder!r}).mkdir(parents=True)\nwith open(options.logdir / {folder!r} /",
+        )
+    )
+    (tmp_path / "train.py").write_text(text)
+    answer = reproduce()
+    assert (answer.code, answer.report["verdict"]) == (1, "NONDETERMINISTIC"), answer.out

@@ -64,6 +64,17 @@ def test_what_the_harness_writes_is_no_metric(tmp_path):
     assert names(tmp_path) == ["sub/trace.jsonl"]
 
 
+def test_a_plain_command_may_put_its_metrics_where_a_recipe_keeps_source_and_checkpoints(tmp_path):
+    touch(tmp_path, "source/a.jsonl", "checkpoints/y.csv", "timing.jsonl", "output/left.jsonl")
+    (tmp_path / "run.json").write_text('{"recipe": "plain-train", "plain_command": ["python", "train.py"]}')
+    assert names(tmp_path) == ["source/a.jsonl", "checkpoints/y.csv"]
+
+
+def test_somebody_elses_folder_is_searched_everywhere(tmp_path):
+    touch(tmp_path, "checkpoints/y.csv", "output/z.csv")
+    assert names(tmp_path) == ["checkpoints/y.csv", "output/z.csv"]
+
+
 def test_links_to_folders_are_not_followed(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "loop").symlink_to(tmp_path / "run")

@@ -17,6 +17,7 @@ from reprokit.core.comparison import Comparison, Divergence, Problem
 from reprokit.core.evidence import (
     Evidence,
     GoldenEvidence,
+    ResumeEvidence,
     RunEvidence,
     SweepEvidence,
     TraceComparison,
@@ -192,6 +193,7 @@ RUNTIME: dict[str, Any] = {
             **{f"environment[{index}]": 100 + index for index in range(8)},
         },
         "deterministic": {"algorithms": True, "warn_only": False},
+        "in_use": {f"environment[{index}]": [100 + index] for index in range(8)},
     },
     "numerics": NUMERICS,
 }
@@ -259,6 +261,30 @@ def sweep() -> SweepEvidence:
     )
 
 
+def resumed() -> ResumeEvidence:
+    """A run that was killed after two fifths, and went on from its last checkpoint."""
+    return ResumeEvidence(
+        stopped="runs/cartpole/20261120T101600Z-seed42-stopped",
+        resumed="runs/cartpole/20261120T101630Z-seed42-resumed",
+        signal="SIGKILL",
+        stopped_at=43_008,
+        checkpoint="checkpoint_40960.pt",
+        step=40_960,
+        first_resumed=43_008,
+        last_resumed=100_352,
+        records=49,
+        updates=49,
+        checkpoints=("checkpoint_51200.pt", "checkpoint_100352.pt", "final_model.pt"),
+        resumed_s=6.0,
+        whole_s=10.0,
+    )
+
+
+def on_resume(**changes: Any) -> Fault:
+    """A fault in what a stopped and resumed training came to."""
+    return lambda evidence: replace(evidence, resume=replace(evidence.resume, **changes))
+
+
 def clean(**changes: Any) -> Evidence:
     """Two agreeing runs of a recipe in the pinned image, equal to the golden, and a sweep."""
     evidence = Evidence(
@@ -270,8 +296,9 @@ def clean(**changes: Any) -> Evidence:
         seed=42,
         rerun="make reproduce RECIPE=cartpole SEED=42",
         golden=golden(),
-        locked={"numpy": "2.4.0", "torch": "2.13.0+cpu", "mpmath": "1.3.0"},
+        locked={"numpy": "2.4.0", "torch": "2.13.0+cpu"},
         sweep=sweep(),
+        resume=resumed(),
     )
     return replace(evidence, **changes)
 
@@ -368,6 +395,17 @@ def generator(name: str, value: Any) -> Fault:
             del generators[name]
         else:
             generators[name] = value
+        return runtime
+
+    return on_run(1, runtime=changed)
+
+
+def seeds_in_use(name: str, seeds: Any) -> Fault:
+    """What one environment of the second run was found with."""
+
+    def changed(old: Mapping[str, Any]) -> dict[str, Any]:
+        runtime = copy.deepcopy(dict(old))
+        runtime["seeding"]["in_use"][name] = seeds
         return runtime
 
     return on_run(1, runtime=changed)
@@ -614,6 +652,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "origins unknown": in_run("environment", "inside.sources", ...),
         "a version that is null": in_run("environment", "inside.packages.numpy", None),
         "another version than the lock's": in_run("environment", "inside.packages.numpy", "2.4.1"),
+        "a package of the lock that is not there": in_run("environment", "inside.packages.torch", ...),
         "a package that the lock does not have": in_run("environment", "inside.packages.scipy", "1.14.0"),
         "a package from a source tree": in_run("environment", "inside.sources.torch", "folder, editable"),
         "no run": with_(runs=()),
@@ -636,6 +675,17 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "one environment never seeded": generator("environment[7]", ...),
         "two environments with one seed": generator("environment[7]", 100),
         "other seeds than the first run's": generator("torch", 14),
+        "an environment that was reset without its seed": seeds_in_use("environment[7]", [31415926]),
+        "an environment that was reset without its seed once": seeds_in_use(
+            "environment[7]", [107, 31415926]
+        ),
+        "an environment that was never seeded": seeds_in_use("environment[7]", [None]),
+        "an environment with a generator put in": seeds_in_use("environment[7]", [-1]),
+        "an environment with the seed of another": seeds_in_use("environment[7]", [100]),
+        "a seed in use in text": seeds_in_use("environment[7]", ["107"]),
+        "a seed in use that is no seed": seeds_in_use("environment[7]", [[107]]),
+        "seeds in use as a number": seeds_in_use("environment[7]", 107),
+        "seeds in use as a list": in_run("runtime", "seeding.in_use", [107]),
         "no generators": in_run("runtime", "seeding.generators", {}),
         "generators as a list": in_run("runtime", "seeding.generators", ["python", "numpy", "torch"]),
         "no environments promised": in_run("config", "environment.num_envs", 0),
@@ -931,6 +981,24 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no record": on_run(1, environment={}),
         "no run": with_(runs=()),
     },
+    "resume_equal": {
+        "another number": on_resume(
+            first={"where": "metrics.jsonl", "what": "loss at step 43008", "expected": 0.5, "actual": 0.25}
+        ),
+        "another checkpoint, and nobody recorded where": on_resume(first={}),
+        "the resumed run crashed": on_resume(failure="the resumed run did not finish: exit code 1"),
+        "another program was resumed": on_resume(problem="digests is not that of the first run"),
+        "nothing killed it": on_resume(signal=""),
+        "killed before the checkpoint": on_resume(stopped_at=2048),
+        "killed nobody knows where": on_resume(stopped_at=None),
+        "a step in text": on_resume(step="40960"),
+        "it began anew": on_resume(first_resumed=2048),
+        "it wrote nothing": on_resume(first_resumed=None),
+        "no record compared": on_resume(records=0),
+        "no update compared": on_resume(updates=0),
+        "no checkpoint compared": on_resume(checkpoints=()),
+        "the final model was not compared": on_resume(checkpoints=("checkpoint_51200.pt",)),
+    },
     "several_seeds": {
         "a seed is absent": on_sweep(final_values={42: {}, 43: {}, 45: {}}),
         "none finished": on_sweep(final_values={}),
@@ -990,6 +1058,11 @@ GREEN: dict[str, dict[str, Fault]] = {
             "environment", "inside.sources.torch", "archive sha256:aa"
         ),
     },
+    "resume_equal": {
+        "a program without a trace": on_resume(updates=None),
+        "nobody timed it": on_resume(resumed_s=None),
+        "killed at the checkpoint's own step": on_resume(stopped_at=40_960),
+    },
     "checkpoints_complete": {"updates in another order": on_run(1, update_steps=STEPS[::-1])},
     "logs_complete": {
         "uneven steps": on_run(1, metrics_problems=(odd("uneven_steps", "odd", severity="warning"),)),
@@ -1002,7 +1075,12 @@ GREEN: dict[str, dict[str, Fault]] = {
         "one environment that is not counted": both(
             in_runs("config", "environment.num_envs", ...), in_runs("runtime", "seeding.rank", 0)
         ),
-        "no environment at all": in_runs("config", "environment", ...),
+        "no environment at all": both(
+            in_runs("config", "environment", ...), in_runs("runtime", "seeding.in_use", {})
+        ),
+        "a run from before the seeds in use were recorded": in_runs("runtime", "seeding.in_use", ...),
+        "environments that do not tell their seeds": seeds_in_use("environment[7]", ["unknown"]),
+        "environments that the trace was not given": in_runs("runtime", "seeding.in_use", {}),
         "another setting was not in force": lacking("MKL_CBWR"),
     },
     "numerics_in_force": {

@@ -38,14 +38,16 @@ def said(name, fault=None, evidence=None):
 
 
 PASSED = {
-    "repeatable": "2 runs agree in 49 records of 3 metrics, bit for bit",
+    "repeatable": "2 runs agree in 49 records of 3 metrics, bit for bit; the chance that one more differs "
+    "is at most 95.0% (95 % bound; more runs lower it: --repeats)",
     "equals_golden": f"equal to {GOLDEN} in 49 records of 3 metrics, bit for bit",
     "trace_equal": "49 updates have equal parameters and random states in all runs and in the golden",
     "headline_results": "1 expected result reached by every run",
     "unmodified": "no setting was overridden",
     "versions_locked": f"3 packages recorded, all from the lock {planted.LOCK}",
     "seeded": (
-        "seed 42 went to python, numpy, torch and 8 environments; PYTHONHASHSEED was 0 before the start"
+        "seed 42 went to python, numpy, torch and 8 environments, each of which used its own; "
+        "PYTHONHASHSEED was 0 before the start"
     ),
     "numerics_in_force": "profile portable (version 1) is in force: 12 settings, 6 reports of the libraries",
     "hardware_recorded": "trained on cpu: AMD EPYC, 2 cores, 8.0 GiB",
@@ -54,6 +56,9 @@ PASSED = {
     "config_saved": "config.yaml holds all 4 sections of the recipe in every run",
     "data_recorded": "every run used the declared data: train",
     "checkpoints_complete": "10 checkpoints and the final model, all unchanged and loadable, in every run",
+    "resume_equal": "killed by SIGKILL at step 43008, resumed from checkpoint_40960.pt: 49 records, 49 "
+    "traced updates and 3 later checkpoints as if never stopped; the resumed run did steps 40961 to 100352 "
+    "in 6.0 s of 10.0 s",
     "logs_complete": "49 records of 3 metrics up to step 100352, whole in every run",
     "expected_declared": "the recipe expects 1 result, with its tolerance",
     "verification_available": "anyone can check it: make reproduce RECIPE=cartpole SEED=42",
@@ -100,7 +105,7 @@ FAILED = [
         "a negative tolerance",
         f"{FIRST}: eval/return is expected without a finite value and tolerance",
     ),
-    ("headline_results", "too low", f"{SECOND}: eval/return ended at 479.99, expected 490.0 within 10.0"),
+    ("headline_results", "too low", f"{SECOND}: eval/return ended at 479.99, expected 490.0 within 10"),
     ("headline_results", "not a number", f"{SECOND}: eval/return ended at nan, which is not a finite number"),
     ("headline_results", "text", f"{SECOND}: eval/return ended at '492.5', which is not a finite number"),
     ("unmodified", "an override", "run with other settings than the recipe's: training.gamma=0.9"),
@@ -126,6 +131,11 @@ FAILED = [
     ),
     (
         "versions_locked",
+        "a package of the lock that is not there",
+        f"{SECOND}: the lock names what is not installed: torch",
+    ),
+    (
+        "versions_locked",
         "a package that the lock does not have",
         f"{SECOND}: scipy 1.14.0 is installed, the lock says nothing of it",
     ),
@@ -143,6 +153,21 @@ FAILED = [
     ("seeded", "no generators", f"{SECOND}: never seeded: python, numpy, torch, {ALL_ENVIRONMENTS}"),
     ("seeded", "generators as a list", f"{SECOND}: runtime.json does not say which generators were seeded"),
     ("seeded", "one environment never seeded", f"{SECOND}: never seeded: environment[7]"),
+    (
+        "seeded",
+        "an environment that was reset without its seed",
+        f"{SECOND}: environment[7] trained with the seed 31415926, not with the seed derived for it",
+    ),
+    (
+        "seeded",
+        "an environment that was never seeded",
+        f"{SECOND}: environment[7] trained unseeded, not with the seed derived for it",
+    ),
+    (
+        "seeded",
+        "an environment with the seed of another",
+        f"{SECOND}: environment[7] had the seed of environment[0]",
+    ),
     ("seeded", "two environments with one seed", f"{SECOND}: two environments have one seed"),
     (
         "seeded",
@@ -303,6 +328,15 @@ FAILED = [
     ),
     ("source_clean", "dirty", f"{SECOND}: some files are not as in commit 1f2e3d4c"),
     ("source_clean", "two commits", "the runs are of different commits: 1f2e3d4c, 99999999"),
+    (
+        "resume_equal",
+        "another number",
+        (
+            "resumed from checkpoint_40960.pt, metrics.jsonl is not that of the uninterrupted run: loss at "
+            "step 43008 is 0.25, expected 0.5"
+        ),
+    ),
+    ("resume_equal", "the resumed run crashed", "the resumed run did not finish: exit code 1"),
     ("several_seeds", "a seed is absent", "seeds without a finished run: [44]"),
     ("several_seeds", "two seeds", "only 2 seeds finished"),
     ("statistics", "no interval", "without an estimate and interval over all seeds: eval/return"),
@@ -385,6 +419,7 @@ SKIPPED = [
         "ran in a virtual environment made from the same lock, not in a container",
     ),
     ("hardened", planted.LOCAL, "ran as a process of this user, with no container around it"),
+    ("resume_equal", planted.with_(resume=None), "no run was stopped and resumed; nobody asked for it"),
     ("several_seeds", planted.with_(sweep=None), "one seed was judged; nobody asked for more"),
     ("statistics", planted.with_(sweep=None), "one seed was judged; nobody asked for statistics"),
     (
@@ -503,7 +538,7 @@ def test_several_settings_that_differ_are_named_in_one_order():
 
 def test_environments_are_counted_as_the_configuration_has_them():
     one = planted.in_runs("config", "environment.num_envs", ...)
-    assert "torch and 1 environments;" in said("seeded", one)[1]
+    assert "torch and 1 environment, which used it;" in said("seeded", one)[1]
     none = planted.in_runs("config", "environment", ...)
     assert "torch and 0 environments;" in said("seeded", none)[1]
 
@@ -677,3 +712,91 @@ def test_all_problems_of_all_runs_are_in_the_evidence_of_a_row():
     assert finding.evidence["all"] == [
         f"{path}: 3 files are not as in commit 1f2e3d4c" for path in (FIRST, SECOND)
     ]
+
+
+def test_environments_that_do_not_tell_their_seeds_are_counted():
+    told = planted.both(
+        *(planted.in_run("runtime", "seeding.in_use", {"environment[0]": [100]}, index=at) for at in (0, 1))
+    )
+    assert said("seeded", told)[0] is Status.PASSED
+    assert "(of which 7 did not let it be seen that they used it)" in said("seeded", told)[1]
+
+
+def test_a_run_from_before_seeds_in_use_were_recorded_is_judged_as_it_was():
+    assert said("seeded", planted.in_runs("runtime", "seeding.in_use", ...)) == (
+        Status.PASSED,
+        "seed 42 went to python, numpy, torch and 8 environments; PYTHONHASHSEED was 0 before the start",
+    )
+
+
+def remedy_without_golden(*faults):
+    evidence = replace(planted.clean(), golden=None, golden_missing_because="there is none")
+    return CHECKS["equals_golden"].check(planted.both(*faults)(evidence) if faults else evidence).remedy
+
+
+def test_agreeing_runs_without_a_golden_are_to_be_blessed_by_name():
+    assert remedy_without_golden() == (
+        "bless two agreeing runs: `reprokit golden promote cartpole --reason …`"
+    )
+
+
+def test_runs_that_differ_or_are_modified_are_never_to_be_blessed():
+    differ = planted.FAULTS["repeatable"]
+    for name in differ:
+        told = CHECKS["equals_golden"].check(
+            replace(differ[name](planted.clean()), golden=None, golden_missing_because="there is none")
+        )
+        assert "golden promote" not in told.remedy, name
+    assert remedy_without_golden(planted.with_(modified=("a=1",))) == (
+        "run the recipe as it stands, without --set"
+    )
+
+
+def test_an_expected_metric_that_was_never_logged_is_told_with_the_one_that_was_meant():
+    typed = planted.in_recipe("expected", {"eval/retrun": {"value": 490.0, "rtol": 0.0, "atol": 10.0}})
+    assert said("headline_results", typed) == (
+        Status.FAILED,
+        f"{FIRST}: eval/retrun was never logged; did the recipe mean 'eval/return'?",
+    )
+
+
+def test_a_training_shorter_than_the_interval_of_checkpoints_is_to_be_mended_in_the_recipe():
+    short = planted.both(
+        planted.in_runs("config", "training.total_timesteps", 4096),
+        planted.in_runs("config", "logging.save_interval", 10_000),
+    )
+    found = CHECKS["checkpoints_complete"].check(short(planted.clean()))
+    assert found.reason == (
+        f"{FIRST}: no checkpoint is due: one every 10000 steps, and the training ends after 4096"
+    )
+    assert found.remedy == "set logging.save_interval in recipe.yaml to a number of steps, at most 4096"
+
+
+@pytest.mark.parametrize("name", ["repeatable", "logs_complete"])
+def test_a_program_that_logs_nothing_is_told_where_to_log(name):
+    silent = planted.plain()
+    runs = tuple(replace(run, num_records=0, metric_names=()) for run in silent.runs)
+    found = CHECKS[name].check(
+        replace(
+            silent,
+            runs=runs,
+            repeats=tuple(replace(one, records_compared=0, metrics_compared=0) for one in silent.repeats),
+        )
+    )
+    assert found.status is not Status.PASSED
+    assert "into the folder that {run_dir} names" in found.remedy
+
+
+def test_nobody_was_inside_a_plain_command_and_that_is_no_lack():
+    lacking = planted.in_runs("environment", "missing", {"inside.numpy": "not asked", "host.gpus": "none"})
+    evidence = planted.plain(runs=planted.clean().runs)
+    reason = said("environment_recorded", evidence=lacking(evidence))[1]
+    assert reason == "every required field is recorded; missing with a reason: host.gpus"
+
+
+@pytest.mark.parametrize("installer", ["pip", "setuptools", "wheel", "uv"])
+def test_what_makes_an_environment_may_be_in_it_without_the_lock(installer):
+    there = planted.in_runs(
+        "environment", "inside.packages", {"numpy": "2.4.0", "torch": "2.13.0+cpu", installer: "1"}
+    )
+    assert said("versions_locked", there)[0] is Status.PASSED

@@ -2,7 +2,7 @@
 
 import importlib.util
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -234,6 +234,44 @@ def test_every_ignored_metric_is_a_row():
     assert rows[0].title == "Metric charts/SPS was left out"
     assert rows[0].evidence == {"metric": "charts/SPS", "pattern": "*SPS"}
     assert rows[0].remedy
+
+
+def test_a_pattern_that_leaves_nothing_out_is_a_row_with_its_near_miss():
+    evidence = planted.plain(ignored_metrics={"perf/fps": "perf/*"}, ignore=("perf/*", "losses/polcy"))
+    rows = checks.run_all(evidence, checks=[FakeCheck(GOOD)])[1:]
+    assert [row.id for row in rows] == ["ignored_metric/perf/fps", "ignored_metric/losses/polcy"]
+    assert rows[1].reason == "--ignore-metric 'losses/polcy' left nothing out: no metric matches it"
+    assert rows[1].remedy == "did you mean 'losses/policy'?"
+    assert rows[1].evidence == {"metric": None, "pattern": "losses/polcy"}
+
+
+@pytest.mark.parametrize(
+    ("names", "remedy"),
+    [
+        ((), "leave it out"),
+        (("b", "a"), "name one of a, b"),
+        (tuple("jihgfedcba"), "name one of a, b, c, d, e, f, g, h"),
+    ],
+)
+def test_where_no_metric_is_near_the_first_names_are_offered(names, remedy):
+    runs = tuple(replace(run, metric_names=frozenset(names)) for run in planted.clean().runs)
+    rows = checks.run_all(replace(planted.clean(), runs=runs, ignore=("time/*",)))
+    (row,) = (row for row in rows if row.id == "ignored_metric/time/*")
+    assert row.remedy == remedy
+
+
+def test_a_pattern_whose_metrics_an_earlier_one_left_out_is_not_in_vain():
+    evidence = planted.plain(ignored_metrics={"perf/fps": "perf/*"}, ignore=("perf/*", "*fps"))
+    assert len(checks.run_all(evidence, checks=[FakeCheck(GOOD)])) == 2
+
+
+def test_a_remedy_names_the_recipe_that_it_is_about():
+    found = judged(failed("broken", "run `reprokit reproduce RECIPE`"))
+    assert found.remedy == "run `reprokit reproduce cartpole`"
+
+
+def test_a_row_that_does_not_apply_needs_no_remedy():
+    assert judged(not_applicable("no data", "")).remedy == ""
 
 
 # Files of the folder that are no checks.

@@ -61,3 +61,12 @@ def test_without_a_python_on_the_path_the_tools_own_is_asked(monkeypatch, tmp_pa
     assert default_python() == sys.executable
     (tmp_path / "python").symlink_to(sys.executable)
     assert default_python() == str(tmp_path / "python")
+
+
+@pytest.mark.parametrize("python", ["/nope", "true"])
+def test_a_python_that_cannot_be_asked_is_an_error_and_no_record(capsys, python):
+    with pytest.raises(SystemExit) as ended:
+        main(["capture", "--python", python, "--no-torch"])
+    captured = capsys.readouterr()
+    assert (ended.value.code, captured.out) == (2, "")
+    assert f"{python}: this Python could not be asked" in captured.err

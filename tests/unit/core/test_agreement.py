@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.core.agreement import (
     agreement,
+    chance_of_another,
     difference,
     differing,
     differing_trace,
@@ -88,6 +89,19 @@ def test_close_numbers_agree_only_where_a_tolerance_is_meant():
 
 def test_a_difference_is_told_with_step_metric_and_both_values():
     assert difference(planted.DIFFERENT) == "from step 8192 on: losses/policy is 0.25, expected 0.5"
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "words"),
+    [
+        (None, 1, "is 1, expected null"),
+        (True, False, "is false, expected true"),
+        ("a", 1.0, "is 1.0, expected 'a'"),
+    ],
+)
+def test_values_are_told_as_the_file_has_them(expected, actual, words):
+    first = replace(planted.DIFFERENT.divergence, expected=expected, actual=actual)
+    assert difference(replace(planted.DIFFERENT, divergence=first)).endswith(f": losses/policy {words}")
 
 
 def test_a_difference_without_a_step_is_told_by_its_record():
@@ -221,6 +235,11 @@ def test_what_is_not_a_proof_of_repeatability_says_why(fault):
     assert not_repeated(planted.FAULTS["repeatable"][fault](planted.clean())) == WHY[fault]
 
 
+def test_a_run_that_was_resumed_is_no_proof():
+    resumed = planted.in_run("run", "resumed_from", "runs/cartpole/earlier")(planted.clean())
+    assert not_two_of_one_thing(resumed).endswith("a resumed run holds only the later steps of a training")
+
+
 def test_a_run_whose_name_is_no_text_has_none():
     why = f"{SECOND}: run.json does not say which run it is"
     assert not_repeated(planted.in_run("run", "run_id", 7)(planted.clean())) == why
@@ -276,3 +295,17 @@ def test_a_golden_longer_than_the_run_was_not_compared_in_full():
     assert (
         not_golden(planted.on_golden(num_records=0)(planted.clean())) == "nobody counted the golden's records"
     )
+
+
+def test_two_runs_that_agree_leave_a_chance_of_95_percent_that_one_more_differs():
+    assert chance_of_another(2) == pytest.approx(0.95)
+
+
+@pytest.mark.parametrize("num_runs", [0, 1])
+def test_runs_that_were_never_repeated_prove_nothing(num_runs):
+    assert chance_of_another(num_runs) == 1.0
+
+
+@pytest.mark.parametrize("num_runs", [2, 3, 5, 10, 60, 100])
+def test_at_the_bound_so_many_runs_agree_by_chance_once_in_twenty(num_runs):
+    assert (1 - chance_of_another(num_runs)) ** (num_runs - 1) == pytest.approx(0.05)

@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from reprokit import checks
@@ -513,7 +513,6 @@ checklists = st.fixed_dictionaries(
 
 
 @given(drawn=checklists, name=st.sampled_from(list(REGISTRY)), strict=st.booleans(), data=st.data())
-@settings(deadline=None)
 def test_worsening_a_row_never_improves_a_verdict(drawn, name, strict, data):
     evidence = data.draw(st.sampled_from([planted.clean(strict=strict), planted.plain(strict=strict)]))
     before = [row(key, status, required=required) for key, (status, required) in drawn.items()]
@@ -524,14 +523,12 @@ def test_worsening_a_row_never_improves_a_verdict(drawn, name, strict, data):
 
 
 @given(drawn=checklists, name=st.sampled_from(list(REGISTRY)))
-@settings(deadline=None)
 def test_taking_a_row_away_never_makes_a_verdict_good(drawn, name):
     found = [row(key, status, required=required) for key, (status, required) in drawn.items() if key != name]
     assert exit_code(verdict(planted.clean(), found)) != 0
 
 
 @given(name=st.sampled_from(["repeatable", "equals_golden"]), data=st.data())
-@settings(deadline=None)
 def test_evidence_with_a_fault_never_becomes_good_by_its_rows(name, data):
     harmless = {"a golden without provenance"} | {
         fault for fault in planted.FAULTS[name] if fault.startswith("the golden of ")

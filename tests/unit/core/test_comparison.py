@@ -136,6 +136,82 @@ def test_a_renamed_metric_is_told_from_a_missing_one():
     }
 
 
+def test_names_that_look_alike_are_told_from_renamed_and_missing_ones():
+    comparison = compare_records(records(1.0, name="caf\u00e9"), records(2.0, name="cafe\u0301"))
+    assert [(one.kind, one.message) for one in comparison.problems] == [
+        (
+            "name_normalisation",
+            "two names look alike and differ in Unicode normalisation: 'caf\\xe9' and 'cafe\\u0301'",
+        )
+    ]
+
+
+def test_a_name_that_looks_alike_wins_over_one_with_the_same_value():
+    (left,), (right,) = records(1.0, name="caf\u00e9"), records(2.0, name="cafe\u0301")
+    found = kinds(compare_records([left], [{**right, "other": 1.0}]))
+    assert found == {"name_normalisation", "extra_metric"}
+
+
+def test_a_metric_that_is_asked_for_and_ignored_is_left_out_and_named_once():
+    comparison = compare_records(records(1.0), records(1.0), metrics=["loss"], ignore=["loss"])
+    assert [(one.kind, one.message) for one in comparison.problems] == [
+        ("no_values", "there is no value to compare"),
+        ("ignored_metric", "a metric was left out on request: 'loss' by the pattern 'loss'"),
+    ]
+
+
+@pytest.mark.parametrize(("sides", "word"), [((0, 1), "missing_metric"), ((1, 0), "extra_metric")])
+def test_a_step_that_one_side_lacks_is_a_difference(sides, word):
+    both = [{"step": 0, "loss": 1.0}], [{"loss": 1.0}]
+    comparison = compare_records(*(both[side] for side in sides))
+    assert [(one.kind, one.side, one.message.endswith(": 'step'")) for one in comparison.problems] == [
+        (word, "actual", True)
+    ]
+    assert (comparison.divergence.metric, comparison.divergence.step) == ("step", 0)
+    assert exit_code(comparison) == 1
+
+
+def test_an_infinity_in_the_other_direction_has_a_word_of_its_own():
+    assert kinds(compare_records(records(INF), records(-INF))) == {"infinity_placement"}
+
+
+def test_strings_that_merely_differ_have_no_word_but_a_divergence():
+    comparison = compare_records(records("a"), records("b"))
+    assert (kinds(comparison), comparison.divergence.what) == (set(), "the strings differ")
+
+
+def test_where_only_a_null_is_missing_the_missing_name_is_all_that_is_said():
+    comparison = compare_records([{"step": 0, "a": None}], [{"step": 0}])
+    assert (kinds(comparison), exit_code(comparison)) == ({"missing_metric"}, 1)
+
+
+def test_an_integer_that_python_writes_in_no_decimals_is_written_in_hexadecimals():
+    divergence = to_json(compare_records(records(2**13_001), records(0)))["divergence"]
+    assert divergence["expected"] == hex(2**13_001)
+    assert to_json(compare_records(records(2**12_999), records(0)))["divergence"]["expected"] == 2**12_999
+
+
+@pytest.mark.parametrize("passes", [lambda one: one.skip(5), lambda one: one.unreadable()])
+def test_steps_are_not_called_uneven_across_records_that_were_passed_over(passes):
+    comparer = Comparer()
+    for step in (0, 1):
+        comparer.add({"step": step, "loss": 1.0}, {"step": step, "loss": 1.0})
+    passes(comparer)
+    comparer.add({"step": 7, "loss": 1.0}, {"step": 7, "loss": 1.0})
+    assert comparer.finish().problems == ()
+
+
+@pytest.mark.parametrize(("value", "word"), [(NAN, "NaN"), (INF, "Infinity"), (-INF, "-Infinity")])
+def test_what_strict_json_does_not_have_is_a_word(value, word):
+    assert to_json(compare_records(records(value), records(0.0)))["divergence"]["expected"] == word
+
+
+def test_long_names_that_look_alike_are_cut():
+    left, right = "caf\u00e9" + "x" * 100, "cafe\u0301" + "x" * 100
+    (problem,) = compare_records(records(1.0, name=left), records(1.0, name=right)).problems
+    assert problem.message.endswith(f": {ascii(left)[:80]} and {ascii(right)[:80]}")
+
+
 def test_a_place_inside_a_value_is_named():
     left, right = ([{"step": 0, "eval": {"returns": [1.0, value]}}] for value in (2.0, 3.0))
     divergence = compare_records(left, right).divergence

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.core.problems import KINDS, ProblemLog
+from reprokit.core.problems import DIFFERENCE, KINDS, ProblemLog
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "metrics-problems.md"
 
@@ -32,6 +32,15 @@ def test_many_names_are_cut_and_counted():
     problems = log.problems()
     assert len(problems) == 21
     assert any("and others (79 more like this)" in problem.message for problem in problems)
+
+
+def test_the_gravest_severity_of_one_problem_is_the_one_that_is_told():
+    log = ProblemLog()
+    for severity in (None, DIFFERENCE, None):
+        log.add("duplicate_step", "actual", line=3, severity=severity)
+    assert [(one.severity, one.message) for one in log.problems()] == [
+        ("difference", "a step comes twice in a row (2 more like this)")
+    ]
 
 
 def test_what_both_sides_have_alike_is_said_once():

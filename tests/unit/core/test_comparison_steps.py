@@ -3,7 +3,7 @@
 import pytest
 
 from reprokit.core.problems import ProblemLog
-from reprokit.core.steps import StepWatch, name_in
+from reprokit.core.steps import NAMES, StepWatch, name_in
 from reprokit.core.values import MISSING
 
 
@@ -37,6 +37,45 @@ def test_what_both_have_alike_is_a_warning(steps, kind, line):
 )
 def test_regular_steps_are_no_problem(steps):
     assert seen(steps, steps) == []
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [[1, 2, 2], [1, 2, 1], [1, 2, 4], [1, 2, MISSING], [1, 2, None]],
+    ids=["duplicate", "reordered", "uneven", "missing", "odd"],
+)
+def test_what_both_have_alike_is_told_by_the_line_of_expected(steps):
+    log = ProblemLog()
+    watch = StepWatch(log)
+    for at, step in enumerate(steps):
+        assert watch.see(step, step, lines=(10 + at, 20 + at))
+    assert [problem.line for problem in log.problems()] == [12]
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "kind", "side", "line", "step"),
+    [
+        ([1, 2, 3], [1, 2, 4], "skipped_step", "actual", 22, 3),
+        ([1, 2, 4], [1, 2, 3], "skipped_step", "expected", 12, 3),
+        ([1, 2, 3], [1, 2, 2], "duplicate_step", "actual", 22, 2),
+        ([1, 2, 2], [1, 2, 3], "duplicate_step", "expected", 12, 2),
+        ([1, 2, 3], [1, 2, 1], "reordered_step", "actual", 22, 1),
+        ([1, 2, 1], [1, 2, 3], "reordered_step", "expected", 12, 1),
+    ],
+)
+def test_what_one_side_has_alone_is_told_by_its_line_and_step(expected, actual, kind, side, line, step):
+    log = ProblemLog()
+    watch = StepWatch(log)
+    for at, pair in enumerate(zip(expected, actual, strict=True)):
+        watch.see(*pair, lines=(10 + at, 20 + at))
+    (problem,) = log.problems()
+    assert (problem.kind, problem.side, problem.line) == (kind, side, line)
+    assert problem.message.endswith(f": step {step}")
+
+
+def test_a_step_that_one_side_lacks_is_not_equal_and_is_named_by_the_comparer():
+    assert seen([1, 2, 3], [1, MISSING, 3]) == []
+    assert not StepWatch(ProblemLog()).see(1, MISSING, lines=(1, 1))
 
 
 @pytest.mark.parametrize(
@@ -85,3 +124,17 @@ def test_many_at_once_are_seen_as_one_by_one(before, steps):
 def test_the_likeliest_name_of_a_step_is_taken():
     assert name_in({"epoch": 1, "global_step": 2}) == "global_step"
     assert name_in({"loss": 1}) is None
+
+
+def test_the_names_under_which_programs_keep_their_step_are_known_in_this_order():
+    assert NAMES == (
+        "step",
+        "global_step",
+        "_step",
+        "Step",
+        "total_timesteps",
+        "time/total_timesteps",
+        "timesteps",
+        "iteration",
+        "epoch",
+    )

@@ -11,7 +11,7 @@ from reprokit.errors import UsageError
 @pytest.mark.parametrize("wrong", [-1.0, -1e-300, math.nan, math.inf, -math.inf, True, "1e-6", None])
 @pytest.mark.parametrize("name", ["rtol", "atol"])
 def test_nonsense_is_a_usage_error(name, wrong):
-    with pytest.raises(UsageError, match=f"{name} is not a tolerance") as refused:
+    with pytest.raises(UsageError, match=f"^{name} is not a tolerance") as refused:
         Tolerance(**{name: wrong})
     assert refused.value.exit_code == 2
 
@@ -33,6 +33,12 @@ def test_integers_that_no_float_holds_are_compared_exactly():
     assert Tolerance(rtol=1e-28).accepts(10**29, 10**29 + 1)
     assert Tolerance(atol=1.0).accepts(10**400, 10**400 + 1)
     assert not Tolerance(atol=1.0).accepts(10**400, 10**400 + 2)
+
+
+def test_errors_and_bounds_beyond_float64_are_computed_exactly():
+    assert Tolerance(rtol=2.0).accepts(1.5e308, -1.5e308)
+    assert not Tolerance(rtol=1.9).accepts(1.5e308, -1.5e308)
+    assert Tolerance(rtol=2.0).accepts(1.5e308, 1.5e308 - 1e300)
 
 
 def test_what_is_inside_has_the_tolerance_too():

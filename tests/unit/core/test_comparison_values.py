@@ -123,6 +123,15 @@ def test_a_difference_is_put_into_words(expected, actual, sentence):
     assert values.describe(expected, actual) == sentence
 
 
+def test_what_is_shown_is_cut_only_beyond_the_limit():
+    assert values.shown("x" * 58) == "'" + "x" * 58 + "'"
+    assert values.shown("x" * 59) == "'" + "x" * 59 + "…"
+    assert values.shown("x" * 8, limit=4) == "'xxx…"
+    assert values.shown(2**12_999).startswith("1227195")
+    assert values.shown(2**13_000) == "an integer of 13001 bits"
+    assert (values.shown([1, 2]), values.shown(())) == ("an array of 2", "an array of 0")
+
+
 def test_anything_can_be_shown_shortly():
     assert values.shown(10**5000) == "an integer of 16610 bits"
     assert values.shown(0.1) == "0.1"

@@ -50,3 +50,17 @@ def test_an_unknown_profile_is_refused_and_the_known_ones_are_named():
 def test_a_hash_seed_that_python_would_refuse_is_refused_first(hash_seed):
     with pytest.raises(UsageError, match="0 to 4294967295"):
         numerics.variables("native", hash_seed=hash_seed)
+
+
+def test_a_profile_is_what_its_version_says(file_regression):
+    """A setting that changes is a new version of the profile (then ``--force-regen``)."""
+    lines = [
+        f"{profile.name} {profile.version} {one.name}={one.value} {one.reported_as} {' '.join(one.in_force)}"
+        for profile in numerics.PROFILES
+        for one in profile.settings
+    ]
+    file_regression.check("\n".join(line.rstrip() for line in lines) + "\n", basename="numerics_profiles")
+
+
+def test_the_largest_hash_seed_is_accepted():
+    assert numerics.variables("native", hash_seed=2**32 - 1)["PYTHONHASHSEED"] == "4294967295"

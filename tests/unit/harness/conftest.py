@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reprokit import recipes
-from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec
+from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest_bytes
 from reprokit.harness import Project
 from reprokit.harness.execute import execute
+from reprokit.harness.locking import COPY
 from reprokit.harness.plan import plan_command, plan_recipe
 from reprokit.recipes import Recipe
 
@@ -173,11 +174,12 @@ class Runs:
     told: Told
     count: int = 0
 
-    def of_recipe(self, *programs: Program, seed: int = 42) -> tuple[Path, ...]:
-        """One run of the recipe a program, all of one ``reproduce``."""
+    def of_recipe(self, *programs: Program, seed: int = 42, lock: bytes = b"") -> tuple[Path, ...]:
+        """One run of the recipe a program, all of one ``reproduce``, in an environment of a lock."""
+        realisation = replace(REALISATION, lock_digest=digest_bytes(lock)) if lock else REALISATION
         plan = plan_recipe(
-            self.recipe, seed=seed, repeats=len(programs), realisation=REALISATION, backend="local",
-            stamp=self._stamp(), runs_dir=self.here.runs_dir,
+            self.recipe, seed=seed, repeats=len(programs), realisation=realisation, backend="local",
+            stamp=self._stamp(), runs_dir=self.here.runs_dir, files={COPY: lock} if lock else {},
         )  # fmt: skip
         return self._execute(plan, programs)
 

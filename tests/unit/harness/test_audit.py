@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from reprokit import reports
+from reprokit import checks, reports
+from reprokit.core.records import Outcome
 from reprokit.errors import ReportError
 from reprokit.harness import Request, audit, bless, judge_again
 from reprokit.reports import to_json
@@ -132,6 +133,28 @@ def test_an_edited_row_is_found(reported, here, field, value):
     edit(reported[0] / "report.json", checks=rows)
     found = audited(reported, here)
     assert found.exit_code == 1, "an edited row was not noticed"
+
+
+@pytest.mark.parametrize("field", ["title", "reason", "remedy", "evidence", "required"])
+@pytest.mark.parametrize("row", [*checks.registry()])
+def test_an_edit_of_any_part_of_any_row_is_found_and_the_row_is_named(reported, here, row, field):
+    rows = json.loads((reported[0] / "report.json").read_text())["checks"]
+    told = next(one for one in rows if one["id"] == row)
+    edits = {"required": not told["required"], "evidence": {"planted": 1}}
+    told[field] = edits.get(field, "planted")
+    edit(reported[0] / "report.json", checks=rows)
+    assert f"row {row} is not what the evidence gives" in audited(reported, here).findings
+
+
+def test_an_edited_reason_of_a_run_that_failed_is_found(here, make, programs):
+    ended = programs["ended"](Outcome.CRASHED, 1, "the program ended with exit code 1")
+    folders = make.of_recipe(lambda *_: ended)
+    folder = here.reports_dir / "cartpole_baseline" / "T"
+    reports.render_all(judge_again(folders, Request(), project=here), folder)
+    assert audited((folder, folders), here).findings == ()
+    told = json.loads((folder / "report.json").read_text())["not_run"]
+    edit(folder / "report.json", not_run={**told, "remedy": "nothing to worry about"})
+    assert audited((folder, folders), here).findings == ("not_run is not what the evidence gives",)
 
 
 def test_a_row_taken_out_is_found(reported, here):

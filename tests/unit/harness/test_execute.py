@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reprokit import runs
 from reprokit.core.records import Outcome
-from reprokit.errors import EngineError
+from reprokit.errors import DiskFullError, EngineError
 from reprokit.harness.execute import execute, failure_of
 from reprokit.harness.plan import plan_command
 
@@ -227,9 +228,42 @@ def test_of_several_runs_the_first_that_failed_is_told_with_the_end_of_its_log(c
     failure = failure_of(folders, [runs.read(folder) for folder in folders])
     assert failure["message"] == "T-seed7-1 crashed"
     assert (failure["outcome"], failure["remedy"]) == ("crashed", "look at its log")
+    assert failure["log"] == str(folders[0] / "stderr.log")
     assert failure["log_tail"].splitlines() == [f"line {number}" for number in range(30, 50)]
+
+
+def test_an_instruction_that_the_cpu_lacks_is_told_with_the_platform(carry_out, programs):
+    def program(*_):
+        died = programs["ended"](Outcome.SIGNALLED, None, "the program was ended by SIGILL")
+        return replace(died, signal="SIGILL", remedy="the processor lacks an instruction")
+
+    [folder] = carry_out(program, repeats=1)[0]
+    told = json.loads((folder / "environment.json").read_text())
+    told["host"]["cpu"]["features"] = ["sse4_2"]
+    (folder / "environment.json").write_text(json.dumps(told))
+    failure = failure_of([folder], [runs.read(folder)])
+    assert failure["outcome"] == "signalled"
+    assert failure["remedy"] == (
+        "the processor lacks an instruction: this CPU is cpu-x86_64-noavx2, and portable recipes need "
+        "AVX2 with FMA (cpu-x86_64)"
+    )
 
 
 def test_of_runs_that_all_ended_well_no_failure_is_told(carry_out):
     folders, _ = carry_out(lambda *_: None)
     assert failure_of(folders, [runs.read(folder) for folder in folders]) is None
+
+
+def test_a_run_whose_folder_cannot_be_closed_says_why_and_is_never_finished(make, programs, monkeypatch):
+    def full(folder, result, *, environment):
+        raise DiskFullError("no space left on the disk", where=str(folder), fix="free some space")
+
+    monkeypatch.setattr("reprokit.runs.finish", full)
+    [folder] = make.of_command(programs["logging"]())
+    record = json.loads((folder / "run.json").read_text())
+    assert (record["state"], record["outcome"], record["remedy"]) == (
+        "finished",
+        "disk_full",
+        "free some space",
+    )
+    assert not runs.read(folder).complete

@@ -68,6 +68,39 @@ def test_a_metric_has_the_tolerance_of_its_name_then_of_the_first_pattern_then_t
     assert [tolerances.of(name).atol for name in names] == [3, 1, 2, 9, 9, 4]
 
 
+def test_a_platform_with_tolerances_of_its_own_has_only_those(folder):
+    folder.edit("platforms: [cpu-x86_64]", "platforms: [cpu-x86_64, cuda-h200]")
+    folder.edit(
+        "schema: 1",
+        "schema: 1\ntolerances: {default: {atol: 9}, metrics: {loss/*: {atol: 8}}, "
+        "platforms: {cpu-x86_64: {}, cuda-h200: {metrics: {loss/*: {rtol: 0.01}}}}}",
+    )
+    recipe = folder.load()
+    assert recipe.tolerances_on("cpu-x86_64").of("loss/value").exact
+    assert recipe.tolerances_on("cuda-h200").of("loss/value") == Tolerance(rtol=0.01)
+    assert recipe.tolerances_on("cuda-h200").of("other").exact
+    assert recipe.tolerances_on("xla-cpu").of("loss/value") == Tolerance(atol=8.0)
+
+
+@pytest.mark.parametrize(
+    ("platforms", "why"),
+    [
+        ("{cuda-h200: {}}", "tolerances for cuda-h200, which is none of the recipe's platforms"),
+        ("{cpu: {}}", "a platform such as cpu-x86_64"),
+        ("{cpu-x86_64: {default: {rtol: -1}}}", "must be at least 0"),
+        ("{cpu-x86_64: {default: {rtol: .inf}}}", "not a finite number"),
+        ("{cpu-x86_64: {defualt: {rtol: 1}}}", "did you mean"),
+        ("{cpu-x86_64: {platforms: {}}}", "platforms"),
+        ("[cpu-x86_64]", "must be a section"),
+    ],
+)
+def test_nonsense_about_a_platforms_tolerances_is_refused_with_its_line(folder, platforms, why):
+    folder.edit("schema: 1", f"schema: 1\ntolerances:\n  platforms: {platforms}")
+    with pytest.raises(RecipeError, match=why) as told:
+        folder.load()
+    assert "recipe.yaml:" in str(told.value)
+
+
 def test_plain_data_is_json_and_reads_back_as_the_same_recipe(folder):
     recipe = folder.load()
     data = recipe.as_data()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+PLATFORM = "a platform such as cpu-x86_64, cpu-aarch64, cuda-h200, tpu-v5e or xla-cpu"
 UNQUOTE = "write it without quotes, underscores or units"
 
 
@@ -42,7 +43,7 @@ expected:
         "4: variant must be 'cpu', 'cuda' or 'tpu'. got the text 'gpu'",
         "6: seeds.1 must be at least 0. got -1",
         "6: seeds.2 must be a whole number. got true",
-        "7: platforms.0 must be a platform such as cpu-x86_64 or cuda-h200. got the text 'cpu'",
+        f"7: platforms.0 must be {PLATFORM}. got the text 'cpu'",
         f"9: environment.num_envs must be a whole number. got the text '8'. Do: {UNQUOTE}",
         "10: unknown key 'nam' in environment. Do: did you mean 'name'?",
         "11: training.total_timesteps is missing",
@@ -83,6 +84,7 @@ def test_a_key_that_every_recipe_needs_is_missed(folder, key):
         ("seeds:\n  - 7\n  - 8\n  - 7", "6: seeds must be a list without repeats (7 is there twice)"),
         ("seeds:\n  - 7\n  - x", "8: seeds.1 must be a whole number. got the text 'x'"),
         ("platforms: [cpu-x86_64, cpu-x86_64]", "7: platforms must be a list without repeats"),
+        ("platforms: [cpu-arm]", "7: platforms.0 must be a platform such as cpu-x86_64"),
         ("platforms: [cpu-../x]", "7: platforms.0 must be a platform such as cpu-x86_64"),
     ],
 )
@@ -120,6 +122,19 @@ def test_what_the_schema_allows_is_taken(folder, line):
         ("tolerances: {default: {rtol: 1e-400}}", "2: 1e-400 does not fit into a 64-bit float"),
         ("tolerances: {metrics: {'': {}}}", "2: tolerances.metrics. must be text that is not blank"),
         ("tolerances: {metric: {}}", "2: unknown key 'metric' in tolerances. Do: did you mean 'metrics'?"),
+        (
+            "tolerances: {metrics: {a: {mean_of: 0, rtol: 1}}}",
+            "2: tolerances.metrics.a.mean_of must be at",
+        ),
+        (
+            "tolerances: {metrics: {a: {mean_of: 9.5, rtol: 1}}}",
+            "2: tolerances.metrics.a.mean_of must be a",
+        ),
+        (
+            "tolerances: {metrics: {a: {mean_of: 10}}}",
+            "2: tolerances.metrics.a must be given an rtol",
+        ),
+        ("tolerances: {default: {mean_of: 10}}", "2: unknown key 'mean_of' in tolerances.default"),
         ("tolerances: {metrics: {a: {rtl: 1}}}", "2: unknown key 'rtl' in tolerances.metrics.a. Do: did you"),
         ("checks: {relax: [{check: a}]}", "2: checks.relax.0.because is missing"),
         ("checks: {relax: [{check: a, because: ' '}]}", "2: checks.relax.0.because must be text that is not"),

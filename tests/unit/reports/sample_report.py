@@ -60,6 +60,31 @@ RuntimeError: [enforce fail at alloc_cpu.cpp:127] data. DefaultCPUAllocator: can
 """
 
 
+_CELL = ("code", "environment", "result", "detail")
+_CODE_CHANGES = {
+    "commit": "9c1b7e02",
+    "files": [
+        {"path": "recipes/cartpole_baseline/recipe.yaml", "added": 1, "removed": 1},
+        {"path": "recipes/trainers/new.py", "added": None, "removed": 0},
+    ],
+    "why": "",
+}
+_ATTRIBUTION = {
+    "answer": "code",
+    "sentence": "the golden's code still gives the golden in today's environment",
+    "golden_commit": "9c1b7e02",
+    "cells": [
+        dict(zip(_CELL, cell, strict=True))
+        for cell in (
+            ("golden's", "golden's", "equal", ""),
+            ("golden's", "today's", "equal", ""),
+            ("today's", "golden's", "not run", "no such package"),
+            ("today's", "today's", "differs", "from step 2048 on, losses/policy_loss"),
+        )
+    ],
+}
+
+
 def sample_report(verdict: Verdict) -> Report:
     """A complete report with this verdict."""
     differs = verdict in {Verdict.NONDETERMINISTIC, Verdict.REGRESSION, Verdict.STALE_GOLDEN}
@@ -97,6 +122,8 @@ def sample_report(verdict: Verdict) -> Report:
         not_run=_not_run() if verdict is Verdict.NOT_RUN else None,
         recipe_file=None if verdict is Verdict.REPEATABLE else "recipes/cartpole_baseline/recipe.yaml",
         recipe_lines={"tolerances": 61, "expected": 55, "logging.save_interval": 48, "seeds": 9},
+        code_changes=_CODE_CHANGES if verdict is Verdict.REGRESSION else None,
+        attribution=_ATTRIBUTION if verdict is Verdict.REGRESSION else None,
     )
 
 
@@ -134,6 +161,8 @@ def with_text(report: Report, text: str) -> Report:
         rerun=text,
         not_run={"outcome": text, "message": text, "remedy": text, "log_tail": f"{text}\n{text}"},
         recipe_file=text,
+        code_changes={"commit": text, "files": [{"path": text, "added": text, "removed": text}], "why": text},
+        attribution={"answer": text, "sentence": text, "cells": [dict.fromkeys(_CELL, text)]},
     )
 
 

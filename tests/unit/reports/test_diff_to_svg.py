@@ -32,7 +32,18 @@ def test_the_divergence_is_marked_and_its_metric_comes_first():
     root = drawn({"a": series([1.0, 2.0]), "b": series([1.0, 2.0])}, {"metric": "b", "step": 1})
     names = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "name"]
     assert names == ["b", "a"]
-    assert "first divergence: step 1" in "".join(root.itertext())
+    assert "".join(root.itertext()).count("first divergence: step 1") == 1
+
+
+def test_a_record_that_is_missing_is_marked_in_every_curve():
+    root = drawn({"a": series([1.0, 2.0]), "b": series([1.0, 2.0])}, {"metric": None, "step": 1})
+    assert "".join(root.itertext()).count("first divergence: step 1") == 2
+
+
+def test_there_is_no_half_step():
+    root = drawn({"a": series([1.0, 2.0, 3.0])})
+    ticks = [text.text for text in root.iter(f"{SVG}text") if text.get("text-anchor") == "middle"]
+    assert ticks == ["0", "1", "2"]
 
 
 @pytest.mark.parametrize("values", [[], [float("nan")], [float("inf")]])

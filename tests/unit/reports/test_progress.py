@@ -114,7 +114,7 @@ def test_on_a_terminal_one_line_is_drawn_over_and_cleared_at_the_end() -> None:
         "",
         "train",
         "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left",
-        "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left | run 2 ste",
+        "train | run 1 50%, 5 s left | run 2 60%, 4 s left",
         "",
     ]
     assert "\n" not in stream.getvalue()
@@ -279,3 +279,11 @@ def test_steps_replace_the_sign_of_life_once_they_are_told() -> None:
 
     last = stream.getvalue().rpartition("\x1b[2K")[2]
     assert last == "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left"
+
+
+def test_steps_beyond_those_asked_for_are_not_said_to_be_of_them() -> None:
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+    progress.phase("train")
+    clock.now = 1.0
+    _update(progress, 102_400)
+    assert "run 1 step 102,400, all of 100,000" in stream.getvalue()

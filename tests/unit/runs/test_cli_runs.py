@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -212,3 +213,8 @@ def test_a_list_imports_neither_the_harness_nor_numpy_nor_the_docker_sdk(worksho
         env={**os.environ, "PYTHONPATH": str(Path(runs.__file__).parents[2])},
     )  # fmt: skip
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_verdict_that_does_not_exist_is_refused_with_its_near_miss(reprokit):
+    with pytest.raises(click.BadParameter, match=r"'REPRODUCE' is no verdict: did you mean REPRODUCED\?"):
+        reprokit("list", "--verdict", "REPRODUCE")

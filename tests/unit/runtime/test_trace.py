@@ -112,3 +112,52 @@ def test_a_resumed_trace_numbers_on(tmp_path):
         trace.resume_at(5)
         trace.update(step=48, parameters={})
     assert json.loads((tmp_path / "trace.jsonl").read_text())["update"] == 6
+
+
+def traced_seeds(path, environments):
+    with Trace(path / "trace.jsonl") as trace:
+        trace.update(step=1, parameters={}, environments=environments)
+        return trace.seeds_in_use
+
+
+def test_an_environment_that_is_reset_with_its_seed_is_found_with_it(tmp_path):
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset(seed=7)
+    environment.reset()
+    assert traced_seeds(tmp_path, [environment]) == {"environment[0]": [7]}
+
+
+def test_an_environment_that_is_reset_without_its_seed_is_found_with_another(tmp_path):
+    environment = gymnasium.make("CartPole-v1")
+    environment.reset()
+    (seed,) = traced_seeds(tmp_path, [environment])["environment[0]"]
+    assert isinstance(seed, int)
+    assert seed > 1_000_000
+
+
+def test_looking_at_an_environment_that_has_no_generator_makes_none(tmp_path):
+    environment = gymnasium.make("CartPole-v1")
+    assert traced_seeds(tmp_path, [environment]) == {"environment[0]": [None]}
+    assert environment.unwrapped._np_random is None
+
+
+def test_a_generator_that_was_put_in_by_hand_and_a_foreign_environment_are_told_apart(tmp_path):
+    environment = gymnasium.make("CartPole-v1")
+    environment.unwrapped.np_random = np.random.default_rng(3)
+
+    class Foreign:
+        pass
+
+    assert traced_seeds(tmp_path, [environment, Foreign()]) == {
+        "environment[0]": [-1],
+        "environment[1]": ["unknown"],
+    }
+
+
+def test_every_seed_that_an_environment_had_is_kept_once(tmp_path):
+    environment = gymnasium.make("CartPole-v1")
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        for seed in (1, 1, 2):
+            environment.reset(seed=seed)
+            trace.update(step=seed, parameters={}, environments=[environment])
+        assert trace.seeds_in_use == {"environment[0]": [1, 2]}

@@ -1,0 +1,120 @@
+"""The folder ``checkpoints/`` of a run, held against its manifest.
+
+This module knows ``MANIFEST.json`` and which parts a training needs to go on. It refuses to believe a file
+that is not as its manifest says.
+
+    >>> last_whole(run_dir / "checkpoints").step
+    40960
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.errors import CheckpointError
+from reprokit.workspace import sha256_of
+
+MANIFEST = "MANIFEST.json"
+_RANDOM = ("python", "numpy", "torch")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A file under ``checkpoints/``.
+
+    Attributes:
+        path: Where it is.
+        step: Of a checkpoint; None of the final model and of a file that the manifest does not name.
+        sha256: As it is now, ``sha256:…``; "" when it is not there.
+        problem: Why it is not as the manifest says, or "".
+    """
+
+    path: Path
+    step: int | None
+    sha256: str
+    problem: str
+
+
+def folder_of(run_dir: Path) -> Path:
+    """Where a run's checkpoints are; those of a run that nobody closed are still in ``output/``."""
+    closed, left = run_dir / "checkpoints", run_dir / "output" / "checkpoints"
+    return left if left.is_dir() and not closed.is_dir() else closed
+
+
+def listed(folder: Path) -> list[Listed]:
+    """Every file that is there or should be, by step; the final model comes last.
+
+    Raises:
+        CheckpointError: There is no manifest that can be read.
+    """
+    named = _manifest(folder)
+    there = {path.name for path in folder.glob("*.pt")}
+    found = [_held_against(folder / name, named.get(name)) for name in there | set(named)]
+    return sorted(found, key=lambda one: (one.step is None, one.step or 0, one.path.name))
+
+
+def last_whole(folder: Path) -> Listed:
+    """The last checkpoint from which a training can go on.
+
+    Raises:
+        CheckpointError: There is none.
+    """
+    whole = [one for one in listed(folder) if one.step is not None and not one.problem]
+    if not whole:
+        fix = "start the training anew; logging.save_interval says how often a checkpoint is written"
+        raise CheckpointError("there is no whole checkpoint to go on from", where=str(folder), fix=fix)
+    return whole[-1]
+
+
+def problems_of(state: Mapping[Any, Any], *, num_envs: int | None = None) -> list[str]:
+    """What a checkpoint lacks of all that a training needs to go on bit for bit.
+
+    Args:
+        state: As ``read`` gives it.
+        num_envs: How many training environments there must be; None where nobody knows.
+    """
+    found = [f"it has no {name}" for name in ("step", "extra") if name not in state]
+    found += [f"it has no {name}" for name in ("model", "optimizer") if not state.get(name)]
+    random = state.get("random")
+    if not isinstance(random, Mapping):
+        return [*found, "it has no random state"]
+    found += [f"it has no random state of {name}" for name in _RANDOM if not random.get(name)]
+    environments = random.get("environments")
+    if not isinstance(environments, list):
+        found.append("it has no states of environments")
+    elif num_envs is not None and len(environments) != num_envs:
+        found.append(f"it has the states of {len(environments)} environments, not of {num_envs}")
+    return found
+
+
+def _manifest(folder: Path) -> Mapping[str, Any]:
+    path = folder / MANIFEST
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        what = "there is no list of checkpoints that can be read"
+        raise CheckpointError(what, where=str(path), fix="name the folder of a run") from error
+    files = value.get("files") if isinstance(value, dict) else None
+    if not isinstance(files, dict) or any(Path(name).name != name for name in files):
+        fix = "name the folder of a run"
+        raise CheckpointError("this is no list of checkpoints", where=str(path), fix=fix)
+    return {name: entry if isinstance(entry, dict) else {} for name, entry in files.items()}
+
+
+def _held_against(path: Path, entry: Mapping[str, Any] | None) -> Listed:
+    step = (entry or {}).get("step")
+    known = step if isinstance(step, int) and not isinstance(step, bool) else None
+    if path.is_symlink() or not path.is_file():
+        return Listed(path=path, step=known, sha256="", problem="it is listed, and not there")
+    sha256 = sha256_of(path)
+    if entry is None:
+        problem = "MANIFEST.json does not list it"
+    elif entry.get("sha256") != sha256:
+        problem = "it is not the file that MANIFEST.json lists: its SHA-256 is another"
+    else:
+        problem = ""
+    return Listed(path=path, step=known, sha256=sha256, problem=problem)

@@ -1,0 +1,44 @@
+"""What a checkpoint holds, as a flat list of names and values.
+
+This module knows paths such as ``optimizer.exp_avg`` and ``random.environments.3``. It refuses to know what
+they mean.
+
+    >>> dict(leaves({"step": 5, "model": {"bias": tensor}}))
+    {'step': 5, 'model.bias': Tensor(…)}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reprokit.errors import CheckpointError
+
+_MAX_LEAVES = 1_000_000
+_MAX_DEPTH = 60
+
+
+def leaves(state: Any) -> Iterator[tuple[str, Any]]:
+    """Every value with its path, in the file's order; an empty dict or list is a value too.
+
+    Raises:
+        CheckpointError: It is nested too deep, or into itself.
+    """
+    for count, leaf in enumerate(_below(state, at="", depth=0)):
+        if count >= _MAX_LEAVES:
+            raise CheckpointError(f"it unfolds to more than {_MAX_LEAVES:,} values")
+        yield leaf
+
+
+def _below(value: Any, *, at: str, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > _MAX_DEPTH:
+        raise CheckpointError(f"it is nested more than {_MAX_DEPTH} deep, or into itself", where=at[:80])
+    if isinstance(value, Mapping) and value:
+        items = list(value.items())
+    elif isinstance(value, list | tuple) and value:
+        items = list(enumerate(value))
+    else:
+        yield at, value
+        return
+    for name, inner in items:
+        yield from _below(inner, at=f"{at}.{name}" if at else str(name), depth=depth + 1)

@@ -1,0 +1,229 @@
+r"""The part of pickle that a checkpoint needs, carried out by hand: data, and nothing that runs.
+
+This module knows the instructions that ``torch.save`` writes. It refuses every other one, and every name
+that is not a tensor's: where pickle would import and call, it compares with a short list.
+
+    >>> load(b"\x80\x02}q\x00X\x04\x00\x00\x00stepq\x01K\x05s.", storage=None)
+    {'step': 5}
+
+Sources: the standard library's pickletools, which describes every instruction; torch.serialization.
+"""
+
+from __future__ import annotations
+
+import io
+import pickletools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from reprokit.checkpoints.tensors import DTYPES, STORAGES, DType, view
+from reprokit.errors import CheckpointError
+
+#: Where the data of a storage come from: its key in the file, and how many bytes must be there.
+Storage = Callable[[str], bytes]
+
+_MARK = object()
+_UNTYPED = DType("untyped", "u1")
+_CALLED = {
+    "torch._utils _rebuild_tensor_v2": "tensor",
+    "torch._utils _rebuild_tensor_v3": "tensor",
+    "torch._utils _rebuild_parameter": "parameter",
+    "collections OrderedDict": "dict",
+    "torch Size": "size",
+}
+_VALUES = frozenset({"BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE", "SHORT_BINUNICODE"})
+_EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_DICT": dict, "EMPTY_LIST": list, "EMPTY_TUPLE": tuple}
+_FIXED = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+_PUT, _GET = frozenset({"BINPUT", "LONG_BINPUT"}), frozenset({"BINGET", "LONG_BINGET"})
+_TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_LENGTH_OF_AN_INTEGER = 256  # bytes; a generator of numpy's holds integers of 128 bits
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A name that the file mentions; it stands for something here and is never imported."""
+
+    what: str
+    dtype: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Bytes:
+    """A storage that the file mentions, and the type of its elements."""
+
+    content: bytes
+    dtype: DType
+
+
+def load(pickled: bytes, *, storage: Storage | None) -> Any:
+    """What a pickle holds, as dicts, lists, tuples, numbers, text and ``Tensor``.
+
+    Args:
+        pickled: ``data.pkl`` of a checkpoint.
+        storage: Reads the data of a storage by its key; None where there are none.
+
+    Raises:
+        CheckpointError: It is torn, or holds anything else: a call, a class, a module.
+    """
+    machine = _Machine(storage=storage)
+    try:
+        for opcode, argument, _ in pickletools.genops(io.BytesIO(pickled)):
+            machine.step(opcode.name, argument)
+    except CheckpointError:
+        raise
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CheckpointError(f"its list of contents is torn: {str(error)[:120]}") from error
+    return machine.result
+
+
+@dataclass(slots=True)
+class _Machine:
+    """A stack, the objects that were numbered, and the data that tensors lie in."""
+
+    storage: Storage | None
+    stack: list[Any] = field(default_factory=list)
+    numbered: dict[int, Any] = field(default_factory=dict)
+    result: Any = None
+
+    def step(self, name: str, argument: Any) -> None:
+        """Carry out one instruction."""
+        if name in _VALUES:
+            if name == "LONG1" and argument.bit_length() > 8 * _LENGTH_OF_AN_INTEGER:
+                raise CheckpointError("it holds an integer of thousands of digits")
+            self.stack.append(argument)
+        elif name in _FIXED:
+            self.stack.append(_FIXED[name])
+        elif name in _EMPTY:
+            self.stack.append(_EMPTY[name]())
+        elif name in _PUT:
+            self.numbered[argument] = self.stack[-1]
+        elif name in _GET:
+            self.stack.append(self.numbered[argument])
+        elif name in _TUPLES:
+            self._tuple(_TUPLES[name])
+        elif name in _STEPS:
+            _STEPS[name](self, argument)
+        elif name != "PROTO":
+            raise CheckpointError(
+                f"it holds the instruction {name}, which no checkpoint needs: loading it could run code",
+                fix="do not load this file, and find out who wrote it",
+            )
+
+    def _tuple(self, size: int) -> None:
+        self.stack[-size:] = [tuple(self.stack[-size:])]
+
+    def _mark(self, _argument: Any) -> None:
+        self.stack.append(_MARK)
+
+    def _since_mark(self) -> list[Any]:
+        at = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
+        items = self.stack[at + 1 :]
+        del self.stack[at:]
+        return items
+
+    def _tuple_since_mark(self, _argument: Any) -> None:
+        self.stack.append(tuple(self._since_mark()))
+
+    def _append(self, _argument: Any) -> None:
+        item = self.stack.pop()
+        _a(list, self.stack[-1]).append(item)
+
+    def _appends(self, _argument: Any) -> None:
+        items = self._since_mark()
+        _a(list, self.stack[-1]).extend(items)
+
+    def _set(self, _argument: Any) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        _a(dict, self.stack[-1])[_key(key)] = value
+
+    def _sets(self, _argument: Any) -> None:
+        items = self._since_mark()
+        target = _a(dict, self.stack[-1])
+        target.update(zip(map(_key, items[::2]), items[1::2], strict=True))
+
+    def _global(self, argument: str) -> None:
+        module, _, what = argument.partition(" ")
+        if argument in _CALLED:
+            self.stack.append(_Name(_CALLED[argument]))
+        elif module == "torch" and what in STORAGES:
+            self.stack.append(_Name("storage", STORAGES[what]))
+        elif argument == "torch.storage UntypedStorage":
+            self.stack.append(_Name("storage", _UNTYPED))
+        elif module == "torch" and what in DTYPES:
+            self.stack.append(_Name("dtype", DTYPES[what]))
+        else:
+            raise CheckpointError(
+                f"it names {argument.replace(' ', '.')[:80]}, which no checkpoint needs: "
+                "loading it could run code",
+                fix="do not load this file, and find out who wrote it",
+            )
+
+    def _stored(self, _argument: Any) -> None:
+        kind, name, key, _device, _count = self.stack.pop()
+        if kind != "storage" or _a(_Name, name).dtype is None or self.storage is None:
+            raise CheckpointError("it refers to something that is no tensor's data", actual=repr(kind)[:80])
+        self.stack.append(_Bytes(self.storage(_a(str, key)), name.dtype))
+
+    def _call(self, _argument: Any) -> None:
+        arguments, name = self.stack.pop(), self.stack.pop()
+        what = _a(_Name, name).what
+        if what == "tensor":
+            self.stack.append(_tensor(*arguments))
+        elif what == "parameter":
+            self.stack.append(arguments[0])
+        elif what == "dict" and not arguments:
+            self.stack.append({})
+        elif what == "size":
+            self.stack.append(tuple(arguments[0]))
+        else:
+            raise CheckpointError(f"it calls {what} in a way that no checkpoint does")
+
+    def _build(self, _argument: Any) -> None:
+        self.stack.pop()  # what torch hangs on a state dict beside its entries: versions of its modules
+        _a(dict, self.stack[-1])
+
+    def _stop(self, _argument: Any) -> None:
+        self.result = self.stack.pop()
+
+
+_STEPS: dict[str, Callable[[_Machine, Any], None]] = {
+    "MARK": _Machine._mark,
+    "TUPLE": _Machine._tuple_since_mark,
+    "APPEND": _Machine._append,
+    "APPENDS": _Machine._appends,
+    "SETITEM": _Machine._set,
+    "SETITEMS": _Machine._sets,
+    "GLOBAL": _Machine._global,
+    "BINPERSID": _Machine._stored,
+    "REDUCE": _Machine._call,
+    "BUILD": _Machine._build,
+    "STOP": _Machine._stop,
+}
+
+
+def _tensor(
+    stored: _Bytes,
+    offset: int,
+    shape: tuple[int, ...],
+    stride: tuple[int, ...],
+    _gradient: bool = False,
+    _hooks: Any = None,
+    dtype: _Name | None = None,
+    *_metadata: Any,
+) -> Any:
+    """What ``torch._utils._rebuild_tensor_v2`` and ``_v3`` make; only v3 names a type of its own."""
+    kind = dtype.dtype if isinstance(dtype, _Name) and dtype.dtype else _a(_Bytes, stored).dtype
+    return view(stored.content, kind, offset=offset, shape=tuple(shape), stride=tuple(stride))
+
+
+def _key(value: Any) -> str | int:
+    if isinstance(value, str | int):
+        return value
+    raise CheckpointError("it holds a dict with a key that is neither text nor a number")
+
+
+def _a(kind: type, value: Any) -> Any:
+    if isinstance(value, kind):
+        return value
+    raise CheckpointError("its list of contents is torn", expected=kind.__name__, actual=type(value).__name__)

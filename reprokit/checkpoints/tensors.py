@@ -1,0 +1,105 @@
+"""Tensors as a file holds them: a type, a shape, and bytes that numpy can look at.
+
+This module knows the names that torch gives to its types. It refuses to compute with them.
+
+    >>> STORAGES["FloatStorage"]
+    DType(name='float32', numpy='<f4')
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from reprokit.errors import CheckpointError
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A type of torch's, and the type of numpy's that has its bits.
+
+    Attributes:
+        name: torch's name.
+        numpy: As ``numpy.dtype`` takes it; whole numbers where numpy has no such type (bfloat16, float8).
+    """
+
+    name: str
+    numpy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tensor:
+    """A tensor of a file.
+
+    Attributes:
+        dtype: torch's name of its type, such as ``float32``.
+        shape: Its sizes.
+        values: Its elements, [*shape], with the same bits; a view, made without copying.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: np.ndarray
+
+
+_TYPES = (
+    DType("float32", "<f4"), DType("float64", "<f8"), DType("float16", "<f2"), DType("bfloat16", "<u2"),
+    DType("int64", "<i8"), DType("int32", "<i4"), DType("int16", "<i2"), DType("int8", "i1"),
+    DType("uint8", "u1"), DType("uint16", "<u2"), DType("uint32", "<u4"), DType("uint64", "<u8"),
+    DType("bool", "u1"), DType("complex64", "<c8"), DType("complex128", "<c16"),
+    DType("float8_e4m3fn", "u1"), DType("float8_e5m2", "u1"),
+)  # fmt: skip
+DTYPES = {one.name: one for one in _TYPES}
+STORAGES = {
+    "FloatStorage": DTYPES["float32"],
+    "DoubleStorage": DTYPES["float64"],
+    "HalfStorage": DTYPES["float16"],
+    "BFloat16Storage": DTYPES["bfloat16"],
+    "LongStorage": DTYPES["int64"],
+    "IntStorage": DTYPES["int32"],
+    "ShortStorage": DTYPES["int16"],
+    "CharStorage": DTYPES["int8"],
+    "ByteStorage": DTYPES["uint8"],
+    "BoolStorage": DTYPES["bool"],
+    "ComplexFloatStorage": DTYPES["complex64"],
+    "ComplexDoubleStorage": DTYPES["complex128"],
+}
+
+
+def view(
+    content: bytes, dtype: DType, *, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]
+) -> Tensor:
+    """A tensor within the bytes of a storage.
+
+    Args:
+        content: The storage.
+        dtype: Of its elements.
+        offset: Elements before the tensor's first.
+        shape: Sizes.
+        stride: Elements from one to the next, for each size.
+
+    Raises:
+        CheckpointError: It does not lie within the storage, or claims more elements than are there.
+    """
+    kind = np.dtype(dtype.numpy)
+    there = len(content) // kind.itemsize
+    sound = (
+        len(shape) == len(stride)
+        and len(shape) <= 32
+        and all(isinstance(one, int) and one >= 0 for one in (*shape, *stride, offset))
+    )
+    if not sound:
+        raise CheckpointError("a tensor has no sound shape", actual=f"{shape!r:.80} by {stride!r:.80}")
+    count = math.prod(shape)
+    last = offset + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+    if count and (count > there or last >= there):
+        claimed = f"{count:,} elements, the last at {last:,}"
+        raise CheckpointError("a tensor reaches beyond its data", expected=f"{there:,}", actual=claimed)
+    if not count:
+        return Tensor(dtype=dtype.name, shape=shape, values=np.empty(shape, dtype=kind))
+    flat = np.frombuffer(content, dtype=kind, count=there)[offset:]
+    steps = tuple(step * kind.itemsize for step in stride)
+    values = np.lib.stride_tricks.as_strided(flat, shape=shape, strides=steps, writeable=False)
+    return Tensor(dtype=dtype.name, shape=shape, values=values)

@@ -1,0 +1,78 @@
+"""Row ``resume_equal``: a training that is killed and resumed ends as if it had never been stopped.
+
+It knows what the two halves came to, held against the first run; it refuses to know how they were made.
+Nobody has to ask for it; whoever does is told.
+
+    >>> check(evidence).reason
+    'killed by SIGKILL at step 45056, resumed from checkpoint_40960.pt: 25 records, …'
+"""
+
+from __future__ import annotations
+
+from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
+from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+
+ID = "resume_equal"
+TITLE = "A resumed run equals the uninterrupted one"
+ORDER = 240
+ADVISORY = False
+NEEDS_RECIPE = True
+
+FINAL = "final_model.pt"
+_ASK = "`reprokit reproduce RECIPE --resume`"
+_LOOK = "save and restore it with the trainer's checkpoint: reprokit.runtime.checkpoint.training_state"
+
+
+def check(evidence: Evidence) -> Finding:
+    """Metrics and trace byte for byte, and every value of every checkpoint from the one resumed from on."""
+    seen = evidence.resume
+    if seen is None:
+        return not_applicable("no run was stopped and resumed; nobody asked for it", _ASK)
+    about = {"stopped": seen.stopped, "resumed": seen.resumed, "checkpoint": seen.checkpoint}
+    if seen.problem:
+        return unjudged(seen.problem, f"look at both run folders, then {_ASK} again", **about)
+    if seen.failure:
+        return failed(seen.failure, "see stderr.log of the resumed run", **about)
+    if seen.first is not None:
+        return failed(_difference(seen), _LOOK, **about, first=dict(seen.first))
+    hole = _hole(seen)
+    if hole:
+        return unjudged(hole, f"look at both run folders, then {_ASK} again", **about)
+    return passed(_told(seen), **about, step=seen.step, stopped_at=seen.stopped_at)
+
+
+def _difference(seen: ResumeEvidence) -> str:
+    first = seen.first or {}
+    where, what = first.get("where", "a file"), first.get("what", "the contents")
+    return (
+        f"resumed from {seen.checkpoint}, {where} is not that of the uninterrupted run: {what} is "
+        f"{first.get('actual')!r:.80}, expected {first.get('expected')!r:.80}"
+    )
+
+
+def _hole(seen: ResumeEvidence) -> str:
+    """What the evidence leaves open, where nothing in it is wrong."""
+    if not seen.signal:
+        return "the stopped run was not killed by a signal"
+    if not is_integer(seen.step) or not is_integer(seen.stopped_at) or seen.stopped_at < seen.step:
+        return f"the run stopped at step {seen.stopped_at!r}, and the checkpoint is of step {seen.step!r}"
+    if not is_integer(seen.first_resumed) or seen.first_resumed <= seen.step:
+        return f"the resumed run did not go on after step {seen.step}: its first is {seen.first_resumed!r}"
+    if seen.records <= 0 or seen.updates == 0:
+        return "not one record could be compared"
+    if FINAL not in seen.checkpoints:
+        return f"{FINAL} was not compared"
+    return ""
+
+
+def _told(seen: ResumeEvidence) -> str:
+    traced = "" if seen.updates is None else f", {seen.updates} traced updates"
+    timed = ""
+    if seen.resumed_s is not None and seen.whole_s is not None:
+        timed = f" in {seen.resumed_s:.1f} s of {seen.whole_s:.1f} s"
+    later = len(seen.checkpoints)
+    return (
+        f"killed by {seen.signal} at step {seen.stopped_at}, resumed from {seen.checkpoint}: {seen.records} "
+        f"records{traced} and {later} later checkpoint{'s' if later != 1 else ''} as if never stopped; the "
+        f"resumed run did steps {(seen.step or 0) + 1} to {seen.last_resumed}{timed}"
+    )

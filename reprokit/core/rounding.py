@@ -1,0 +1,91 @@
+"""Two probes of how operations round, held against each other.
+
+Pure. This module knows the section ``numerics.probe`` of an environment record: operation → digest of
+what it gave for inputs that are the same everywhere. It refuses to know which operation a recipe calls,
+so a difference here explains a verdict and never makes one: docs/decisions/0003.
+
+    >>> old, new = ({"version": 1, "device": "cpu", "digests": {"torch.exp": d}} for d in ("5d41", "7c9e"))
+    >>> compare(old, new).differing
+    ('torch.exp',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: Where a probe stands in an environment record.
+FIELD = "inside.numerics.probe"
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundingComparison:
+    """Which operations round differently.
+
+    Attributes:
+        differing: Operations whose digests differ, in the order of the first probe.
+        compared: Operations that both probes hold.
+        only_one: Operations that only one of them holds.
+        because: Why nothing could be compared, or "".
+    """
+
+    differing: tuple[str, ...] = ()
+    compared: int = 0
+    only_one: tuple[str, ...] = ()
+    because: str = ""
+
+
+def compare(expected: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> RoundingComparison:
+    """Hold two probes against each other.
+
+    Args:
+        expected: One probe, or None or anything else where a record has none.
+        actual: The other.
+    """
+    left, right = _digests(expected), _digests(actual)
+    if not left or not right or expected is None or actual is None:
+        return RoundingComparison(because="a record holds no probe of how operations round")
+    for what in ("version", "device"):
+        if expected.get(what) != actual.get(what):
+            because = f"one probe is of {what} {expected.get(what)}, the other of {what} {actual.get(what)}"
+            return RoundingComparison(because=because)
+    both = [name for name in left if name in right]
+    return RoundingComparison(
+        differing=tuple(name for name in both if left[name] != right[name]),
+        compared=len(both),
+        only_one=tuple(sorted(left.keys() ^ right.keys())),
+        because="" if both else "the two probes have no operation in common",
+    )
+
+
+def compare_records(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> RoundingComparison:
+    """The same, of two whole environment records."""
+    return compare(probe_of(expected), probe_of(actual))
+
+
+def probe_of(environment: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The probe in an environment record; None in one from before there were probes."""
+    value: Any = environment
+    for key in FIELD.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value if isinstance(value, Mapping) else None
+
+
+def sentence(differing: Sequence[str]) -> str:
+    """``on this CPU `torch.exp` rounds differently``, or "" where nothing does."""
+    if not differing:
+        return ""
+    names = [f"`{name}`" for name in differing[:_SHOWN]]
+    more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
+    verb = "rounds" if len(differing) == 1 else "round"
+    return f"on this CPU {', '.join(names)}{more} {verb} differently"
+
+
+def _digests(probe: Mapping[str, Any] | None) -> dict[str, str]:
+    found = probe.get("digests") if isinstance(probe, Mapping) else None
+    if not isinstance(found, Mapping):
+        return {}
+    return {str(name): value for name, value in found.items() if isinstance(value, str)}

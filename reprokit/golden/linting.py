@@ -1,0 +1,139 @@
+"""What is wrong with a golden that loads: numbers that are none, a promise that nothing supports.
+
+This module knows goldens; it refuses to know recipes, whose side of it belongs to the harness. It
+finds what a person should put right, and judges no run.
+
+    >>> lint(load(Path("golden/cartpole_baseline/cpu-x86_64/seed-42")), min_runs=2)
+    []
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reprokit.core.agreement import chance_of_another
+from reprokit.golden.folder import PROVENANCE, Golden
+
+PROMOTE = "run the recipe again and bless it: `reprokit golden promote`"
+_SHOWN = 3
+_NOTHING = {"mean_of": 1}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something wrong with a golden.
+
+    Attributes:
+        rule: ``unreadable``, ``nonfinite``, ``numerics``, ``provenance``, ``agreement``, ``tolerance``,
+            ``stale`` or ``orphan``.
+        where: ``file`` or ``file:line``.
+        what: One sentence without a full stop.
+        remedy: What to do.
+    """
+
+    rule: str
+    where: str
+    what: str
+    remedy: str
+
+
+def lint(golden: Golden, *, min_runs: int) -> list[Finding]:
+    """Everything wrong with one golden that its own files show.
+
+    Args:
+        golden: As it was read back.
+        min_runs: How many runs must have agreed.
+    """
+    return [
+        *_not_finite(golden),
+        *_numerics(golden),
+        *_provenance(golden),
+        *_agreement(golden, min_runs),
+        *_tolerances(golden),
+    ]
+
+
+def _finding(golden: Golden, rule: str, what: str, remedy: str) -> Finding:
+    return Finding(rule=rule, where=str(golden.path / PROVENANCE), what=what, remedy=remedy)
+
+
+def _not_finite(golden: Golden) -> Iterator[Finding]:
+    """The first record in which a metric is NaN or infinite, one finding a metric."""
+    told: set[str] = set()
+    with golden.metrics.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            for name, value in json.loads(line).items():
+                if isinstance(value, float) and not math.isfinite(value) and name not in told:
+                    told.add(name)
+                    yield Finding(
+                        rule="nonfinite",
+                        where=f"{golden.metrics}:{number}",
+                        what=f"{name} is {value}, which agrees with any run that fails in the same way",
+                        remedy="correct the training and bless it again",
+                    )
+
+
+def _numerics(golden: Golden) -> Iterator[Finding]:
+    profile = golden.provenance["fingerprint_facts"].get("inside.numerics.profile")
+    if str(golden.provenance["platform"]).startswith("cpu-") and profile != "portable":
+        said = "no numerics profile is recorded" if profile is None else f"made under the profile {profile!r}"
+        what = f"{said}, so it holds only on the model of CPU that it was made on"
+        yield _finding(golden, "numerics", what, f"say `numerics: portable` in the recipe; {PROMOTE}")
+
+
+def _provenance(golden: Golden) -> Iterator[Finding]:
+    told: Mapping[str, Any] = golden.provenance
+    environment = told["environment"]
+    lacking = [
+        name
+        for name, value in (
+            ("reason", told["reason"].strip()),
+            ("created_at", told["created_at"].strip()),
+            ("fingerprint_facts", told["fingerprint_facts"]),
+            ("environment.inside", environment.get("inside")),
+            ("environment.host", environment.get("host")),
+            ("image.digest", told["image"].get("digest")),
+            ("config", told["config"]),
+        )
+        if not value
+    ]
+    if lacking:
+        yield _finding(golden, "provenance", f"it does not say {', '.join(lacking)}", PROMOTE)
+
+
+def _agreement(golden: Golden, min_runs: int) -> Iterator[Finding]:
+    agreed = int(golden.provenance["runs_agreed"])
+    if agreed < min_runs:
+        what = (
+            f"{agreed} {'run' if agreed == 1 else 'runs'} agreed when it was blessed, fewer than {min_runs}: "
+            f"the chance that one more differs is at most {chance_of_another(agreed):.0%}"
+        )
+        remedy = f"`reprokit reproduce {golden.provenance['recipe']} --repeats {min_runs}`, then promote it"
+        yield _finding(golden, "agreement", what, remedy)
+
+
+def _tolerances(golden: Golden) -> Iterator[Finding]:
+    """The blessed runs agree byte for byte: their spread is 0, and supports no tolerance above it."""
+    granted = _granted(golden.provenance["tolerances"], str(golden.provenance["platform"]))
+    wide = [f"{name} ({terms})" for name, terms in granted.items()]
+    if wide:
+        shown = ", ".join(wide[:_SHOWN]) + (f" and {len(wide) - _SHOWN} more" if wide[_SHOWN:] else "")
+        agreed = golden.provenance["runs_agreed"]
+        what = f"a tolerance is granted for {shown}, but the {agreed} blessed runs agree bit for bit"
+        remedy = "grant none on this platform; where another one needs it, name it: tolerances.platforms"
+        yield _finding(golden, "tolerance", what, remedy)
+
+
+def _granted(tolerances: Mapping[str, Any], platform: str) -> dict[str, str]:
+    """Metric or pattern → its tolerance, of those above 0/0 that count on a platform."""
+    own = (tolerances.get("platforms") or {}).get(platform, tolerances)
+    entries = {"every metric": own.get("default") or {}, **(own.get("metrics") or {})}
+    return {
+        name: ", ".join(f"{key} {value}" for key, value in terms.items() if value > _NOTHING.get(key, 0))
+        for name, terms in entries.items()
+        if any(terms.get(key) for key in ("rtol", "atol"))
+    }

@@ -1,0 +1,136 @@
+"""What changed between a golden and a run, in words: settings with their lines, packages, machine.
+
+Pure. This module knows how a change reads in a sentence; it refuses to judge whether it mattered.
+
+    >>> settings({"env": {"gamma": 0.99}}, {"env": {"gamma": 0.98}}, recipe="pg", lines={"env.gamma": 7})
+    ('recipes/pg/recipe.yaml:7 env.gamma 0.99 → 0.98',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reprokit.core.checklist import Evidence, GoldenEvidence
+from reprokit.core.tolerance import Tolerance
+from reprokit.recipes import NarrowerTolerances, tolerances_from
+
+_PACKAGE = "inside.packages."
+_SHOWN = 3
+
+
+def settings(
+    golden: Mapping[str, Any], run: Mapping[str, Any], *, recipe: str, lines: Mapping[str, int]
+) -> tuple[str, ...]:
+    """Every setting that is not the golden's: ``file:line path old → new``, in the order of the golden.
+
+    Args:
+        golden: The training configuration that the golden was made with, sections of settings.
+        run: The run's.
+        recipe: The recipe's name.
+        lines: Dotted path of a key → its line in the recipe, counted from 1; of a default that the
+            recipe leaves out, the nearest section that it writes.
+    """
+    before, after = dict(_flat(golden)), dict(_flat(run))
+    return tuple(
+        f"{recipe_line(recipe, path, lines)} {path} {_word(before, path)} → {_word(after, path)}"
+        for path in dict.fromkeys((*before, *after))
+        if _word(before, path) != _word(after, path)
+    )
+
+
+def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
+    """What of the recipe is not the golden's, for the end of a sentence: settings first, then files."""
+    golden = evidence.golden
+    if golden is None or not golden.changed:
+        return "nothing of the recipe has changed since then"
+    run = evidence.runs[0].run if evidence.runs else {}
+    config = run.get("training_config")
+    told: tuple[str, ...] = ()
+    if isinstance(config, Mapping) and isinstance(golden.provenance.get("config"), Mapping):
+        told = settings(golden.provenance["config"], config, recipe=str(run.get("recipe") or ""), lines=lines)
+    # The recipe's digest holds those of trainer and configuration: named beside them, it tells nothing.
+    explained = {"config", "recipe"} if told else {"recipe"} if "trainer" in golden.changed else set()
+    others = [name for name in golden.changed if name not in explained]
+    return f"changed since then: {_listed([*told, *others])}"
+
+
+def recipe_line(recipe: str, path: str, lines: Mapping[str, int]) -> str:
+    """``file:line`` of a key of a recipe, or of the section above it."""
+    return f"recipes/{recipe}/recipe.yaml{_line(path, lines)}"
+
+
+def uncounted_tolerance(evidence: Evidence, metric: str | None) -> str:
+    """That the recipe grants a metric more than its golden was blessed with; "" where it does not."""
+    declared = (evidence.recipe or {}).get("tolerances")
+    blessed = evidence.golden.provenance.get("tolerances") if evidence.golden else None
+    if metric is None or not isinstance(declared, Mapping) or not isinstance(blessed, Mapping):
+        return ""
+    recipe, golden = (tolerances_from(one, platform=evidence.platform) for one in (declared, blessed))
+    counted = NarrowerTolerances(one=recipe, other=golden).of(metric)
+    if counted == recipe.of(metric):
+        return ""
+    return (
+        f"the recipe's tolerance for {metric} ({_granted(recipe.of(metric))}) does not count beyond what its "
+        f"golden was blessed with ({_granted(golden.of(metric))}): bless it again to widen it"
+    )
+
+
+def environment(golden: GoldenEvidence) -> str:
+    """What of the environment can have changed numbers, packages first; "" when nothing is known."""
+    return environment_rows(golden.environment_diff)
+
+
+def environment_rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The same, of what ``core.fingerprint.diff`` returns."""
+    counting = [row for row in rows if row.get("can_change_numbers") != "no"]
+    packages = [row for row in counting if str(row.get("field")).startswith(_PACKAGE)]
+    named = packages or counting
+    told = [
+        f"package {row['field'].removeprefix(_PACKAGE)} {_value(row['expected'])} → {_value(row['actual'])}"
+        if row in packages
+        else f"{row['field']} was {_value(row['expected'])}, is {_value(row['actual'])}"
+        for row in named
+    ]
+    more = len(counting) - len(named)
+    tail = f" (and {more} more {'fact' if more == 1 else 'facts'})" if more else ""
+    return f"{_listed(told)}{tail}" if told else ""
+
+
+def _granted(tolerance: Tolerance) -> str:
+    if tolerance.exact:
+        return "exact"
+    terms = {"rtol": tolerance.rtol, "atol": tolerance.atol}
+    told = [f"{name} {value:g}" for name, value in terms.items() if value]
+    return ", ".join(told) + (f", mean of {tolerance.mean_of}" if tolerance.mean_of > 1 else "")
+
+
+def _listed(items: Sequence[str]) -> str:
+    shown = ", ".join(items[:_SHOWN])
+    return f"{shown} and {len(items) - _SHOWN} more" if len(items) > _SHOWN else shown
+
+
+def _flat(section: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in section.items():
+        path = f"{at}.{name}" if at else str(name)
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, path)
+        else:
+            yield path, value
+
+
+def _word(side: Mapping[str, Any], path: str) -> str:
+    return repr(side[path]) if path in side else "absent"
+
+
+def _line(path: str, lines: Mapping[str, int]) -> str:
+    while path and path not in lines:
+        path = path.rpartition(".")[0]
+    return f":{lines[path]}" if path else ""
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "absent"
+    text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"

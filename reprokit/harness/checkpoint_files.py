@@ -1,0 +1,119 @@
+"""Checkpoints as a person asks about them: which file is meant, and whether it is whole.
+
+This module knows run folders and manifests; it refuses to load a checkpoint into anything, and to print.
+
+    >>> [one.problems for one in verify("20261121T101500Z-3fa9-seed42-1", project=project)]
+    [(), (), ()]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit import checkpoints, runs
+from reprokit.errors import CheckpointError
+from reprokit.harness.evidence import read_json
+from reprokit.harness.project import Project
+from reprokit.harness.resuming import FINAL, num_envs_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What came of looking at one file.
+
+    Attributes:
+        path: The file.
+        step: Of a checkpoint; None of the final model.
+        num_tensors: How many it holds; 0 where it cannot be read.
+        proven: Whether it was loaded back (``weights_only``) inside the environment that wrote it; None
+            where nobody tried, as after a kill.
+        problems: What is wrong with it, a sentence each.
+        refused: Whether it cannot be read at all.
+    """
+
+    path: Path
+    step: int | None
+    num_tensors: int
+    proven: bool | None
+    problems: tuple[str, ...]
+    refused: bool = False
+
+
+def verify(reference: str, *, project: Project) -> list[Verified]:
+    """Hold checkpoints against their manifest, read them, and name what they lack.
+
+    Args:
+        reference: A checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
+        project: Where runs live.
+
+    Raises:
+        CheckpointError: There is no such file, or no manifest beside it.
+        ReportError: There is no such run.
+    """
+    if reference.endswith(".pt"):
+        path = Path(reference)
+        listed = [one for one in checkpoints.listed(path.parent) if one.path.name == path.name]
+        if not listed:
+            raise CheckpointError("it is not there", where=reference, fix="name a checkpoint or a run")
+        above = path.absolute().parent.parent
+        folder = above if (above / runs.RECORD).is_file() else above.parent
+    else:
+        folder = runs.find(project.runs_dir, reference)
+        listed = checkpoints.listed(checkpoints.folder_of(folder))
+        if not listed:
+            raise CheckpointError("the run wrote no checkpoint", where=str(folder), fix="name another run")
+    return [_verified(one, folder) for one in listed]
+
+
+def find(reference: str, *, project: Project) -> Path:
+    """The file that a person means: a checkpoint, or the last whole one of a run.
+
+    Raises:
+        CheckpointError: There is none, or it is not the file that its manifest lists.
+        ReportError: There is no such run.
+    """
+    if not reference.endswith(".pt"):
+        return checkpoints.last_whole(checkpoints.folder_of(runs.find(project.runs_dir, reference))).path
+    path = Path(reference)
+    if (path.parent / checkpoints.MANIFEST).is_file():
+        for one in checkpoints.listed(path.parent):
+            if one.path.name == path.name and one.sha256 and one.problem:
+                raise CheckpointError(
+                    one.problem, where=reference, fix="`reprokit checkpoint verify` says more"
+                )
+    return path
+
+
+def exit_code(found: Iterable[Verified]) -> int:
+    """0 all whole; 1 something is missing or was changed; 2 a file is refused."""
+    rows = list(found)
+    if any(one.refused for one in rows):
+        return 2
+    return 1 if any(one.problems for one in rows) else 0
+
+
+def _verified(listed: checkpoints.Listed, folder: Path) -> Verified:
+    name = listed.path.name
+    proof = (read_json(folder / "runtime.json").get("checkpoints") or {}).get(name) or {}
+    proven = proof.get("loadable") if proof.get("sha256") == listed.sha256 else None
+    problems = [listed.problem] if listed.problem else []
+    if proven is False:
+        problems.append(f"it did not load inside the environment that wrote it: {proof.get('reason')}")
+    try:
+        state = checkpoints.read(listed.path)
+        num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
+    except CheckpointError as error:
+        told = (*problems, error.what)
+        return Verified(
+            path=listed.path, step=listed.step, num_tensors=0, proven=proven, problems=told, refused=True
+        )
+    if name == FINAL:
+        problems += [] if num_tensors else ["it holds no tensor"]
+    else:
+        environments = num_envs_of(read_json(folder / runs.RECORD))
+        problems += checkpoints.problems_of(state, num_envs=environments)
+    return Verified(
+        path=listed.path, step=listed.step, num_tensors=num_tensors, proven=proven, problems=tuple(problems)
+    )

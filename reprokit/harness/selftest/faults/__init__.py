@@ -1,0 +1,29 @@
+"""How faults are planted, one module for each kind of file that they are planted in.
+
+These modules know which file a fault belongs in and how to make it real. They refuse to know which
+verdict it must lead to (``table``). Each fault is a function of the stage, a generator and the places,
+that says in one line what it did; one that these runs have no place for raises.
+
+    >>> numbers.of_records(mutations.drop_metric)(stage, Random(0), (stage.runs[0],))
+    'drop_metric'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import TypeAlias
+
+from reprokit.harness.selftest.planting import Stage
+
+Plant: TypeAlias = Callable[[Stage, Random, Sequence[Path]], str]
+
+
+def together(*plants: Plant) -> Plant:
+    """Several faults at once."""
+
+    def plant(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+        return "; ".join(one(stage, rng, places) for one in plants)
+
+    return plant

@@ -1,0 +1,111 @@
+"""Faults in environment records: another machine, other numerics, another platform, a fact that is gone.
+
+This module knows fields of the record; which of them can change numbers is said by
+``core.fingerprint_rules``, and these follow it. It refuses to know how a record is gathered.
+
+    >>> another_machine(stage, Random(0), stage.runs)
+    'other facts: host.cpu.model, host.kernel'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from reprokit.core import fingerprint
+from reprokit.golden import folder as golden
+from reprokit.harness.selftest.mutations import not_plantable
+from reprokit.harness.selftest.planting import Stage, read_object
+
+_RECORD = "environment.json"
+
+#: Facts of another machine that change no number: written over those of the record.
+_MACHINE: Mapping[str, Any] = {
+    "host.kernel": "5.10.0-selftest",
+    "host.os.name": "Another Linux 1",
+    "host.cpu.model": "Another CPU @ 1.00GHz",
+    "host.cpu.vendor": "AnotherVendor",
+    "host.memory.total_bytes": 4_294_967_296,
+}
+#: Facts that can change numbers.
+_NUMERICS: Mapping[str, Any] = {
+    "inside.libc.version": "2.17",
+    "inside.numpy.blas.version": "0.0.1",
+    "inside.torch.mkl": "1999.1-Product Build 19990101",
+    "inside.torch.onednn": "v0.0.1 (Git Hash 0000000)",
+    "inside.torch.compiler": "GCC 2.95",
+}
+
+
+def another_machine(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """Facts of another machine that change no number."""
+    return _other_facts(stage, rng, places, _MACHINE)
+
+
+def other_numerics(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """Facts that can change numbers."""
+    return _other_facts(stage, rng, places, _NUMERICS)
+
+
+def another_architecture(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """A record of another platform."""
+    for place in places:
+        record = _environment(place)
+        for section in ("inside", "host"):
+            record[section]["cpu"] = {**record[section].get("cpu", {}), "architecture": "aarch64"}
+        stage.write_json(place / _RECORD, record)
+    return "a record of aarch64"
+
+
+def missing_fact(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """A record without something that every record must hold."""
+    field = rng.choice(
+        ("host.kernel", "host.libc", "inside.packages", "inside.torch", "inside.numerics", "limits")
+    )
+    section, _, name = field.rpartition(".")
+    for place in places:
+        record = _environment(place)
+        del (record[section] if section else record)[name]
+        stage.write_json(place / _RECORD, record)
+    return f"no {field} in the environment record"
+
+
+def _other_facts(stage: Stage, rng: Random, places: Sequence[Path], facts: Mapping[str, Any]) -> str:
+    there = [field for field in facts if _at(_environment(places[0]), field) not in {None, facts[field]}]
+    chosen = sorted(rng.sample(there, rng.randint(1, len(there)))) if there else []
+    if not chosen:
+        raise not_plantable("another environment")
+    for place in places:
+        record = _environment(place)
+        for field in chosen:
+            section, _, name = field.rpartition(".")
+            _at(record, section)[name] = facts[field]
+        _write_environment(stage, place, record)
+    return f"other facts: {', '.join(chosen)}"
+
+
+def _environment(place: Path) -> dict[str, Any]:
+    if (place / golden.PROVENANCE).is_file():
+        record: dict[str, Any] = read_object(place / golden.PROVENANCE)["environment"]
+        return record
+    return read_object(place / _RECORD)
+
+
+def _write_environment(stage: Stage, place: Path, record: dict[str, Any]) -> None:
+    if place != stage.golden:
+        stage.write_json(place / _RECORD, record)
+        return
+    told = read_object(place / golden.PROVENANCE)
+    facts, digest = fingerprint.facts(record), fingerprint.fingerprint(record)
+    stage.write_json(
+        place / golden.PROVENANCE,
+        {**told, "environment": record, "fingerprint": digest, "fingerprint_facts": facts},
+    )
+
+
+def _at(record: Any, path: str) -> Any:
+    for name in path.split("."):
+        record = record.get(name) if isinstance(record, dict) else None
+    return record

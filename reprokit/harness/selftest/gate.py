@@ -1,0 +1,71 @@
+"""The gate's own proof: a quick selftest on copies of the runs that it has just judged.
+
+This module knows what a gate may say once it has missed a fault: nothing. It refuses to know faults.
+
+    >>> gate_code(0, prove(answers, project=project, progress=progress))
+    0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit.core.checklist import Report
+from reprokit.errors import CannotJudgeError, ReprokitError
+from reprokit.harness.execute import Progress
+from reprokit.harness.selftest.samples import of_runs
+from reprokit.harness.selftest.score import Score, run
+from reprokit.project import Project
+
+#: Every kind of fault at least twice, in a few seconds.
+NUM_FAULTS, NUM_CLEAN = 120, 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What a selftest on copies of one recipe's runs came to.
+
+    Attributes:
+        recipe: Whose runs they were.
+        runs: The folders.
+        score: None where the runs allow no selftest, such as two that differ.
+        because: Why not.
+        trusted: Nothing was missed; without a score, there is no good verdict to trust.
+    """
+
+    recipe: str
+    runs: tuple[str, ...]
+    score: Score | None
+    because: str
+    trusted: bool
+
+
+def prove(reports: Sequence[Report], *, project: Project, progress: Progress) -> list[Proof]:
+    """Plant faults in copies of the runs of each report."""
+    return [_proof(report, project, progress) for report in reports]
+
+
+def gate_code(code: int, proofs: Sequence[Proof]) -> int:
+    """The gate's exit code: its own, or 4 where it missed a fault."""
+    return code if all(proof.trusted for proof in proofs) else CannotJudgeError.exit_code
+
+
+def _proof(report: Report, project: Project, progress: Progress) -> Proof:
+    folders = [Path(folder) for folder in report.runs[:2]]
+    score, because = None, ""
+    try:
+        found = of_runs(folders, project=project)
+        score = run(
+            found.samples, num_faults=NUM_FAULTS, num_clean=NUM_CLEAN, seed=report.seed, progress=progress
+        )
+    except ReprokitError as error:
+        because = str(error)
+    return Proof(
+        recipe=report.recipe,
+        runs=tuple(map(str, folders)),
+        score=score,
+        because=because,
+        trusted=score.exit_code == 0 if score else report.exit_code != 0,
+    )

@@ -1,0 +1,210 @@
+"""One fault planted, judged and held against the table.
+
+This module knows how a fault is chosen and named, and what the gate's answer comes to; it refuses
+to know how the gate comes to it: it asks ``harness.judge_again`` and ``harness.audit``, as
+``reprokit report show`` and ``reprokit report verify`` do.
+
+    >>> judged(stage, Fault(kind=kind, place="both", sealed=True, number=17), seed=0).is_right
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from reprokit.errors import ReprokitError
+from reprokit.harness.audit import audit
+from reprokit.harness.reproduce import judge_again
+from reprokit.harness.request import Request
+from reprokit.harness.selftest.faults.reports import report_file
+from reprokit.harness.selftest.planting import Stage
+from reprokit.harness.selftest.table import (
+    BOTH,
+    EXIT_CODES,
+    FALLS,
+    GOLDEN,
+    KINDS,
+    REFUSED,
+    REPORT,
+    RUN_1,
+    RUN_2,
+    STANDS,
+    Kind,
+)
+
+#: What a judge comes to that ends in no answer at all; no kind of fault may lead to it.
+BROKE = "BROKE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One fault: of which kind, where, whether everything is sealed again, and which of many."""
+
+    kind: Kind
+    place: str
+    sealed: bool
+    number: int
+
+    @property
+    def id(self) -> str:
+        """The name that replays it, together with the seed."""
+        return f"{self.kind.id}/{self.place}/{'sealed' if self.sealed else 'unsealed'}/{self.number}"
+
+    @property
+    def expected(self) -> str:
+        """The outcome that it must lead to."""
+        return (self.kind.outcomes if self.sealed else self.kind.unsealed)[self.place]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the gate said: the outcome, its exit code, and the fields of the environment that it named."""
+
+    outcome: str
+    exit_code: int
+    said: str = ""
+    noted: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A fault, what was planted, and what the gate said of it."""
+
+    id: str
+    planted: str
+    expected: str
+    answer: Answer
+    because: str
+
+    @property
+    def is_right(self) -> bool:
+        return not self.because
+
+
+def faults(num: int) -> Iterator[Fault]:
+    """So many faults: every kind in one of its places, then in the next, again and again.
+
+    The kinds begin in different places, so that even a few faults are in all of them.
+    """
+    cases = [_from(_cases(kind), start) for start, kind in enumerate(KINDS)]
+    longest = max(map(len, cases))
+    rounds = [
+        (kind, *found[index])
+        for index in range(longest)
+        for kind, found in zip(KINDS, cases, strict=True)
+        if index < len(found)
+    ]
+    for index in range(num):
+        number, at = divmod(index, len(rounds))
+        kind, place, sealed = rounds[at]
+        yield Fault(kind=kind, place=place, sealed=sealed, number=number)
+
+
+def fault_of(text: str) -> Fault | None:
+    """The fault of an ID, or None when no fault has it."""
+    parts = text.split("/")
+    if len(parts) != 4 or not parts[3].isdecimal():
+        return None
+    for kind in KINDS:
+        case = (parts[1], parts[2] == "sealed")
+        if kind.id == parts[0] and case in _cases(kind) and parts[2] in {"sealed", "unsealed"}:
+            return Fault(kind=kind, place=parts[1], sealed=case[1], number=int(parts[3]))
+    return None
+
+
+def judged(stage: Stage, fault: Fault, *, seed: int) -> Judged:
+    """Plant a fault, judge, and take it out again.
+
+    Raises:
+        CannotJudgeError: These runs have no place for it.
+    """
+    try:
+        places = _places(stage, fault.place)
+        planted = fault.kind.plant(stage, Random(f"{seed}/{fault.id}"), places)
+        if fault.sealed:
+            for place in places:
+                stage.seal(place)
+        answer = audited(stage) if fault.place == REPORT else answered(stage)
+    finally:
+        stage.restore()
+    needs_note = fault.sealed and fault.place in fault.kind.noted
+    return Judged(
+        id=fault.id, planted=planted, expected=fault.expected, answer=answer,
+        because=_wrong(fault.expected, answer, needs_note=needs_note),
+    )  # fmt: skip
+
+
+def clean(stage: Stage, number: int) -> Judged:
+    """Judge fresh copies in which nothing was planted."""
+    stage.copied_afresh()
+    answer = answered(stage)
+    return Judged(
+        id=f"clean/{number}", planted="nothing", expected="REPRODUCED", answer=answer,
+        because=_wrong("REPRODUCED", answer),
+    )  # fmt: skip
+
+
+def answered(stage: Stage) -> Answer:
+    """What ``reprokit report show RUN RUN`` says."""
+    return _ask(lambda: _of_report(judge_again(stage.runs, Request(), project=stage.project)))
+
+
+def audited(stage: Stage) -> Answer:
+    """What ``reprokit report verify REPORT`` says."""
+
+    def ask() -> Answer:
+        found = audit(report_file(stage), project=stage.project)
+        said = "; ".join(found.findings)
+        return Answer(outcome=STANDS if found.follows else FALLS, exit_code=found.exit_code, said=said)
+
+    return _ask(ask)
+
+
+def _ask(question: Any) -> Answer:
+    try:
+        answer: Answer = question()
+    except ReprokitError as error:
+        return Answer(
+            outcome=REFUSED if error.exit_code == EXIT_CODES[REFUSED] else BROKE,
+            exit_code=error.exit_code,
+            said=str(error),
+        )
+    except Exception as error:  # the judge is what is on trial: whatever it raises is its answer
+        return Answer(outcome=BROKE, exit_code=3, said=f"{type(error).__name__}: {error}")
+    return answer
+
+
+def _of_report(report: Any) -> Answer:
+    noted = frozenset(str(entry["field"]) for entry in report.environment_diff)
+    return Answer(outcome=str(report.verdict), exit_code=report.exit_code, said=report.sentence, noted=noted)
+
+
+def _wrong(expected: str, answer: Answer, *, needs_note: bool = False) -> str:
+    """Why an answer is not the right one; "" when it is."""
+    if answer.outcome != expected:
+        return f"{answer.outcome} instead of {expected}"
+    if answer.exit_code != EXIT_CODES[expected]:
+        return f"{expected}, but with exit code {answer.exit_code} instead of {EXIT_CODES[expected]}"
+    if needs_note and not answer.noted:
+        return f"{expected}, but the report names nothing that differs in the environment"
+    return ""
+
+
+def _cases(kind: Kind) -> list[tuple[str, bool]]:
+    return [*((place, True) for place in kind.outcomes), *((place, False) for place in kind.unsealed)]
+
+
+def _from(cases: list[tuple[str, bool]], start: int) -> list[tuple[str, bool]]:
+    at = start % len(cases)
+    return [*cases[at:], *cases[:at]]
+
+
+def _places(stage: Stage, place: str) -> tuple[Path, ...]:
+    first, second = stage.runs
+    return {
+        RUN_1: (first,), RUN_2: (second,), BOTH: (first, second), GOLDEN: (stage.golden,), REPORT: (),
+    }[place]  # fmt: skip

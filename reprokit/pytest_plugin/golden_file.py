@@ -1,0 +1,144 @@
+"""A test's golden on disk: ``<module>/<test>.jsonl`` and, beside it, where it comes from.
+
+This module knows the two files and what follows from them, in the gate's own words; it refuses to
+know pytest. An edited golden is not taken for one.
+
+    >>> judge([{"loss": 0.5}], folder=Path("test_training"), stem="test_loss", tolerances=Tolerances(),
+    ...       update=False)[:9]
+    'NO_GOLDEN'
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, capture, workspace
+from reprokit.core import fingerprint
+from reprokit.core.comparison import Comparison, Tolerances
+from reprokit.core.records import SCHEMA_VERSION
+from reprokit.pytest_plugin.records import as_bytes
+from reprokit.reports.diff_to_terminal import diff_to_terminal
+
+_MOST = 120
+
+
+def stem_of(test: str, *, suffix: str) -> str:
+    """A file's name for a test's golden; other tests' names never give the same one."""
+    whole = f"{test}-{suffix}" if suffix else test
+    safe = re.sub(r"[^\w.\-\[\]]", "_", whole, flags=re.ASCII)[:_MOST].strip(".")
+    if safe == whole:
+        return safe
+    return f"{safe}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
+def judge(
+    metrics: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | Path,
+    *,
+    folder: Path,
+    stem: str,
+    tolerances: Tolerances,
+    update: bool,
+) -> str:
+    """Hold metrics against a golden.
+
+    Args:
+        metrics: As for ``GoldenFixture.check``.
+        folder: Where the golden lies, or will.
+        stem: Its name.
+        tolerances: How far each metric may be off.
+        update: Whether to write it anew where it differs.
+
+    Returns:
+        What is wrong, the verdict first, for the person who runs the test; "" when nothing is.
+
+    Raises:
+        ReprokitError: The metrics cannot be written down or compared.
+    """
+    content, suffix = as_bytes(metrics)
+    golden, obtained = folder / f"{stem}{suffix}", folder / f"{stem}.obtained{suffix}"
+    provenance = folder / f"{stem}.provenance.json"
+    if (
+        update
+        and golden.is_file()
+        and not (_is_written(golden, provenance) and golden.read_bytes() == content)
+    ):
+        _write(golden, provenance, content)
+        return (
+            f"The golden was written anew: {golden}\n"
+            "Look at what changed, commit it, and run the test without the flag."
+        )
+    if not golden.is_file():
+        _write(golden, provenance, content)
+        return (
+            f"NO_GOLDEN: there was no golden, so one was written: {golden}\n"
+            "Look at it, commit it with its provenance, and run the test again."
+        )
+    if not _is_written(golden, provenance):
+        return (
+            f"The golden is not the one that was written: {golden}\n"
+            "Restore both of its files with git, or write them anew with --reprokit-update."
+        )
+    workspace.write_atomic(obtained, content)
+    comparison = adapters.compare(golden, obtained, tolerances=tolerances)
+    if _says_something(comparison) and comparison.within_tolerance:
+        obtained.unlink()
+        return ""
+    recorded = _provenance(provenance).get("environment") or {}
+    return _told(comparison, recorded, golden=golden, obtained=obtained)
+
+
+def _write(golden: Path, provenance: Path, content: bytes) -> None:
+    golden.parent.mkdir(parents=True, exist_ok=True)
+    workspace.write_atomic(golden, content)
+    environment = {"inside": _inside()}
+    facts = {
+        "schema": SCHEMA_VERSION,
+        "sha256": workspace.sha256_of(golden),
+        "fingerprint": fingerprint.fingerprint(environment),
+        "environment": environment,
+    }
+    workspace.write_json(provenance, facts)
+
+
+def _is_written(golden: Path, provenance: Path) -> bool:
+    """Whether a golden is the one that was written, by its provenance."""
+    return bool(_provenance(provenance).get("sha256") == workspace.sha256_of(golden))
+
+
+def _says_something(comparison: Comparison) -> bool:
+    """A golden in which every number is NaN agrees with any training that fails: it proves nothing."""
+    return comparison.comparable and not any(one.kind == "only_nan" for one in comparison.problems)
+
+
+def _inside() -> dict[str, Any]:
+    """What this process computes with. torch counts where the test has imported it."""
+    return capture.probe.collect(with_torch="torch" in sys.modules)
+
+
+def _provenance(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _told(comparison: Comparison, recorded: Mapping[str, Any], *, golden: Path, obtained: Path) -> str:
+    here = {"inside": _inside()}
+    if not _says_something(comparison):
+        verdict = "UNJUDGED: the metrics cannot be compared with the golden"
+    elif fingerprint.same(recorded, here):
+        verdict = "REGRESSION: same numerics as the golden, other numbers"
+    else:
+        from reprokit.harness import changes  # noqa: PLC0415  (two seconds, which only this case needs)
+
+        why = changes.environment_rows(fingerprint.diff(recorded, here))
+        verdict = f"STALE_GOLDEN: other numbers than the golden, in another environment: {why}"
+    page = diff_to_terminal(comparison, expected=str(golden), actual=str(obtained), width=100)
+    return f"{verdict}\n\n{page}\nIf they are meant: write the golden anew with --reprokit-update."

@@ -1,0 +1,58 @@
+"""Texts as long as a reader needs: paths from the project's root, digests by their beginning.
+
+Pure. This module knows what of a report is long and says little; it refuses to touch ``report.json``,
+which keeps every path and digest whole.
+
+    >>> short_digests("sha256:" + "0123456789ab" + "0" * 52)
+    'sha256:0123456789ab'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from reprokit.core.checklist import Report
+
+_DIGEST = re.compile(r"\b(sha256:[0-9a-f]{12})[0-9a-f]{52}\b")
+_IN_WORDS = ("run", "message", "remedy", "log")
+
+
+def short_digests(text: str) -> str:
+    """The text with every SHA-256 digest cut to its first 12 hex digits."""
+    return _DIGEST.sub(r"\1", text)
+
+
+def from_root(report: Report) -> Report:
+    """The report with paths as they are typed in the project's root, the folder above ``runs/``."""
+    short = _relative(report)
+    failure = {
+        key: short(value) if key in _IN_WORDS and isinstance(value, str) else value
+        for key, value in (report.not_run or {}).items()
+    }
+    rows = (replace(row, reason=short(row.reason), remedy=short(row.remedy)) for row in report.checks)
+    return replace(
+        report,
+        sentence=short(report.sentence),
+        next_command=short(report.next_command),
+        runs=tuple(map(short, report.runs)),
+        golden=report.golden and short(report.golden),
+        checks=tuple(rows),
+        not_run=failure if report.not_run is not None else None,
+    )
+
+
+def _relative(report: Report) -> Callable[[str], str]:
+    folder = PurePosixPath(report.runs[0]) if report.runs else PurePosixPath()
+    root = folder.parents[2] if len(folder.parents) > 2 and folder.is_absolute() else PurePosixPath("/")
+    if root == PurePosixPath("/"):
+        return str
+    inside = re.compile(rf"(?<![\w./-]){re.escape(str(root))}/(?=\w)")
+
+    def short(text: Any) -> str:
+        return inside.sub("", str(text))
+
+    return short

@@ -1,0 +1,87 @@
+"""`reprokit selftest` and `reprokit verify --selftest` on real runs, as a person types them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from reprokit import adapters
+from reprokit.harness import Request, judge_again, selftest
+from reprokit.harness.selftest import gate
+from reprokit.workspace import sha256_of_tree
+
+
+def test_it_prints_a_score_and_touches_nothing(study):
+    before = sha256_of_tree(study.root)
+    answer = study.reprokit("selftest", "cartpole_baseline", "--faults", "70", "--clean", "2")
+    assert answer.code == 0, answer.out + answer.err
+    assert "one flipped bit in a float" in answer.out
+    assert "The gate can be trusted: 70 of 70 faults led to their verdict, 2 of 2" in answer.out
+    assert sha256_of_tree(study.root) == before
+
+
+def test_json_holds_the_whole_score(study):
+    answer = study.reprokit("selftest", "--faults", "3", "--clean", "1", "--seed", "5", "--json")
+    told = json.loads(answer.out)
+    assert (told["exit_code"], told["seed"], told["recipe"]) == (0, 5, "cartpole_baseline")
+    assert told["faults"] == {"planted": 3, "found": 3}
+    assert told["clean"] == {"copies": 1, "reproduced": 1}
+    assert (told["misses"], told["not_planted"]) == ([], [])
+    assert {row["planted"] for row in told["kinds"]} == {1}
+
+
+def test_one_fault_is_planted_again_by_its_id(study, samples):
+    arguments = ("selftest", "--runs", *map(str, samples.runs), "--only", "nan/both/sealed/3")
+    answer = study.reprokit(*arguments)
+    assert answer.code == 0
+    assert "expected  REGRESSION" in answer.out
+    assert "answer    REGRESSION, exit code 1" in answer.out
+    assert study.reprokit(*arguments).out == answer.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("--only", "nan/nowhere/sealed/0"), 2, "no fault has the ID"),
+        (("no_such_recipe",), 2, "there is no recipe"),
+        (("--faults", "0", "--clean", "0"), 4, "cannot be trusted: 0 of 0"),
+    ],
+)
+def test_what_cannot_be_done_is_said(study, arguments, code, words):
+    answer = study.reprokit("selftest", *arguments)
+    assert answer.code == code
+    assert words in answer.out + answer.err
+
+
+def test_runs_that_differ_prove_nothing_about_the_gate(study, samples):
+    others = [str(path) for path in sorted((study.root / "runs" / "cartpole_baseline").iterdir())]
+    answer = study.reprokit("selftest", "--runs", str(samples.runs[0]), others[-1])
+    assert answer.code == 4
+    assert "prove nothing about the gate" in answer.err
+
+
+def test_the_gate_proves_itself_on_the_runs_that_it_judged(samples, project, silent, monkeypatch):
+    monkeypatch.setattr(gate, "NUM_FAULTS", 20)
+    report = judge_again(samples.runs, Request(), project=project)
+    (proof,) = selftest.prove([report], project=project, progress=silent)
+    assert (proof.trusted, proof.because, proof.score.planted) == (True, "", 20)
+    assert selftest.gate_code(0, [proof]) == 0
+
+
+def test_a_gate_that_misses_a_fault_ends_with_4_whatever_it_found(samples, project, silent, monkeypatch):
+    report = judge_again(samples.runs, Request(), project=project)
+    real = adapters.compare
+    monkeypatch.setattr(
+        adapters, "compare", lambda expected, actual, tolerances=None: real(expected, expected)
+    )
+    (proof,) = selftest.prove([report], project=project, progress=silent)
+    assert not proof.trusted
+    assert [selftest.gate_code(code, [proof]) for code in (0, 1)] == [4, 4]
+
+
+@pytest.mark.slow
+def test_verify_with_selftest_says_that_it_can_be_trusted(study):
+    answer = study.reprokit("verify", "cartpole_baseline", "--backend", "local", "--selftest")
+    assert answer.code == 0, answer.out + answer.err
+    assert "The gate can be trusted: 120 of 120 faults" in answer.out

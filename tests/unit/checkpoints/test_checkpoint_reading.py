@@ -1,0 +1,203 @@
+"""Checkpoints read without torch: what torch wrote comes back, and nothing of a hostile file ever runs."""
+
+import os
+import pickle
+import struct
+import zipfile
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reprokit import checkpoints
+from reprokit.checkpoints import pickled
+from reprokit.checkpoints.tensors import DTYPES, view
+from reprokit.errors import CheckpointError
+
+ARCHIVE = {"archive/byteorder": b"little", "archive/version": b"3\n"}
+
+
+def archive(path, contents, *, packed=zipfile.ZIP_STORED, **others):
+    """A file laid out as ``torch.save`` lays it out, with any list of contents."""
+    with zipfile.ZipFile(path, "w", packed) as file:
+        for name, data in {"archive/data.pkl": contents, **ARCHIVE, **others}.items():
+            file.writestr(name, data)
+    return path
+
+
+def test_plain_data_come_back_as_they_were(tmp_path):
+    state = {"step": 5, "none": None, "yes": True, "big": 2**127 + 1, "x": -0.5, "t": (1, "ä"), "l": [[], {}]}
+    path = archive(tmp_path / "a.pt", pickle.dumps(state, protocol=2))
+    assert checkpoints.read(path) == state
+
+
+def test_what_torch_saves_comes_back_bit_for_bit(tmp_path):
+    torch = pytest.importorskip("torch")
+    kinds = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
+             "uint16", "uint32", "complex64"]  # fmt: skip
+    state = {
+        "model": OrderedDict(
+            (kind, torch.arange(6).reshape(2, 3).to(getattr(torch, kind))) for kind in kinds
+        ),
+        "turned": torch.arange(12.0).reshape(3, 4).T[1:, ::2],
+        "empty": torch.empty(0, 3),
+        "scalar": torch.tensor(2.5),
+        "parameter": torch.nn.Parameter(torch.ones(2)),
+        "module": torch.nn.Linear(2, 1).state_dict(),
+    }
+    torch.save(state, tmp_path / "a.pt")
+    read = checkpoints.read(tmp_path / "a.pt")
+    for kind in kinds:
+        assert read["model"][kind].dtype == kind
+        assert read["model"][kind].shape == (2, 3)
+        raw = state["model"][kind].contiguous().view(torch.uint8).numpy().tobytes()
+        assert np.ascontiguousarray(read["model"][kind].values).tobytes() == raw
+    np.testing.assert_array_equal(read["turned"].values, state["turned"].numpy())
+    assert read["empty"].shape == (0, 3)
+    assert read["scalar"].values.item() == 2.5
+    np.testing.assert_array_equal(read["parameter"].values, np.ones(2, dtype=np.float32))
+    assert list(read["module"]) == ["weight", "bias"]
+
+
+def test_a_file_that_is_cut_off_anywhere_is_refused(tmp_path):
+    path = archive(tmp_path / "a.pt", pickle.dumps({"step": 5}, protocol=2))
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(CheckpointError):
+            checkpoints.read(path)
+
+
+def test_a_flipped_bit_of_the_data_is_found(tmp_path):
+    path = archive(tmp_path / "a.pt", pickle.dumps({"text": "x" * 200}, protocol=2))
+    content = bytearray(path.read_bytes())
+    content[150] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match="Bad CRC"):
+        checkpoints.read(path)
+
+
+class Calls:
+    """Unpickled, it would run a function."""
+
+    def __init__(self, function, *arguments):
+        self.call = (function, arguments)
+
+    def __reduce__(self):
+        return self.call
+
+
+@pytest.mark.parametrize("protocol", range(6))
+@pytest.mark.parametrize(
+    "enemy",
+    [Calls(os.system, "touch ran"), Calls(eval, "open('ran', 'w')"), Calls(Path, "ran"), Calls(bytearray, 9)],
+)
+def test_a_pickle_that_runs_code_is_refused_and_does_not_run(tmp_path, monkeypatch, enemy, protocol):
+    monkeypatch.chdir(tmp_path)
+    path = archive(tmp_path / "a.pt", pickle.dumps({"model": enemy}, protocol=protocol))
+    with pytest.raises(CheckpointError, match="could run code"):
+        checkpoints.read(path)
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "pickle_of",
+    [
+        b"\x80\x02" + b"cposix\nsystem\n" + b"(X\x08\x00\x00\x00touch xxtR.",
+        b"\x80\x02}\x81.",
+        b"(i__builtin__\neval\n.",
+        b"(o.",
+        b"\x80\x02\x82\x01.",
+        b"\x80\x04\x8c\x05posix\x8c\x06system\x93.",
+        b"Pname\n.",
+    ],
+)
+def test_every_way_to_name_something_outside_is_refused(pickle_of):
+    with pytest.raises(CheckpointError):
+        pickled.load(pickle_of, storage=None)
+
+
+@pytest.mark.parametrize(
+    "pickle_of",
+    [
+        b"\x80\x02X" + struct.pack("<I", 1 << 30) + b"short",
+        b"\x80\x04\x8d" + struct.pack("<Q", 1 << 40) + b"short",
+        b"\x80\x05\x96" + struct.pack("<Q", 1 << 40) + b"short",
+        b"\x80\x02\x8b" + struct.pack("<i", (1 << 31) - 1) + b"1",
+        b"\x80\x02K\x01r" + struct.pack("<I", (1 << 32) - 1),
+        b"",
+        b"\x80\x02",
+        b"\x80\x02.",
+        b"u.",
+        b"\x80\x02K\x01K\x02s.",
+        b"\x80\x02h\x07.",
+        b"\x80\x02}}}s.",
+        b"I" + b"9" * 5000 + b"\n.",
+    ],
+)
+def test_lengths_that_no_file_holds_and_torn_lists_are_refused_in_no_time(pickle_of):
+    with pytest.raises(CheckpointError):
+        checkpoints_of(pickle_of)
+
+
+def checkpoints_of(pickle_of):
+    found = pickled.load(pickle_of, storage=None)
+    if not isinstance(found, dict):
+        raise CheckpointError("no dict")
+    return list(checkpoints.leaves(found))
+
+
+def test_a_list_that_holds_itself_and_one_that_unfolds_without_end_are_refused():
+    itself = b"\x80\x02}X\x01\x00\x00\x00a]q\x00h\x00as."
+    with pytest.raises(CheckpointError, match="into itself"):
+        checkpoints_of(itself)
+    level = b"]q\x00"
+    for number in range(1, 9):  # each list holds the one before ten times
+        level = b"](" + level + b"h%c" % (number - 1) * 9 + b"eq%c" % number
+    laughs = b"\x80\x02}X\x01\x00\x00\x00a" + level + b"s."
+    with pytest.raises(CheckpointError, match="unfolds"):
+        checkpoints_of(laughs)
+
+
+def test_a_file_that_claims_more_than_it_holds_or_is_packed_is_refused(tmp_path):
+    contents = pickle.dumps({"step": 5}, protocol=2)
+    packed = archive(tmp_path / "packed.pt", contents, packed=zipfile.ZIP_DEFLATED)
+    with pytest.raises(CheckpointError, match="is packed"):
+        checkpoints.read(packed)
+    path = archive(tmp_path / "claims.pt", contents)
+    whole = bytearray(path.read_bytes())
+    at = whole.index(b"PK\x01\x02")
+    whole[at + 20 : at + 28] = struct.pack("<II", 1 << 30, 1 << 30)
+    path.write_bytes(whole)
+    with pytest.raises(CheckpointError, match="claims 1,073,741,824 bytes in a file of"):
+        checkpoints.read(path)
+    with zipfile.ZipFile(tmp_path / "twice.pt", "w") as file:
+        file.writestr("archive/data.pkl", contents)
+        with pytest.warns(UserWarning, match="Duplicate"):
+            file.writestr("archive/data.pkl", contents)
+    with pytest.raises(CheckpointError, match="one name"):
+        checkpoints.read(tmp_path / "twice.pt")
+
+
+@pytest.mark.parametrize(
+    ("offset", "shape", "stride"),
+    [(0, (5,), (1,)), (3, (2,), (1,)), (0, (2, 2), (3, 1)), (0, (1 << 40,), (0,)), (-1, (1,), (1,)),
+     (0, (2,), (-1,)), (0, (2,), (1, 1)), (0, (1.5,), (1,))],
+)  # fmt: skip
+def test_a_tensor_that_reaches_beyond_its_data_is_refused(offset, shape, stride):
+    with pytest.raises(CheckpointError):
+        view(bytes(16), DTYPES["float32"], offset=offset, shape=shape, stride=stride)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip archive", b"\x80\x02}q\x00."])
+def test_what_is_no_archive_is_refused(tmp_path, content):
+    path = tmp_path / "a.pt"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match="no whole checkpoint"):
+        checkpoints.read(path)
+
+
+def test_what_is_not_there_is_refused_with_its_name(tmp_path):
+    with pytest.raises(CheckpointError, match=r"nowhere\.pt: the checkpoint cannot be read: No such file"):
+        checkpoints.read(tmp_path / "nowhere.pt")

@@ -1,0 +1,151 @@
+"""``reprokit checkpoint``: exit codes and words, on small files laid out as torch lays them out."""
+
+import hashlib
+import json
+import os
+import pickle
+import zipfile
+
+import pytest
+
+from reprokit import cli
+
+RANDOM = {"python": [1], "numpy": {"pos": 1}, "torch": [1], "environments": [[], []]}
+STATE = {"step": 10, "model": {"bias": 0.5}, "optimizer": {"count": 1}, "random": RANDOM, "extra": {}}
+
+
+class Enemy:
+    def __reduce__(self):
+        return os.system, ("touch ran",)
+
+
+def write(path, state):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps(state, protocol=2))
+    return path
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A run folder with two checkpoints; its manifest is written by ``listed``."""
+    folder = tmp_path / "runs" / "r" / "20261121T000000Z-0000-seed42-1"
+    (folder / "checkpoints").mkdir(parents=True)
+    record = {"recipe": "r", "seed": 42, "training_config": {"environment": {"num_envs": 2}}}
+    (folder / "run.json").write_text(json.dumps(record))
+    monkeypatch.chdir(tmp_path)
+    for step in (10, 20):
+        write(folder / "checkpoints" / f"checkpoint_{step}.pt", {**STATE, "step": step})
+    listed(folder)
+    return folder
+
+
+def listed(folder):
+    files = {
+        path.name: {"step": int(path.stem.rpartition("_")[2]), "sha256": digest(path)}
+        for path in (folder / "checkpoints").glob("*.pt")
+    }
+    (folder / "checkpoints" / "MANIFEST.json").write_text(json.dumps({"files": files}))
+
+
+def digest(path):
+    return f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def reprokit(capsys, *words):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["checkpoint", *map(str, words)])
+    told = capsys.readouterr()
+    return ended.value.code, told.out, told.err
+
+
+def test_a_run_whose_checkpoints_are_whole_is_0(run, capsys):
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 0
+    assert [line.split()[:2] for line in out.splitlines()] == [
+        ["whole", "checkpoint_10.pt"],
+        ["whole", "checkpoint_20.pt"],
+    ]
+
+
+def test_a_file_that_is_not_as_listed_is_1_and_named(run, capsys):
+    write(run / "checkpoints" / "checkpoint_20.pt", {**STATE, "step": 21})
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 1
+    assert "its SHA-256 is another" in out
+
+
+def test_a_listed_file_that_is_gone_is_2(run, capsys):
+    (run / "checkpoints" / "checkpoint_20.pt").unlink()
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 2
+    assert "it is listed, and not there" in out
+
+
+@pytest.mark.parametrize("name", ["step", "model", "optimizer", "extra"])
+def test_a_part_that_is_missing_is_1_and_named(run, capsys, name):
+    write(run / "checkpoints" / "checkpoint_20.pt", {key: STATE[key] for key in STATE if key != name})
+    listed(run)
+    code, out, _ = reprokit(capsys, "verify", run, "--json")
+    assert code == 1
+    assert json.loads(out)["files"][1]["problems"] == [f"it has no {name}"]
+
+
+@pytest.mark.parametrize("name", ["python", "numpy", "torch"])
+def test_a_random_state_that_is_missing_is_1_and_named(run, capsys, name):
+    random = {key: RANDOM[key] for key in RANDOM if key != name}
+    write(run / "checkpoints" / "checkpoint_20.pt", {**STATE, "random": random})
+    listed(run)
+    code, out, _ = reprokit(capsys, "verify", run / "checkpoints" / "checkpoint_20.pt")
+    assert code == 1
+    assert f"it has no random state of {name}" in out
+
+
+@pytest.mark.parametrize("verb", ["verify", "show", "diff"])
+def test_a_file_that_would_run_code_is_refused_with_2_and_runs_nothing(run, capsys, verb, tmp_path):
+    path = write(run / "checkpoints" / "checkpoint_20.pt", {**STATE, "model": Enemy()})
+    listed(run)
+    words = [verb, path, path] if verb == "diff" else [verb, path]
+    code, out, err = reprokit(capsys, *words)
+    assert code == 2
+    assert "could run code" in out + err
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_torn_file_is_refused_with_2(run, capsys):
+    path = run / "checkpoints" / "checkpoint_20.pt"
+    path.write_bytes(path.read_bytes()[:-30])
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 2
+    assert "this is no whole checkpoint" in out
+
+
+def test_equal_contents_in_other_bytes_are_0_and_a_difference_is_1(run, capsys, tmp_path):
+    ours = run / "checkpoints" / "checkpoint_20.pt"
+    same = write(tmp_path / "same.pt", {**dict(reversed(STATE.items())), "step": 20})
+    assert reprokit(capsys, "diff", ours, same)[0] == 0
+    other = write(tmp_path / "other.pt", {**STATE, "step": 20, "model": {"bias": 0.5 + 2**-53}})
+    code, out, _ = reprokit(capsys, "diff", ours, other)
+    assert code == 1
+    assert "model.bias" in out
+    code, out, _ = reprokit(capsys, "diff", ours, other, "--json")
+    assert [one["max_ulps"] for one in json.loads(out)["differences"]] == [1]
+
+
+def test_a_run_stands_for_its_last_whole_checkpoint(run, capsys):
+    (run / "checkpoints" / "checkpoint_20.pt").write_bytes(b"torn")
+    code, out, _ = reprokit(capsys, "show", run.name, "--json")
+    assert code == 0
+    assert json.loads(out)["values"]["step"] == 10
+
+
+def test_what_a_file_names_cannot_act_on_a_terminal(run, capsys, tmp_path):
+    hostile = write(tmp_path / "hostile.pt", {**STATE, "\x1b[2Jgone": "\x1b]0;title\x07"})
+    for words in (("show", hostile), ("diff", run / "checkpoints" / "checkpoint_20.pt", hostile)):
+        _, out, _ = reprokit(capsys, *words)
+        assert "gone" in out
+        assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("words", [("verify", "nosuch"), ("show", "nosuch.pt"), ("verify", "nosuch.pt")])
+def test_what_is_not_there_is_2(run, capsys, words):
+    assert reprokit(capsys, *words)[0] == 2
