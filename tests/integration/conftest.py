@@ -7,6 +7,7 @@ The image is packed from this host's own Python, so that it takes seconds and no
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -20,6 +21,7 @@ import tarfile
 import tempfile
 import time
 import uuid
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -355,3 +357,6 @@ def second_engine() -> Iterator[PrivateEngine]:
         if line.split()[1].startswith(str(folder)):  # a killed engine leaves its mounts
             subprocess.run(["umount", "--lazy", line.split()[1]], check=True)
     shutil.rmtree(folder)
+    with warnings.catch_warnings():  # the SDK leaks its socket when an engine dies while it is asked
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
