@@ -77,7 +77,13 @@ class UsageError(ReprokitError):
 
 
 class RecipeError(UsageError):
-    """A recipe, or an override of it, breaks the schema."""
+    """A recipe, or an override of it, breaks the schema.
+
+    Attributes:
+        mistakes: Where several are told together: a sentence each. Empty else.
+    """
+
+    mistakes: tuple[str, ...] = ()
 
 
 class GoldenError(UsageError):

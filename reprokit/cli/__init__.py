@@ -123,7 +123,7 @@ def _run(arguments: list[str] | None) -> int:
     try:
         code = _answer(sys.argv[1:] if arguments is None else arguments)
     except ReprokitError as error:
-        click.echo(f"Error: {_one_line(error)}", err=True)
+        click.echo(f"Error: {_shown(error)}", err=True)
         code = error.exit_code
     except click.exceptions.Exit as error:
         code = error.exit_code
@@ -165,9 +165,12 @@ def _unheard(error: OSError) -> int:
     return 141 if gone else 3
 
 
-def _one_line(error: ReprokitError) -> str:
-    """The error as a terminal may see it: what a hostile file put into it cannot act."""
+def _shown(error: ReprokitError) -> str:
+    """The error as a terminal may see it: what a hostile file put into it cannot act, nor begin a line."""
     from reprokit.cli.called import as_called
     from reprokit.reports.escaping import one_line
 
-    return as_called(one_line(error, limit=4000))
+    mistakes: tuple[str, ...] = getattr(error, "mistakes", ())
+    first = str(error).partition("\n")[0] if mistakes else error
+    lines = [one_line(first, limit=4000), *(f"  {one_line(one, limit=4000).strip()}" for one in mistakes)]
+    return as_called("\n".join(lines))

@@ -28,7 +28,9 @@ def combined(mistakes: Sequence[RecipeError], *, where: str) -> RecipeError:
     told = [f"  {mistake}" for mistake in mistakes[:_MOST_SHOWN]]
     if len(mistakes) > _MOST_SHOWN:
         told.append(f"  and {len(mistakes) - _MOST_SHOWN} more")
-    return RecipeError("\n".join([f"{len(mistakes)} mistakes", *told]), where=where)
+    error = RecipeError("\n".join([f"{len(mistakes)} mistakes", *told]), where=where)
+    error.mistakes = tuple(told)
+    return error
 
 
 def near_miss(word: str, known: Iterable[str]) -> str | None:

@@ -18,6 +18,7 @@ import pytest
 
 from reprokit import cli
 from reprokit.errors import CannotJudgeError, EngineError, MetricsError, RecipeError
+from reprokit.recipes.mistakes import combined
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = (
@@ -219,6 +220,18 @@ def test_an_error_is_one_line_on_standard_error_and_its_own_exit_code(end, error
     told = capsys.readouterr()
     assert told.out == ""
     assert told.err == f"Error: {error}\n"
+
+
+def test_several_mistakes_are_a_line_each_and_a_hostile_one_begins_no_line_of_its_own(end, capsys):
+    hostile = RecipeError("key \x1b[2J\n::error::x", where="recipe.yaml:4")
+    assert (
+        end(combined([RecipeError("title is missing", where="recipe.yaml:3"), hostile], where="recipe.yaml"))
+        == 2
+    )
+    first, *mistakes = capsys.readouterr().err.splitlines()
+    assert first == "Error: recipe.yaml: 2 mistakes"
+    assert [one[:16] for one in mistakes] == ["  recipe.yaml:3:", "  recipe.yaml:4:"]
+    assert all(one.isprintable() for one in mistakes)
 
 
 def test_what_a_hostile_file_puts_into_an_error_cannot_act(end, capsys):
