@@ -90,6 +90,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     return Lab(root=root, programs=programs)
 
 
+@pytest.mark.slow
 def test_each_cpu_gets_its_verdict_and_the_guilty_operations_are_among_those_called(lab: Lab) -> None:
     answer = lab.verify("Same,Odd,Old")
 
