@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 FULL = 1_000_000
@@ -95,6 +96,19 @@ def measure(folder: Path, situation: str, *, repeats: int, records: int) -> dict
     }
 
 
+def reading_alone(folder: Path, *, repeats: int = 5) -> float:
+    """Seconds (median) to read the two equal files once, one after the other, and do nothing else."""
+    block, times = bytearray(1 << 18), []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        for name in ("expected", "equal"):
+            with (folder / f"{name}.jsonl").open("rb", buffering=0) as file:
+                while file.readinto(block):
+                    pass
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
 def main() -> int:
     """Write the files, measure, judge."""
     parser = argparse.ArgumentParser(
@@ -109,6 +123,7 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / "equal.jsonl").exists():
             write_files(folder, records=options.records)
+        reading = reading_alone(folder)
         size_mb = (folder / "expected.jsonl").stat().st_size / 1e6
         rows = [
             measure(folder, situation, repeats=options.repeats or repeats, records=options.records)
@@ -126,7 +141,9 @@ def main() -> int:
             f"{row['situation']:22} {row['median_s']:8.3f}s {row['best_s']:8.3f}s {row['bound_s']:7.2f}s "
             f"{row['memory_growth_mb']:6.1f} MB{'  MISSED' if row['missed'] else ''}"
         )
-    print(json.dumps({"benchmark": "compare", "size_mb": size_mb, "records": options.records, "rows": rows}))
+    print(f"reading the two files and nothing else, one thread: {reading:.3f}s on this machine")
+    answer = {"benchmark": "compare", "size_mb": size_mb, "records": options.records, "rows": rows}
+    print(json.dumps({**answer, "reading_alone_s": reading}))
     return 1 if missed else 0
 
 
