@@ -8,6 +8,8 @@ It knows which seeds of a sweep finished; it refuses to know what they reached (
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reprokit.core.evidence import Evidence, is_integer
 from reprokit.core.rows import Finding, failed, passed, skipped
 
@@ -18,21 +20,30 @@ ADVISORY = True
 NEEDS_RECIPE = True
 
 FEWEST = 3
-_RUN = "run each of them: `reprokit reproduce RECIPE --seed N`"
+_NAME = f"name at least {FEWEST} seeds in recipe.yaml (`seeds: [42, 123, 456]`), and reproduce each"
 
 
 def check(evidence: Evidence) -> Finding:
     """Every seed that the recipe promises results for, and at least three."""
-    if evidence.sweep is None:
-        return skipped("one seed was judged; nobody asked for more", _RUN)
     promised = (evidence.recipe or {}).get("seeds")
+    if evidence.sweep is None:
+        others = [seed for seed in promised or () if is_integer(seed) and seed != evidence.seed]
+        return skipped("one seed was judged; nobody asked for more", _run(others, evidence))
     if not isinstance(promised, list | tuple) or not promised:
         return failed("the recipe names no seeds", "name them in recipe.yaml: `seeds: [42, 123, 456]`")
     finished = {seed for seed in evidence.sweep.final_values if is_integer(seed)}
     absent = [seed for seed in promised if not is_integer(seed) or seed not in finished]
     if absent:
-        return failed(f"seeds without a finished run: {absent}", _RUN, absent=absent)
+        return failed(f"seeds without a finished run: {absent}", _run(absent, evidence), absent=absent)
     if len(finished) < FEWEST:
-        remedy = f"name at least {FEWEST} seeds in recipe.yaml; {_RUN}"
-        return failed(f"only {len(finished)} seeds finished", remedy, finished=sorted(finished))
+        return failed(f"only {len(finished)} seeds finished", _NAME, finished=sorted(finished))
     return passed(f"{len(finished)} seeds finished, all that the recipe names", seeds=sorted(finished))
+
+
+def _run(seeds: Sequence[object], evidence: Evidence) -> str:
+    """The command for each seed; where there is none, how to name some."""
+    recipe = (evidence.recipe or {}).get("name", "RECIPE")
+    commands = [f"`reprokit reproduce {recipe} --seed {seed}`" for seed in seeds[:FEWEST] if is_integer(seed)]
+    if not commands:
+        return _NAME
+    return f"run the others: {', '.join(commands)}{', …' if len(seeds) > FEWEST else ''}"

@@ -20,7 +20,7 @@ ORDER = 230
 ADVISORY = True
 NEEDS_RECIPE = True
 
-_MAKE = "reproduce the other seeds (`reprokit reproduce RECIPE --seed N`), and estimate over their runs"
+_MAKE = "reproduce several seeds (row several_seeds says how), and estimate over their runs"
 
 
 def check(evidence: Evidence) -> Finding:

@@ -115,6 +115,7 @@ def _divergence(
         yield f"  {', '.join(errors)}"
     if context:
         yield ""
+        yield "  around it (> is the divergence):"
         yield from _context(context, paint=paint)
 
 

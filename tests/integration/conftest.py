@@ -266,20 +266,31 @@ def containers_of(engine: docker.DockerClient) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def mounted_disk(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
+    """Mounts an empty file system with the options of a tmpfs: ``mounted_disk("size=1m")``."""
+    mounted: list[Path] = []
+
+    def mount(options: str) -> Path:
+        folder = tmp_path / f"disk-{len(mounted)}"
+        folder.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", options, "reprokit-test", str(folder)]
+        done = subprocess.run(command, check=False, capture_output=True)
+        if done.returncode:
+            pytest.skip(f"cannot mount a small file system here: {done.stderr.decode().strip()}")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@pytest.fixture
+def small_disk(mounted_disk: Callable[[str], Path]) -> Path:
     """A run folder on a file system of one megabyte and 64 files."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m,nr_inodes=64", "reprokit-test", str(folder)],
-        check=False,
-        capture_output=True,
-    )
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a small file system here: {mounted.stderr.decode().strip()}")
+    folder = mounted_disk("size=1m,nr_inodes=64")
     (folder / "output").mkdir()
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    return folder
 
 
 class PrivateEngine:

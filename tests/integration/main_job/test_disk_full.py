@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,18 +55,8 @@ class Disk:
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Disk]:
-    root = tmp_path / "disk"
-    root.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "reprokit-test", str(root)],
-        check=False,
-        capture_output=True,
-    )
-    if mounted.returncode:
-        pytest.skip(f"cannot mount a small file system here: {mounted.stderr.decode().strip()}")
-    yield Disk(root)
-    subprocess.run(["umount", "--lazy", str(root)], check=True)
+def disk(mounted_disk: Callable[[str], Path]) -> Disk:
+    return Disk(mounted_disk("size=4m"))
 
 
 @pytest.fixture

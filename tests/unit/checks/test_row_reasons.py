@@ -488,6 +488,15 @@ def test_a_remedy_that_is_a_command_can_be_typed_as_it_stands(name):
     assert CHECKS[name].check(fault(planted.clean())).remedy == REMEDIES[name]
 
 
+def test_the_seeds_that_were_not_run_are_named_with_their_commands():
+    alone = planted.with_(sweep=None)(planted.clean())
+    absent = [seed for seed in alone.recipe["seeds"] if seed != alone.seed]
+    commands = [f"`reprokit reproduce {alone.recipe['name']} --seed {seed}`" for seed in absent]
+    remedy = CHECKS["several_seeds"].check(alone).remedy
+    assert absent
+    assert remedy == f"run the others: {', '.join(commands)}"
+
+
 def test_a_digest_that_differs_without_a_place_is_told_all_the_same():
     nowhere = replace(planted.OTHER_TRACE, first=None)
     assert said("trace_equal", planted.with_(trace_repeats=(nowhere,))) == (
