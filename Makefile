@@ -20,7 +20,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test test-all coverage mutate lint bench image lock clean
+.PHONY: help setup reproduce verify test test-all coverage mutate lint bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -59,8 +59,11 @@ bench: $(VENV)/.dev ## Measure: speed of training, of comparing, of start-up
 image: setup ## Build the container image of the cpu environment
 	@$(VENV)/bin/reprokit image build cpu $(ARGS)
 
+images-all: setup ## Build the images of all variants: tens of gigabytes, and long
+	@for variant in cpu cuda tpu; do $(VENV)/bin/reprokit image build $$variant || exit $$?; done
+
 lock: $(VENV)/.dev ## Solve all locks again, keeping the versions that still fit
-	$(VENV)/bin/reprokit image lock cpu
+	for variant in cpu cuda tpu tpu-pypi; do $(VENV)/bin/reprokit image lock $$variant || exit $$?; done
 	$(VENV)/bin/python .ci/solve-locks
 
 clean: ## Remove what the targets above made, but no run, report or golden

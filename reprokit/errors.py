@@ -13,6 +13,7 @@ words are printed. The tree::
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
     │   ├── ImageError                   3   image or virtual environment not realised
+    │   ├── UploadError                  3   a run could not be copied to its URL
     │   └── WorkspaceError               3   runs/ or reports/ cannot be written
     │       ├── DiskFullError            3   because the disk is full
     │       └── WorkspaceBusyError       3   because another tool is at work in it
@@ -133,6 +134,12 @@ class ImageError(CannotRunError):
     """An image or virtual environment could not be made from its lock."""
 
     outcome = "image_build_failed"
+
+
+class UploadError(CannotRunError):
+    """A finished run could not be copied to, or read from, the place that a person named."""
+
+    outcome = "upload_failed"
 
 
 class WorkspaceError(CannotRunError):

@@ -160,9 +160,13 @@ def make_small_project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> SmallPr
     small.wheels.mkdir()
     small.lock.parent.mkdir(parents=True)
     shutil.copy(PROJECT / "images" / "Dockerfile", small.root / "images")
+    shutil.copytree(PROJECT / "images" / "base", small.root / "images" / "base")
     lock = (PROJECT / "images" / "lock.toml").read_text(encoding="utf-8")
     lock = re.sub(r'^python = "3.11"$', f'python = "3.{sys.version_info.minor}"', lock, flags=re.MULTILINE)
     lock = re.sub(r"^indexes = .*$", "indexes = []", lock, flags=re.MULTILINE)
+    lock = re.sub(r"^imports = .*$", "imports = []", lock, flags=re.MULTILINE)
+    others = r"(?ms)^\[variants\.(?!cpu\]).*?(?=^\[variants\.cpu\]|^\[\[)"
+    lock = re.sub(others, "", lock)
     (small.root / "images" / "lock.toml").write_text(lock, encoding="utf-8")
     small.lock.write_text(small.add_wheel(), encoding="utf-8")
     for name in [name for name in os.environ if name.startswith("PIP_")]:

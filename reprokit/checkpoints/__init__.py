@@ -8,9 +8,11 @@ to run anything that a file asks for, and to load one into a model: that belongs
     20480
 """
 
+from reprokit.checkpoints import safetensors_file, torch_file
 from reprokit.checkpoints.comparing import Difference, content_digest, differences
-from reprokit.checkpoints.folder import MANIFEST, Listed, folder_of, last_whole, listed, problems_of
+from reprokit.checkpoints.folder import MANIFEST, Listed, folder_of, last_whole, listed, problems_of, removed
 from reprokit.checkpoints.leaves import leaves
+from reprokit.checkpoints.migrating import Migrated, migrated
 from reprokit.checkpoints.reading import read
 from reprokit.checkpoints.tensors import Tensor
 
@@ -18,6 +20,7 @@ __all__ = [
     "MANIFEST",
     "Difference",
     "Listed",
+    "Migrated",
     "Tensor",
     "content_digest",
     "differences",
@@ -25,6 +28,10 @@ __all__ = [
     "last_whole",
     "leaves",
     "listed",
+    "migrated",
     "problems_of",
     "read",
+    "removed",
+    "safetensors_file",
+    "torch_file",
 ]

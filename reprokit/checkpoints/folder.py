@@ -51,10 +51,24 @@ def listed(folder: Path) -> list[Listed]:
     Raises:
         CheckpointError: There is no manifest that can be read.
     """
-    named = _manifest(folder)
-    there = {path.name for path in folder.glob("*.pt")}
+    named = _manifest(folder, "files")
+    there = {path.name for path in folder.glob("*.pt")} - set(_manifest(folder, "removed"))
     found = [_held_against(folder / name, named.get(name)) for name in there | set(named)]
     return sorted(found, key=lambda one: (one.step is None, one.step or 0, one.path.name))
+
+
+def removed(folder: Path) -> dict[str, Listed]:
+    """Name → what is remembered of the checkpoints that were written and not kept.
+
+    Raises:
+        CheckpointError: There is no manifest that can be read.
+    """
+    return {
+        name: Listed(
+            path=folder / name, step=_step(entry), sha256=str(entry.get("sha256")), problem="it was not kept"
+        )
+        for name, entry in _manifest(folder, "removed").items()
+    }
 
 
 def last_whole(folder: Path) -> Listed:
@@ -91,14 +105,14 @@ def problems_of(state: Mapping[Any, Any], *, num_envs: int | None = None) -> lis
     return found
 
 
-def _manifest(folder: Path) -> Mapping[str, Any]:
+def _manifest(folder: Path, part: str) -> Mapping[str, Any]:
     path = folder / MANIFEST
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         what = "there is no list of checkpoints that can be read"
         raise CheckpointError(what, where=str(path), fix="name the folder of a run") from error
-    files = value.get("files") if isinstance(value, dict) else None
+    files = value.get(part, {} if part != "files" else None) if isinstance(value, dict) else None
     if not isinstance(files, dict) or any(Path(name).name != name for name in files):
         fix = "name the folder of a run"
         raise CheckpointError("this is no list of checkpoints", where=str(path), fix=fix)
@@ -106,8 +120,7 @@ def _manifest(folder: Path) -> Mapping[str, Any]:
 
 
 def _held_against(path: Path, entry: Mapping[str, Any] | None) -> Listed:
-    step = (entry or {}).get("step")
-    known = step if isinstance(step, int) and not isinstance(step, bool) else None
+    known = _step(entry or {})
     if path.is_symlink() or not path.is_file():
         return Listed(path=path, step=known, sha256="", problem="it is listed, and not there")
     sha256 = sha256_of(path)
@@ -118,3 +131,8 @@ def _held_against(path: Path, entry: Mapping[str, Any] | None) -> Listed:
     else:
         problem = ""
     return Listed(path=path, step=known, sha256=sha256, problem=problem)
+
+
+def _step(entry: Mapping[str, Any]) -> int | None:
+    step = entry.get("step")
+    return step if isinstance(step, int) and not isinstance(step, bool) else None

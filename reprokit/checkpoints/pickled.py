@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from reprokit.checkpoints import numpy_pickled
 from reprokit.checkpoints.tensors import DTYPES, STORAGES, DType, view
 from reprokit.errors import CheckpointError
 
@@ -37,6 +38,8 @@ _EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_DICT": dict, "EMPTY_LIST": list, 
 _FIXED = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _PUT, _GET = frozenset({"BINPUT", "LONG_BINPUT"}), frozenset({"BINGET", "LONG_BINGET"})
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+_ENEMY = "do not load this file, and find out who wrote it"
+_OLDER = "if an older program of yours wrote it: `reprokit checkpoint convert` takes arrays of numpy"
 _LENGTH_OF_AN_INTEGER = 256  # bytes; a generator of numpy's holds integers of 128 bits
 
 
@@ -56,17 +59,18 @@ class _Bytes:
     dtype: DType
 
 
-def load(pickled: bytes, *, storage: Storage | None) -> Any:
+def load(pickled: bytes, *, storage: Storage | None, with_numpy: bool = False) -> Any:
     """What a pickle holds, as dicts, lists, tuples, numbers, text and ``Tensor``.
 
     Args:
         pickled: ``data.pkl`` of a checkpoint.
         storage: Reads the data of a storage by its key; None where there are none.
+        with_numpy: Take arrays of numpy too, as tensors: programs of old wrote them, torch refuses them.
 
     Raises:
         CheckpointError: It is torn, or holds anything else: a call, a class, a module.
     """
-    machine = _Machine(storage=storage)
+    machine = _Machine(storage=storage, with_numpy=with_numpy)
     try:
         for opcode, argument, _ in pickletools.genops(io.BytesIO(pickled)):
             machine.step(opcode.name, argument)
@@ -82,6 +86,7 @@ class _Machine:
     """A stack, the objects that were numbered, and the data that tensors lie in."""
 
     storage: Storage | None
+    with_numpy: bool = False
     stack: list[Any] = field(default_factory=list)
     numbered: dict[int, Any] = field(default_factory=dict)
     result: Any = None
@@ -107,7 +112,7 @@ class _Machine:
         elif name != "PROTO":
             raise CheckpointError(
                 f"it holds the instruction {name}, which no checkpoint needs: loading it could run code",
-                fix="do not load this file, and find out who wrote it",
+                fix=_ENEMY,
             )
 
     def _tuple(self, size: int) -> None:
@@ -146,6 +151,8 @@ class _Machine:
         module, _, what = argument.partition(" ")
         if argument in _CALLED:
             self.stack.append(_Name(_CALLED[argument]))
+        elif argument in numpy_pickled.CALLED and self.with_numpy:
+            self.stack.append(_Name(numpy_pickled.CALLED[argument]))
         elif module == "torch" and what in STORAGES:
             self.stack.append(_Name("storage", STORAGES[what]))
         elif argument == "torch.storage UntypedStorage":
@@ -156,7 +163,7 @@ class _Machine:
             raise CheckpointError(
                 f"it names {argument.replace(' ', '.')[:80]}, which no checkpoint needs: "
                 "loading it could run code",
-                fix="do not load this file, and find out who wrote it",
+                fix=_OLDER if argument in numpy_pickled.CALLED else _ENEMY,
             )
 
     def _stored(self, _argument: Any) -> None:
@@ -176,12 +183,20 @@ class _Machine:
             self.stack.append({})
         elif what == "size":
             self.stack.append(tuple(arguments[0]))
+        elif what in numpy_pickled.CALLED.values():
+            self.stack.append(numpy_pickled.begin(what, arguments))
         else:
             raise CheckpointError(f"it calls {what} in a way that no checkpoint does")
 
     def _build(self, _argument: Any) -> None:
-        self.stack.pop()  # what torch hangs on a state dict beside its entries: versions of its modules
-        _a(dict, self.stack[-1])
+        state = self.stack.pop()  # of a dict: what torch hangs on it beside its entries, versions of modules
+        if not isinstance(begun := self.stack[-1], numpy_pickled.Unfinished):
+            _a(dict, begun)
+            return
+        self.stack[-1] = numpy_pickled.finish(begun, state)
+        for number, one in self.numbered.items():
+            if one is begun:
+                self.numbered[number] = self.stack[-1]
 
     def _stop(self, _argument: Any) -> None:
         self.result = self.stack.pop()

@@ -13,7 +13,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from reprokit.checkpoints import pickled
+from reprokit.checkpoints import pickled, safetensors_file
 from reprokit.errors import CheckpointError, ReprokitError
 
 _CONTENTS = "data.pkl"
@@ -21,11 +21,12 @@ _MAX_CONTENTS_BYTES = 64 << 20
 _AGAIN = "copy it again from where it was written, or go on from an earlier checkpoint"
 
 
-def read(path: Path) -> dict[Any, Any]:
+def read(path: Path, *, older: bool = False) -> dict[Any, Any]:
     """Read a checkpoint, running nothing of it.
 
     Args:
-        path: The file.
+        path: The file, as torch or (``.safetensors``) as safetensors write it.
+        older: Take arrays of numpy too, which torch itself refuses until the file is converted.
 
     Returns:
         What was saved: dicts, lists, tuples, numbers, text and ``Tensor``.
@@ -33,9 +34,11 @@ def read(path: Path) -> dict[Any, Any]:
     Raises:
         CheckpointError: It is not there, torn, no checkpoint, or asks for something to be run.
     """
+    if path.suffix == safetensors_file.SUFFIX:
+        return safetensors_file.read(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            state = _state(archive, size_bytes=path.stat().st_size)
+            state = _state(archive, size_bytes=path.stat().st_size, older=older)
     except OSError as error:
         what = f"the checkpoint cannot be read: {error.strerror or error}"
         raise CheckpointError(what, where=str(path)) from error
@@ -55,7 +58,7 @@ def read(path: Path) -> dict[Any, Any]:
     return state
 
 
-def _state(archive: zipfile.ZipFile, *, size_bytes: int) -> dict[Any, Any]:
+def _state(archive: zipfile.ZipFile, *, size_bytes: int, older: bool) -> dict[Any, Any]:
     names = _sound_names(archive, size_bytes=size_bytes)
     folder, _, contents = next((name for name in names if name.endswith(f"/{_CONTENTS}")), "").rpartition("/")
     if not contents:
@@ -72,7 +75,7 @@ def _state(archive: zipfile.ZipFile, *, size_bytes: int) -> dict[Any, Any]:
             kept[key] = archive.read(f"{folder}/data/{key}")
         return kept[key]
 
-    state = pickled.load(archive.read(f"{folder}/{contents}"), storage=storage)
+    state = pickled.load(archive.read(f"{folder}/{contents}"), storage=storage, with_numpy=older)
     if not isinstance(state, dict):
         raise CheckpointError("it holds no dict", actual=type(state).__name__)
     return state

@@ -2,7 +2,8 @@
 
 It knows the promise (the first end of an update at or after every ``logging.save_interval``, and
 the final model) and what was found; it refuses to open a checkpoint. That one loads was proven
-inside the environment that wrote it.
+inside the environment that wrote it. Where the recipe keeps only the last ones (``checkpoints.keep``),
+these must be there, and MANIFEST.json must hold the digest of every other one.
 
     >>> check(evidence).reason
     '10 checkpoints and the final model, all unchanged and loadable, in every run'
@@ -10,12 +11,13 @@ inside the environment that wrote it.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed
+from reprokit.core.rows import Finding, counted, failed, passed
 
 ID = "checkpoints_complete"
 TITLE = "Checkpoints are there at the promised interval, unchanged and loadable"
@@ -24,19 +26,23 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 FINAL = "final_model.pt"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _AGAIN = "run it again; if it stays, see the trainer's calls of reprokit.runtime's checkpoint"
 
 
 def check(evidence: Evidence) -> Finding:
     """Every run's checkpoints."""
-    problems = problems_of_runs(evidence, _problem)
+    keep = fact(evidence.recipe, "checkpoints.keep")
+    problems = problems_of_runs(evidence, lambda run: _problem(run, keep))
     if problems:
         remedy = _promise(evidence.runs) or _AGAIN
         return failed(problems[0], remedy, all=list(problems))
     names = sorted(evidence.runs[0].checkpoints)
     count = "1 checkpoint" if len(names) == 2 else f"{len(names) - 1} checkpoints"
-    reason = f"{count} and the final model, all unchanged and loadable, in every run"
-    return passed(reason, checkpoints=names)
+    removed = sorted(evidence.runs[0].checkpoints_removed)
+    kept = f" (checkpoints.keep: {keep}; {counted(len(removed), 'earlier digest')})" if removed else ""
+    reason = f"{count}{kept} and the final model, all unchanged and loadable, in every run"
+    return passed(reason, checkpoints=names, **({"removed": removed} if removed else {}))
 
 
 def _promise(runs: Sequence[RunEvidence]) -> str:
@@ -53,13 +59,13 @@ def _is_promised(run: RunEvidence) -> bool:
     return is_integer(interval) and is_integer(end) and 0 < interval <= end
 
 
-def _problem(run: RunEvidence) -> str:
+def _problem(run: RunEvidence, keep: Any) -> str:
     interval, end = fact(run.config, "logging.save_interval"), fact(run.config, "training.total_timesteps")
     if is_integer(interval) and is_integer(end) and interval > end:
         return f"no checkpoint is due: one every {interval} steps, and the training ends after {end}"
     if not _is_promised(run):
         return f"config.yaml promises no checkpoints: one every {interval!r} of {end!r} steps"
-    missing = _missing(run, interval, end)
+    missing = _missing(run, interval, end, keep)
     if missing:
         return missing
     for name, entry in sorted(run.checkpoints.items()):
@@ -69,19 +75,30 @@ def _problem(run: RunEvidence) -> str:
     return ""
 
 
-def _missing(run: RunEvidence, interval: int, end: int) -> str:
-    """The first promised file that is not there."""
+def _missing(run: RunEvidence, interval: int, end: int, keep: Any) -> str:
+    """The first promised file that is not there, and may not be away."""
     if not all(map(is_integer, run.update_steps)):
         return "trace.jsonl has an update at a step that is no whole number"
-    boundaries = sorted(run.update_steps)
+    boundaries, promised = sorted(run.update_steps), dict[str, int]()
     for due in range(interval, end + 1, interval):
         index = bisect_left(boundaries, due)
         if index == len(boundaries):
             return f"no update ended at or after step {due}, so no checkpoint can be due there"
-        name = f"checkpoint_{boundaries[index]}.pt"
-        if name not in run.checkpoints:
+        promised.setdefault(f"checkpoint_{boundaries[index]}.pt", due)
+    if not run.checkpoints_removed.keys() <= promised.keys():
+        return f"MANIFEST.json remembers checkpoints that were never due: {sorted(run.checkpoints_removed)}"
+    stay = list(promised)[-keep:] if is_integer(keep) and keep > 0 else list(promised)
+    for name, due in promised.items():
+        if name not in run.checkpoints and (name in stay or not _remembered(run, name)):
             return f"{name} is missing (due at step {due})"
     return "" if FINAL in run.checkpoints else f"{FINAL} is missing"
+
+
+def _remembered(run: RunEvidence, name: str) -> bool:
+    """Whether MANIFEST.json holds step and digest of a checkpoint that was written and not kept."""
+    entry = run.checkpoints_removed.get(name, {})
+    digest, step = entry.get("sha256"), entry.get("step")
+    return isinstance(digest, str) and bool(_DIGEST.fullmatch(digest)) and name == f"checkpoint_{step}.pt"
 
 
 def _spoilt(name: str, entry: Mapping[str, Any]) -> str:

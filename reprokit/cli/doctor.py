@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from reprokit.cli.options import examples
+from reprokit.cli.options import engine_option, examples
 
 
 @click.command(
@@ -14,6 +14,7 @@ from reprokit.cli.options import examples
     short_help="Say what this host lacks, and the command that would mend it.",
     epilog=examples("reprokit doctor", "reprokit doctor --json"),
 )
+@engine_option
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(as_json: bool) -> int:
     """Look at this host and say whether training can be reproduced on it.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.env_export import export_record
 from reprokit.cli.options import examples
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ _SIGNS = {"yes": "can change numbers", "maybe": "may change numbers", "no": "can
 )
 def command() -> None:
     """Environment records: of run folders, goldens, reports, or written by `reprokit capture`."""
+
+
+command.add_command(export_record)
 
 
 @command.command(

@@ -8,6 +8,7 @@ This module knows click; it refuses to know what the options do.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -46,6 +47,22 @@ def folder_options(function: _Function) -> _Function:
     return function
 
 
+def engine_option(function: _Function) -> _Function:
+    """``--engine-host``: which container engine, as the variable DOCKER_HOST names one."""
+    return click.option(
+        "--engine-host", metavar="URL", expose_value=False, callback=_named_engine,
+        help="Container engine, such as unix:///run/user/1000/podman/podman.sock  [default: $DOCKER_HOST].",
+    )(function)  # fmt: skip
+
+
+def _named_engine(_context: click.Context, _option: click.Parameter, host: str | None) -> None:
+    if host is None:
+        return
+    if not host.startswith(("unix://", "tcp://", "ssh://", "http://", "https://", "npipe://")):
+        raise click.BadParameter(f"{host!r} is no address of an engine: unix:///PATH or tcp://HOST:PORT")
+    os.environ["DOCKER_HOST"] = host
+
+
 def run_options(function: _Function) -> _Function:
     """How a run is made: seed, backend, overrides, limits."""
     for option in reversed((
@@ -64,7 +81,7 @@ def run_options(function: _Function) -> _Function:
                      help="Stop a run after this long."),
     )):  # fmt: skip
         function = option(function)
-    return function
+    return engine_option(function)
 
 
 def judge_options(function: _Function) -> _Function:
@@ -145,6 +162,7 @@ def project_of(options: dict[str, Any]) -> Project:
 
 def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Request:
     """What the options ask for."""
+    from reprokit.cli.signing import without_key
     from reprokit.harness import Request
     from reprokit.harness.plan import shell_line
 
@@ -159,10 +177,11 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
         attribute=options.get("attribute", False),
         timeout_s=options.get("timeout_s"),
         side_by_side=not options.get("sequential", False),
-        command=shell_line(["reprokit", *sys.argv[1:]]),
+        command=shell_line(["reprokit", *without_key(sys.argv[1:])]),
         resume=options.get("resume", False) or options.get("stop_at") is not None,
         stop_at=options.get("stop_at"),
         resume_from=options.get("resume_from"),
+        profile_step=options.get("profile_step") or (1 if options.get("profile") else None),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from reprokit.cli.options import examples, folder_options, project_of, request_of
+from reprokit.cli.signing import key_of, sign, signer_option, signers_of
 
 _EXISTING = click.Path(exists=True, path_type=Path)
 
@@ -48,16 +49,24 @@ def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...],
 
 
 @command.command(
-    "verify", epilog=examples("reprokit report verify reports/cartpole_baseline/20261120T101512Z-3fa9")
+    "verify",
+    epilog=examples(
+        "reprokit report verify reports/cartpole_baseline/20261120T101512Z-3fa9",
+        "reprokit report verify REPORT --signer allowed_signers",
+    ),
 )
 @click.argument("path", type=_EXISTING, metavar="REPORT")
+@signer_option
 @click.option("--json", "as_json", is_flag=True, help="Print what was checked.")
 @folder_options
-def verify_report(path: Path, as_json: bool, **options: Any) -> int:
+def verify_report(path: Path, as_json: bool, signers: Path | None, **options: Any) -> int:
     """Judge again from the run folders that REPORT names, and say whether its verdict follows.
 
-    Exit codes: 0 it follows and nothing was touched; 1 it does not, or a file was touched since;
-    2 the report cannot be read; 4 a run folder or the golden is gone.
+    With --signer it must be signed too, by somebody whom FILE names.
+
+    Exit codes: 0 it follows and nothing was touched; 1 it does not, a file was touched since, or the
+    signature is missing, somebody else's or of another report; 2 the report cannot be read; 4 a run
+    folder or the golden is gone.
     """
     import json
 
@@ -68,16 +77,49 @@ def verify_report(path: Path, as_json: bool, **options: Any) -> int:
     stored = _report_file(path)
     if stored is None:
         raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
-    audit = harness.audit(stored, project=project_of(options))
+    audit = harness.audit(stored, project=project_of(options), signers=signers_of(signers))
     if as_json:
-        click.echo(json.dumps({"follows": audit.follows, "findings": list(audit.findings)}, indent=2))
+        told = {"follows": audit.follows, "signed_by": audit.signed_by, "findings": list(audit.findings)}
+        click.echo(json.dumps(told, indent=2))
     else:
         click.echo(
             "The verdict follows from the evidence." if audit.follows else "The verdict does not stand:"
         )
+        if audit.signed_by:
+            click.echo(f"Signed by {one_line(audit.signed_by)}.")
         for finding in audit.findings:
             click.echo(f"  - {one_line(finding)}")
     return audit.exit_code
+
+
+@command.command("sign", epilog=examples("reprokit report sign REPORT --key ~/.ssh/id_ed25519"))
+@click.argument("path", type=_EXISTING, metavar="REPORT")
+@click.option(
+    "--key", required=True, type=click.Path(path_type=Path), metavar="KEY",
+    help="A private key of ssh-keygen's.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print where the signature is as a JSON object.")
+def sign_report(path: Path, key: Path, as_json: bool) -> int:
+    """Sign REPORT: its signature lies beside it, as report.json.sig.
+
+    Whoever has your public key checks it with `reprokit report verify --signer`, or without this tool:
+    ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json
+    """
+    import json
+
+    from reprokit.errors import ReportError
+    from reprokit.reports import signing, to_json
+
+    stored = _report_file(path)
+    if stored is None:
+        raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
+    to_json.load(stored)
+    sign(stored.parent, key=key_of(key))
+    if as_json:
+        click.echo(
+            json.dumps({"report": str(stored), "signature": str(signing.signature_of(stored))}, indent=2)
+        )
+    return 0
 
 
 def _report_file(path: Path) -> Path | None:

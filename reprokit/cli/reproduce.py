@@ -18,6 +18,8 @@ from reprokit.cli.options import (
     resume_options,
     run_options,
 )
+from reprokit.cli.runs_remote import copied, copy_option, must_be_reachable
+from reprokit.cli.signing import key_of, sign, sign_option
 
 
 @click.command(
@@ -36,8 +38,10 @@ from reprokit.cli.options import (
     "--ignore-metric", "ignore", multiple=True, metavar="PATTERN",
     help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
 )  # fmt: skip
+@sign_option
 @attribute_option
 @resume_options
+@copy_option
 @judge_options
 @run_options
 @folder_options
@@ -55,12 +59,16 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
     if plain and (options["resume"] or options["stop_at"] is not None):
         raise click.UsageError("--resume is for recipes: nobody knows how a plain command goes on")
+    must_be_reachable(options["copy_to"])
     request, project = request_of(options, ignore=ignore), project_of(options)
+    key = key_of(options["sign_with"])
     with show.progress() as progress:
         if recipe is not None:
             answer, folder = harness.reproduce(recipe, request, project=project, progress=progress)
         else:
             answer, folder = harness.reproduce_command(plain, request, project=project, progress=progress)
+    sign(folder, key=key)
     show.to_github([answer])
     show.report(answer, folder=folder, as_json=options["as_json"])
-    return answer.exit_code
+    arrived = copied(answer.runs, options["copy_to"])
+    return answer.exit_code if arrived or answer.exit_code == 1 else 3

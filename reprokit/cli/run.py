@@ -15,6 +15,7 @@ from reprokit.cli.options import (
     request_of,
     run_options,
 )
+from reprokit.cli.runs_remote import copied, copy_option, must_be_reachable
 
 
 @click.command(
@@ -24,6 +25,7 @@ from reprokit.cli.options import (
     epilog=examples(
         "reprokit run cartpole_baseline --seed 123",
         "reprokit run cartpole_baseline --resume-from 20261121T101500Z-3fa9-seed42-1",
+        "reprokit run cartpole_baseline --profile",
         "reprokit run -- python train.py --seed {seed} --logdir {run_dir}",
     ),
 )
@@ -33,6 +35,14 @@ from reprokit.cli.options import (
     "--resume-from", metavar="RUN | CHECKPOINT",
     help="Go on from a checkpoint, or from a run's last whole one.",
 )  # fmt: skip
+@click.option(
+    "--profile", is_flag=True, help="Profile the training; what it found lies in profile/ of its folder."
+)
+@click.option(
+    "--profile-step", type=click.IntRange(min=1), metavar="STEP",
+    help="Profile; look at the update that begins here  [default: the second].",
+)  # fmt: skip
+@copy_option
 @run_options
 @folder_options
 def command(recipe: str | None, as_json: bool, **options: Any) -> int:
@@ -49,6 +59,9 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
     recipe, plain = recipe_or_command(recipe)
     if plain and options["resume_from"] is not None:
         raise click.UsageError("--resume-from is for recipes: nobody knows how a plain command goes on")
+    if plain and (options["profile"] or options["profile_step"] is not None):
+        raise click.UsageError("--profile is for recipes: a plain command is not touched")
+    must_be_reachable(options["copy_to"])
     request, project = request_of(options), project_of(options)
     with show.progress() as progress:
         if recipe is not None:
@@ -62,4 +75,4 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
             f"Error: {stored.incomplete_because}. Do: {stored.record.get('remedy', 'run it again')}", err=True
         )
         return 3
-    return 0
+    return 0 if copied([folder], options["copy_to"]) else 3

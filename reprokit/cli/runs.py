@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli import runs_remote
 from reprokit.cli.options import folder_options, judge_options, picture_file, project_of, request_of
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ def _verdict(_context: click.Context, _option: click.Parameter, word: str | None
 )
 def command() -> None:
     """The run folders are the only truth; every verb here reads them."""
+
+
+command.add_command(runs_remote.push)
+command.add_command(runs_remote.verify)
 
 
 @command.command("list", epilog="Example: reprokit runs list --recipe cartpole_baseline --verdict REPRODUCED")

@@ -17,6 +17,7 @@ from reprokit.cli.options import (
     resume_options,
     run_options,
 )
+from reprokit.cli.signing import key_of, sign, sign_option
 from reprokit.cli.under_cpus import cpu_options
 
 
@@ -35,6 +36,7 @@ from reprokit.cli.under_cpus import cpu_options
     "--selftest", "proves_itself", is_flag=True,
     help="Then plant faults in copies of the runs: a gate that misses one ends with 4.",
 )  # fmt: skip
+@sign_option
 @attribute_option
 @resume_options
 @judge_options
@@ -59,10 +61,13 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     from reprokit.reports import to_json
 
     request, project = request_of(options), project_of(options)
+    key = key_of(options["sign_with"])
     with show.progress() as progress:
         answers = harness.verify(request, project=project, progress=progress, names=recipes)
         reports = [answer.report for answer in answers if answer.report is not None]
         proofs = prove(reports, project=project, progress=progress) if options["proves_itself"] else []
+    for answer in answers:
+        sign(answer.folder, key=key)
     show.to_github(reports)
     code = gate_code(harness.gate_code(answers), proofs)
     if options["as_json"]:

@@ -42,6 +42,8 @@ class RunEvidence:
         checkpoints: One entry a file under ``checkpoints/``: name → ``step`` (None for the final
             model), ``sha256_ok`` (the manifest's digest is the file's), ``loadable`` (proven
             inside the environment: True, False, or None if never tried), ``reason``.
+        checkpoints_removed: Name → ``sha256`` and ``step`` of the checkpoints that were written and not
+            kept, as ``MANIFEST.json`` remembers them.
         files: Name → size in bytes, of every file in the run folder.
         trace_records: Records in ``trace.jsonl``; 0 when there is none.
         trace_digest: SHA-256 of ``trace.jsonl``, or None when there is none.
@@ -62,6 +64,7 @@ class RunEvidence:
     final_values: Mapping[str, Any] = field(default_factory=dict)
     update_steps: tuple[int, ...] = ()
     checkpoints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    checkpoints_removed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
     trace_records: int = 0
     trace_digest: str | None = None

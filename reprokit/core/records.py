@@ -40,6 +40,7 @@ class Outcome(StrEnum):
     DISK_FULL = "disk_full"
     RUN_FOLDER_NOT_WRITABLE = "run_folder_not_writable"
     WORKSPACE_BUSY = "workspace_busy"
+    UPLOAD_FAILED = "upload_failed"
     INTERRUPTED = "interrupted"
 
 
@@ -85,6 +86,8 @@ class Realisation:
         python: Path of the interpreter, inside the image or on the host.
         lock_digest: SHA-256 of the lock file, ``sha256:…``.
         base: What the image was built on (``name@sha256:…`` or ``bootstrap:sha256:…``).
+        device_needs: What its accelerator needs of the host, as ``images/lock.toml`` says:
+            ``minimum_driver``, ``devices``, ``host_network``, ``shared_memory_gib``.
     """
 
     variant: str
@@ -94,6 +97,7 @@ class Realisation:
     python: str
     lock_digest: str
     base: str | None = None
+    device_needs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -105,15 +105,16 @@ def _engine(seen: Surroundings) -> Iterator[Finding]:
         return
     traits = [f"API {engine.api_version}", f"{engine.storage_driver}", f"cgroup {engine.cgroup_version}"]
     traits += ["rootless"] if engine.rootless else []
+    product = "Podman" if engine.podman else "Docker"
     yield Finding(
-        name="container engine", state=State.OK, detail=f"Docker {engine.version} ({', '.join(traits)})"
+        name="container engine", state=State.OK, detail=f"{product} {engine.version} ({', '.join(traits)})"
     )
     if "seccomp" not in " ".join(engine.security_options):
         yield Finding(
             name="engine security", state=State.WARNING, detail="no seccomp profile: less confined",
             fix="start the engine on a kernel with CONFIG_SECCOMP=y",
         )  # fmt: skip
-    escapes = known_escapes(engine.version)
+    escapes = () if engine.podman else known_escapes(engine.version)  # numbers of Docker Engine
     if escapes:
         newest = ".".join(map(str, max(escapes[0].fixed_in)))
         yield Finding(

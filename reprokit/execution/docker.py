@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
-from reprokit.execution import TICK_S
+from reprokit.execution import TICK_S, accelerators
 from reprokit.execution.docker_config import RUN_DIR, container_config, isolation
 from reprokit.execution.docker_container import ContainerLife, engine_lost
 from reprokit.execution.docker_engine import ClientFactory, EngineStatus, connect, engine_status
@@ -39,6 +40,7 @@ from reprokit.execution.run_folder import OUTPUT, free_bytes, open_logs, stderr_
 __all__ = ["DockerBackend", "EngineStatus", "engine_status", "remove_orphans"]
 
 _NOBODY = 65532
+_MOST = 32768
 
 
 class DockerBackend:
@@ -72,6 +74,8 @@ class DockerBackend:
             user=user,
             userns=userns,
             labels=labels_for(spec, workspace=self._workspace),
+            watched=not engine.podman,
+            ulimits=_own_ulimits() if engine.podman else None,
         )
         try:
             _hand_over(output, user=user)
@@ -101,7 +105,7 @@ def _hindrance(spec: RunSpec, engine: EngineStatus) -> Explanation | None:
             message="this run names no container image",
             remedy="run it with --backend local, or build an image first: reprokit image build",
         )
-    return None
+    return accelerators.missing(spec)
 
 
 def _user(engine: EngineStatus) -> tuple[str, str]:
@@ -114,6 +118,13 @@ def _user(engine: EngineStatus) -> tuple[str, str]:
         return "0:0", ""
     userns = "host" if "userns" in engine.security_options else ""
     return (f"{os.getuid()}:{os.getgid()}" if os.getuid() else f"{_NOBODY}:{_NOBODY}"), userns
+
+
+def _own_ulimits() -> dict[str, int]:
+    """Limits that Podman can keep: its own are a million of each, which not every host lets it have."""
+    kinds = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
+    own = {name: resource.getrlimit(kind)[1] for name, kind in kinds.items()}
+    return {name: _MOST if most == resource.RLIM_INFINITY else min(most, _MOST) for name, most in own.items()}
 
 
 def _hand_over(output: Path, *, user: str) -> None:

@@ -12,10 +12,11 @@ Source: Docker Engine API v1.41, "Create a container".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.records import RunSpec
+from reprokit.execution import accelerators
 from reprokit.execution.placeholders import fill, placeholders
 
 RUN_DIR = "/run_dir"
@@ -25,10 +26,25 @@ SHARED_MEMORY_BYTES = 1 << 30
 # noexec: torch trains from here, loader workers and fused optimizers included. torch.compile would
 # need more, and a compiler that the images do not have.
 TMPFS = "rw,noexec,nosuid,nodev,size=1073741824,mode=1777"
+CPU_SHARES = 1024  # the weight that a container has anyway, said so that an auditor sees it is limited
+# What a container of Podman's has, and what it names one by one where all of it was dropped.
+_CAPABILITIES_OF_PODMAN = {
+    "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP",
+    "SETUID", "SYS_CHROOT",
+}  # fmt: skip
+_HEALTH_EVERY_NS = 600 * 10**9
+_HEALTH_WITHIN_NS = 60 * 10**9
 
 
 def container_config(
-    spec: RunSpec, *, output: str, user: str, labels: Mapping[str, str], userns: str = ""
+    spec: RunSpec,
+    *,
+    output: str,
+    user: str,
+    labels: Mapping[str, str],
+    userns: str = "",
+    watched: bool = True,
+    ulimits: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The container for a run, hardened: nothing but ``output`` can be written or reached.
 
@@ -38,6 +54,9 @@ def container_config(
         user: ``uid:gid`` inside the container.
         labels: Whose container it is.
         userns: ``host`` on an engine that remaps users, so that ``user`` owns what it writes.
+        watched: Whether the engine asks now and then that a program still starts in it; Podman can
+            only where systemd runs.
+        ulimits: Further limits of the system by name, for an engine whose own are no good.
 
     Raises:
         ValueError: The run has no image.
@@ -57,13 +76,21 @@ def container_config(
         "WorkingDir": fill(spec.working_dir, values) if spec.working_dir else RUN_DIR,
         "User": user,
         "Hostname": "reprokit",
-        "Healthcheck": {"Test": ["NONE"]},
+        "Healthcheck": _health(spec.realisation.python) if watched else {"Test": ["NONE"]},
         "Labels": dict(labels),
-        "HostConfig": _host_config(spec, output=output, userns=userns),
+        "HostConfig": _host_config(
+            spec, output=output, userns=userns, ulimits={"core": 0, **(ulimits or {})}
+        ),
     }
 
 
-def _host_config(spec: RunSpec, *, output: str, userns: str) -> dict[str, Any]:
+def _health(python: str) -> dict[str, Any]:
+    """Ten minutes after the start for the first time: 20 ms of a core, and no number of the training's."""
+    ask = ["CMD", python, "-I", "-S", "-c", "pass"]
+    return {"Test": ask, "Interval": _HEALTH_EVERY_NS, "Timeout": _HEALTH_WITHIN_NS, "Retries": 1}
+
+
+def _host_config(spec: RunSpec, *, output: str, userns: str, ulimits: Mapping[str, int]) -> dict[str, Any]:
     memory = spec.limits.memory_bytes or DEFAULT_MEMORY_BYTES
     binds = [(mount.path, f"{MOUNTS}/{mount.name}", True) for mount in spec.mounts]
     config: dict[str, Any] = {
@@ -75,11 +102,12 @@ def _host_config(spec: RunSpec, *, output: str, userns: str) -> dict[str, Any]:
         "IpcMode": "private",
         "Init": True,  # forwards signals, reaps, and makes stopping quick
         "PidsLimit": spec.limits.pids,
+        "CpuShares": CPU_SHARES,
         "Memory": memory,
         "MemorySwap": memory,  # equal to Memory means no swap at all
         "ShmSize": SHARED_MEMORY_BYTES,
         "Tmpfs": {"/tmp": TMPFS},  # noqa: S108
-        "Ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "Ulimits": [{"Name": name, "Soft": most, "Hard": most} for name, most in ulimits.items()],
         "LogConfig": {"Type": "none", "Config": {}},  # the host reads the streams and keeps the logs
         "RestartPolicy": {"Name": "no"},
         "Mounts": [
@@ -93,7 +121,7 @@ def _host_config(spec: RunSpec, *, output: str, userns: str) -> dict[str, Any]:
         config["UsernsMode"] = userns
     if spec.device == "cuda":
         config["DeviceRequests"] = [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}]
-    return config
+    return {**config, **accelerators.opened(spec)}
 
 
 def isolation(inspected: Mapping[str, Any], *, engine: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,7 +141,7 @@ def isolation(inspected: Mapping[str, Any], *, engine: Mapping[str, Any]) -> dic
         "image": inspected["Image"],
         "network": host.get("NetworkMode"),
         "read_only_root": bool(host.get("ReadonlyRootfs")),
-        "capabilities": {"dropped": host.get("CapDrop") or [], "added": host.get("CapAdd") or []},
+        "capabilities": {"dropped": _dropped(host.get("CapDrop") or []), "added": host.get("CapAdd") or []},
         "no_new_privileges": any(
             option in {"no-new-privileges", "no-new-privileges:true"}
             for option in host.get("SecurityOpt") or []
@@ -133,5 +161,11 @@ def isolation(inspected: Mapping[str, Any], *, engine: Mapping[str, Any]) -> dic
         "writable": sorted(mount["Destination"] for mount in inspected["Mounts"] if mount["RW"]),
         "read_only": sorted(mount["Destination"] for mount in inspected["Mounts"] if not mount["RW"]),
         "apparmor": inspected.get("AppArmorProfile") or None,
-        "relaxations": ["gpu devices"] if host.get("DeviceRequests") else [],
+        "relaxations": accelerators.relaxations(host, shared_memory_bytes=SHARED_MEMORY_BYTES),
     }
+
+
+def _dropped(told: Sequence[str]) -> list[str]:
+    """Capabilities that were dropped; Podman says ``ALL`` as the list of those that there were."""
+    names = {name.removeprefix("CAP_") for name in told}
+    return ["ALL"] if names >= _CAPABILITIES_OF_PODMAN else list(told)

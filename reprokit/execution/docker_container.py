@@ -180,6 +180,8 @@ def _refused(error: APIError) -> Explanation:
         )
     if "device driver" in words and "gpu" in words:
         return start_refused(words, "install the NVIDIA container toolkit, so that containers get the GPU")
+    if "container-init binary not found" in words:
+        return start_refused(words, "install Podman's init program: sudo apt-get install catatonit")
     if "bind source path does not exist" in words:
         return start_refused(words, "use an engine on this very host: containers get folders of it")
     return start_refused(words)

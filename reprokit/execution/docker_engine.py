@@ -40,6 +40,7 @@ class EngineStatus:
         api_version: The newest API that it speaks, or None.
         storage_driver: Such as ``overlay2``, or None.
         rootless: Whether it runs without root.
+        podman: Whether it is Podman, which speaks Docker's language.
         cgroup_version: ``1`` or ``2``, or None.
         security_options: Such as ``seccomp``, ``apparmor``, ``userns``, ``rootless``.
         error: Why it cannot be reached, one sentence, or "".
@@ -51,6 +52,7 @@ class EngineStatus:
     api_version: str | None = None
     storage_driver: str | None = None
     rootless: bool = False
+    podman: bool = False
     cgroup_version: str | None = None
     security_options: tuple[str, ...] = ()
     error: str = ""
@@ -97,7 +99,8 @@ def status_of(client: docker.DockerClient) -> EngineStatus:
         version=info.get("ServerVersion"),
         api_version=client.api.api_version,
         storage_driver=info.get("Driver"),
-        rootless="rootless" in options,
+        rootless="rootless" in options or info.get("Rootless") is True,
+        podman="BuildahVersion" in info,
         cgroup_version=info.get("CgroupVersion"),
         security_options=options,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from reprokit.harness.project import Project
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.request import Request
 from reprokit.harness.yardstick import judge_against, read_yardstick, recipe_of
-from reprokit.reports import to_json
+from reprokit.reports import signing, to_json
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
 _OF_THE_MOMENT = {
@@ -46,33 +47,45 @@ class Audit:
         follows: The verdict follows from the evidence, and no file was touched.
         findings: One sentence for each thing that is not as the report says.
         exit_code: 0 it stands; 1 it does not; 4 the evidence is gone.
+        signed_by: Whose signature it has, where that was asked for and one counts; "" else.
     """
 
     follows: bool
     findings: tuple[str, ...]
     exit_code: int
+    signed_by: str = ""
 
 
-def audit(path: Path, *, project: Project) -> Audit:
+def audit(path: Path, *, project: Project, signers: Sequence[signing.Signer] | None = None) -> Audit:
     """Check a report against the run folders and the golden that it names.
 
     Args:
         path: A ``report.json``.
         project: Where goldens live.
+        signers: Those of whom one must have signed it; None where no signature is asked for.
 
     Raises:
         ReportError: It is no report.
     """
+    unsigned, by = _unsigned(path, signers)
     report = to_json.load(path)
     if not report.runs:
         raise ReportError("the report names no run", where=str(path), fix="make it again")
     gone = tuple(f"{place} is gone" for place in _places(report) if not Path(place).exists())
     if gone:
-        return Audit(follows=False, findings=gone, exit_code=4)
+        return Audit(follows=False, findings=(*unsigned, *gone), exit_code=1 if unsigned else 4, signed_by=by)
     touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
     again = () if touched else _judged_again(report, project)
-    findings = [*touched, *_redrawn(report, path), *again]
-    return Audit(follows=not findings, findings=tuple(findings), exit_code=1 if findings else 0)
+    findings = [*unsigned, *touched, *_redrawn(report, path), *again]
+    return Audit(follows=not findings, findings=tuple(findings), exit_code=1 if findings else 0, signed_by=by)
+
+
+def _unsigned(path: Path, signers: Sequence[signing.Signer] | None) -> tuple[tuple[str, ...], str]:
+    """What is wrong with the signature, and whose it is where nothing is."""
+    if signers is None:
+        return (), ""
+    found = signing.check(path, signers=signers, now=datetime.now(UTC))
+    return ((found.problem,) if found.problem else ()), found.by
 
 
 def _places(report: Report) -> tuple[str, ...]:

@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import checkpoints, runs
+from reprokit.checkpoints import safetensors_file, torch_file
 from reprokit.errors import CheckpointError
 from reprokit.harness.evidence import read_json
 from reprokit.harness.project import Project
 from reprokit.harness.resuming import FINAL, num_envs_of
+
+_UNSEALED = "it holds no digest of its content: nobody can say whether it was changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,9 @@ def verify(reference: str, *, project: Project) -> list[Verified]:
         CheckpointError: There is no such file, or no manifest beside it.
         ReportError: There is no such run.
     """
-    if reference.endswith(".pt"):
+    if reference.endswith(safetensors_file.SUFFIX):
+        return [_sealed(Path(reference))]
+    if reference.endswith(torch_file.SUFFIX):
         path = Path(reference)
         listed = [one for one in checkpoints.listed(path.parent) if one.path.name == path.name]
         if not listed:
@@ -74,7 +79,7 @@ def find(reference: str, *, project: Project) -> Path:
         CheckpointError: There is none, or it is not the file that its manifest lists.
         ReportError: There is no such run.
     """
-    if not reference.endswith(".pt"):
+    if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
         return checkpoints.last_whole(checkpoints.folder_of(runs.find(project.runs_dir, reference))).path
     path = Path(reference)
     if (path.parent / checkpoints.MANIFEST).is_file():
@@ -92,6 +97,25 @@ def exit_code(found: Iterable[Verified]) -> int:
     if any(one.refused for one in rows):
         return 2
     return 1 if any(one.problems for one in rows) else 0
+
+
+def _sealed(path: Path) -> Verified:
+    """A converted file: it stands alone, and holds the digest of its own content."""
+    try:
+        state = checkpoints.read(path)
+        problems = [] if safetensors_file.is_sealed(path) else [_UNSEALED]
+    except CheckpointError as error:
+        return Verified(
+            path=path, step=None, num_tensors=0, proven=None, problems=(error.told(),), refused=True
+        )
+    if "schema" in state:
+        problems += checkpoints.problems_of(state)
+    num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
+    step = state.get("step")
+    return Verified(
+        path=path, step=step if isinstance(step, int) else None, num_tensors=num_tensors, proven=None,
+        problems=tuple(problems),
+    )  # fmt: skip
 
 
 def _verified(listed: checkpoints.Listed, folder: Path) -> Verified:

@@ -184,6 +184,7 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         if recipe and config is not None
         else None,
         checkpoints=_checkpoints(run.path),
+        checkpoints_removed=_removed(run.path),
         files=run.files,
         update_steps=update_steps(trace),
         trace_records=count_records(trace),
@@ -239,6 +240,12 @@ def _checkpoints(folder: Path) -> dict[str, dict[str, Any]]:
             "reason": proof.get("reason", "" if entry else "not in MANIFEST.json"),
         }
     return found
+
+
+def _removed(folder: Path) -> dict[str, dict[str, Any]]:
+    removed = read_json(folder / "checkpoints" / "MANIFEST.json").get("removed")
+    found = removed.items() if isinstance(removed, dict) else ()
+    return {name: entry for name, entry in found if isinstance(entry, dict)}
 
 
 def _config(folder: Path) -> dict[str, Any] | None:

@@ -108,6 +108,14 @@ class Bench:
         words[at : at + 1] = ["reprokit.runtime.recording", "--output", "{run_dir}/calls.pt", "--"]
         return self._run("operations", words, ends_with=STOPPED_EARLY)
 
+    def learn(self) -> Left:
+        """Ask whether it could learn at all: ``output/learning.json`` of ``runtime.learning_probe``."""
+        words = list(self.spec.command)
+        at = words.index("--")
+        words[at:at] = ["--updates", str(self.updates)]
+        words[words.index(_LAUNCHER)] = "reprokit.runtime.learning_probe"
+        return self._run("probe", words, ends_with=0)
+
     def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> Left:
         """Run the recorded operations again, one by one.
 

@@ -65,7 +65,9 @@ def place_of(whole: Path, *, stop_at: int | None, drawn_from: str) -> int:
     Raises:
         UsageError: No checkpoint would be there.
     """
-    steps = [one.step for one in checkpoints.listed(checkpoints.folder_of(whole)) if one.step is not None]
+    folder = checkpoints.folder_of(whole)
+    written = [*checkpoints.listed(folder), *checkpoints.removed(folder).values()]
+    steps = [one.step for one in written if one.step is not None]
     first, last = (min(steps), max(steps)) if steps else (0, 0)
     if first == last:
         told = "no checkpoint" if not steps else f"its only checkpoint at step {first}"

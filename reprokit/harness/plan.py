@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import reprokit
 from reprokit import capture, workspace
 from reprokit.core import numerics
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec, digest
+from reprokit.harness import data_files
 from reprokit.recipes import Recipe
 
 _PACKAGE = Path(reprokit.__file__).parent
@@ -96,6 +97,7 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
     timeout_s: float | None = None,
     files: Mapping[str, bytes] | None = None,
     part: Part | None = None,
+    profile_step: int | None = None,
 ) -> Plan:
     """Plan ``repeats`` runs of a recipe with one seed.
 
@@ -111,8 +113,9 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
         timeout_s: Limit for each run; the recipe's own when None.
         files: What else stands in each run's folder: relative name → content.
         part: Do only this part of the training, once; None for all of it.
+        profile_step: Profile, and look at the update that begins at or after this step; None for neither.
     """
-    specs = []
+    specs, data = [], data_files.declared(recipe)
     for index in range(repeats):
         run_id = f"{stamp}-seed{seed}-{part.name if part else index + 1}"
         run_dir = runs_dir / recipe.name / run_id
@@ -122,7 +125,14 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                 run_id=run_id,
                 seed=seed,
                 device=recipe.device,
-                command=(*_LAUNCH, *_only(part), "--", "{mounts}/recipes/trainers/" + recipe.trainer.name),
+                command=(
+                    *_LAUNCH,
+                    *_kept(recipe),
+                    *_told(recipe, data, profile_step=profile_step),
+                    *_only(part),
+                    "--",
+                    f"{{mounts}}/recipes/trainers/{recipe.trainer.name}",
+                ),
                 environment={
                     **numerics.variables(recipe.numerics, hash_seed=0),
                     "PYTHONPATH": "{mounts}",
@@ -147,9 +157,10 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
         "digests": digests_of(recipe, realisation),
         "recipe_data": recipe.as_data(),
         "training_config": dict(recipe.training_config),
+        **({"data": {one.name: one.sha256 for one in data}} if data else {}),
         **_kept_apart(part),
     }
-    return Plan(specs=tuple(specs), facts=facts, files={**_snapshot(recipe), **(files or {})})
+    return Plan(specs=tuple(specs), facts=facts, files={**_snapshot(recipe, data), **(files or {})})
 
 
 def plan_command(
@@ -219,6 +230,19 @@ def _limits(recipe: Recipe, *, cores: Sequence[int], index: int, timeout_s: floa
     )
 
 
+def _kept(recipe: Recipe) -> tuple[str, ...]:
+    """The words of the command line that say how many checkpoints stay."""
+    return () if recipe.keep_checkpoints is None else ("--keep-checkpoints", str(recipe.keep_checkpoints))
+
+
+def _told(recipe: Recipe, data: Sequence[data_files.DataFile], *, profile_step: int | None) -> Iterator[str]:
+    """The words of the command line that hand over data, and that ask for a profile."""
+    for one in data:
+        yield from ("--data", one.name, one.sha256, f"{{mounts}}/recipes/{recipe.name}/{one.name}")
+    if profile_step is not None:
+        yield from ("--profile-step", str(profile_step))
+
+
 def _only(part: Part | None) -> tuple[str, ...]:
     """The words of the command line that do a part of a training."""
     words: list[str] = []
@@ -247,9 +271,10 @@ def _kept_apart(part: Part | None) -> dict[str, Any]:
     return facts
 
 
-def _snapshot(recipe: Recipe) -> dict[str, bytes]:
+def _snapshot(recipe: Recipe, data: Sequence[data_files.DataFile]) -> dict[str, bytes]:
     return {
         "config.yaml": recipe.config_yaml().encode(),
         f"source/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
         f"source/trainers/{recipe.trainer.name}": recipe.trainer.read_bytes(),
+        **{f"source/{recipe.name}/{one.name}": one.content for one in data},
     }

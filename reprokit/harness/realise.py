@@ -17,6 +17,7 @@ from reprokit.errors import CannotRunError, EngineError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
+from reprokit.harness.attested import documents_of
 from reprokit.harness.execute import Progress, execute, usable_cores
 from reprokit.harness.locking import copy_of_lock
 from reprokit.harness.plan import Part, command_name, plan_command, plan_recipe
@@ -115,8 +116,8 @@ def _train(
             recipe, seed=request.seed if request.seed is not None else recipe.seeds[0],
             repeats=repeats, realisation=realisation, backend=backend, stamp=stamp(),
             runs_dir=project.runs_dir, cores=cores[:beside] if beside > 1 else (),
-            timeout_s=request.timeout_s, files=copy_of_lock(realisation, project=project.root),
-            part=part,
+            timeout_s=request.timeout_s, part=part, profile_step=request.profile_step,
+            files={**copy_of_lock(realisation, project=project.root), **documents_of(realisation)},
         )  # fmt: skip
         plan = replace(plan, facts={**plan.facts, "backend_asked": request.backend})
         with phases.of("train"):

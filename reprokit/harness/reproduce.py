@@ -137,7 +137,8 @@ def _judge(
     phases: Mapping[str, float],
     interrupted: Sequence[Path] = (),
 ) -> Report:
-    rerun = rerun_line(runs.read(folders[0], verify=False).record, ignore=request.ignore)
+    stopped = runs.read(interrupted[0], verify=False).record if interrupted else None
+    rerun = rerun_line(runs.read(folders[0], verify=False).record, ignore=request.ignore, stopped=stopped)
     evidence = gather(
         recipe, folders, golden_dir=project.golden_dir, seed=request.seed, rerun=rerun, ignore=request.ignore,
         strict=request.strict, interrupted=interrupted,
@@ -165,12 +166,15 @@ def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
     return recipes.load(name, recipes_dir=project.recipes_dir, overrides=overrides)
 
 
-def rerun_line(record: Mapping[str, Any], *, ignore: Sequence[str] = ()) -> str:
+def rerun_line(
+    record: Mapping[str, Any], *, ignore: Sequence[str] = (), stopped: Mapping[str, Any] | None = None
+) -> str:
     """The line that anyone can type, in a checkout, to run the same again and judge it.
 
     Args:
         record: ``run.json``.
         ignore: Patterns of metrics that were left out.
+        stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
     """
     seed, plain = record.get("seed"), record.get("plain_command")
     if plain:
@@ -179,6 +183,14 @@ def rerun_line(record: Mapping[str, Any], *, ignore: Sequence[str] = ()) -> str:
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
     words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
     asked = record.get("backend_asked")
-    options = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else [])]
+    options = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
     for_make = shlex.join(options).replace("$", "$$")  # make reads it before the shell does
     return shell_line([*words, f"ARGS={for_make}"] if options else words)
+
+
+def _resuming(stopped: Mapping[str, Any] | None) -> list[str]:
+    """The options that kill one more run at the same place, and resume it."""
+    if stopped is None:
+        return []
+    stop_at = stopped.get("stop_at")
+    return ["--resume", *(["--stop-at", str(stop_at)] if isinstance(stop_at, int) else [])]

@@ -35,6 +35,7 @@ class Request:
         resume: Kill one more training on its way, resume it, and hold it against the first.
         stop_at: The step at which; None for one that is drawn from the seed.
         resume_from: A run or a checkpoint to go on from; None to start anew.
+        profile_step: Profile, and look at the update that begins at or after this step; None for neither.
     """
 
     seed: int | None = None
@@ -51,6 +52,7 @@ class Request:
     resume: bool = False
     stop_at: int | None = None
     resume_from: str | None = None
+    profile_step: int | None = None
 
 
 @dataclass(slots=True)

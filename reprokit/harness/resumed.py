@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from reprokit import checkpoints, runs
+from reprokit import checkpoints, runs, workspace
 from reprokit.core.evidence import ResumeEvidence, fact, is_integer
 from reprokit.errors import CheckpointError
 from reprokit.harness.traces import first_difference
@@ -153,7 +153,13 @@ def _start(three: _Three, name: str) -> dict[str, Any] | None:
     """
     expected, actual = (checkpoints.folder_of(run.path) / name for run in (three.whole, three.stopped))
     try:
-        found = _difference(expected, actual)
+        remembered = checkpoints.removed(expected.parent).get(name)
+        if remembered is not None and not expected.is_file():  # the whole run kept its digest only
+            now = workspace.sha256_of(actual)
+            then = remembered.sha256
+            found = None if now == then else {"what": "its SHA-256", "expected": then, "actual": now}
+        else:
+            found = _difference(expected, actual)
     except CheckpointError as error:
         return {"where": name, "what": "the file", "expected": "a whole checkpoint", "actual": error.told()}
     return None if found is None else {"where": f"{name} (the stopped run)", **found}

@@ -11,6 +11,7 @@ their content, never by a name that may move.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -24,6 +25,8 @@ def resolve(
     project: Path,
     kind: Literal["image", "venv"],
     base: str = "auto",
+    builder: str = "classic",
+    vendored: Path | None = None,
     cache_dir: Path | None = None,
     on_progress: Callable[[str], None],
 ) -> Realisation:
@@ -37,6 +40,8 @@ def resolve(
         project: The folder that holds ``images/``.
         kind: A container image, or a virtual environment on this host.
         base: For images: ``auto``, ``registry`` or ``bootstrap``.
+        builder: For images: ``classic`` or ``buildkit``; what comes out is the same.
+        vendored: A folder of `vendor.fill`, from which everything is taken; None to fetch.
         cache_dir: Where wheels and environments are kept; None for ``$REPROKIT_CACHE``, else the
             user's cache folder.
         on_progress: Called with one line for a person now and then, also from another thread.
@@ -47,11 +52,17 @@ def resolve(
         ImageError: It cannot be made; the message says why and what to do.
         WorkspaceError: The cache cannot be written.
     """
-    from reprokit.images import build, cache, locks, venvs  # noqa: PLC0415  (imports the docker SDK)
+    from reprokit.images import bases, build, cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (the docker SDK)
 
     lock = locks.read_lock(project)
     chosen = lock.variant(variant)
     folder = cache.cache_folder(cache_dir)
+    if chosen.fallback and vendored is None and not wheels.can_be_had(chosen, cache=folder):
+        on_progress(f"{', '.join(chosen.indexes)} cannot be reached: {chosen.fallback} in place of {variant}")
+        chosen = lock.variant(chosen.fallback)
+    if vendored is not None:
+        vendor.take(lock, chosen, vendored, machine=platform.machine(), cache=folder)
+        base = bases.BOOTSTRAP
     if kind == "venv":
         return venvs.realise(chosen, cache=folder, on_progress=on_progress)
-    return build.realise(lock, chosen, base=base, cache=folder, on_progress=on_progress)
+    return build.realise(lock, chosen, base=base, builder=builder, cache=folder, on_progress=on_progress)

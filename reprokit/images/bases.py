@@ -9,9 +9,7 @@ This module knows how to get either; it refuses to know what is put on top.
 from __future__ import annotations
 
 import contextlib
-import os
 import platform
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,18 +21,19 @@ from docker import DockerClient
 
 from reprokit.core.records import digest
 from reprokit.errors import EngineError, ImageError, UsageError
-from reprokit.images import engine
+from reprokit.images import bootstrap, engine
 from reprokit.images.archive import write_archive
 from reprokit.images.cache import Progress, held
-from reprokit.images.commands import heartbeat, run_command
-from reprokit.images.locks import BootstrapBase, Lock, RegistryBase
+from reprokit.images.commands import heartbeat
+from reprokit.images.locks import Lock, RegistryBase
+from reprokit.images.packages import digest_of
 from reprokit.workspace import cannot_write, sha256_of
 
 REGISTRY = "registry"
 BOOTSTRAP = "bootstrap"
 AUTO = "auto"
 _PROBE_S = 3
-_RECIPE_VERSION = 1  # of how a base is bootstrapped; raise it when `_mmdebstrap` changes what comes out
+_RECIPE_VERSION = 3  # of how a base is bootstrapped; raise it when `bootstrap` changes what comes out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +42,7 @@ class Base:
 
     Attributes:
         id: Its ID in the engine.
+        reference: A name of it that every builder takes, with tag or digest.
         title: What it is, for people and records: ``name:tag@sha256:…`` or ``bootstrap:sha256:…``
             (the digest of the root file system).
         name: The first part of the title.
@@ -50,6 +50,7 @@ class Base:
     """
 
     id: str
+    reference: str
     name: str
     digest: str
     title: str
@@ -79,6 +80,7 @@ def identity(lock: Lock, *, kind: str, machine: str) -> str:
             "packages": sorted(definition.packages),
             "epoch": definition.epoch,
             "machine": machine,
+            "lock": digest_of(lock.base_packages(machine)) if lock.base_packages(machine).is_file() else "",
         }
     )
 
@@ -115,13 +117,12 @@ def obtain(
         tag = f"reprokit/base:{wanted.rsplit(':', 1)[1][:16]}"
         found = engine.find(client, engine.BOOTSTRAP, wanted, tag=tag)
         if found is None:
-            with _scratch(cache) as scratch:
-                _bootstrap(client, lock.bootstrap, wanted, tag, machine, scratch, on_progress)
+            _bootstrap(client, lock, wanted, tag, machine, cache, on_progress)
             found = engine.find(client, engine.BOOTSTRAP, wanted, tag=tag)
     if found is None:
         raise ImageError("the engine took the base, but does not have it", where=tag)
     rootfs = found.labels[engine.BOOTSTRAP_DIGEST]
-    return Base(id=found.id, name=BOOTSTRAP, digest=rootfs, title=f"{BOOTSTRAP}:{rootfs}")
+    return Base(id=found.id, reference=tag, name=BOOTSTRAP, digest=rootfs, title=f"{BOOTSTRAP}:{rootfs}")
 
 
 def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Progress) -> Base:
@@ -140,7 +141,13 @@ def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Pro
         found = engine.find_reference(client, base.reference)
     if found is None:
         raise ImageError("the engine pulled the base, but does not have it", where=base.reference)
-    return Base(id=found, name=f"{base.image}:{base.tag}", digest=base.digest, title=base.title)
+    return Base(
+        id=found,
+        reference=base.reference,
+        name=f"{base.image}:{base.tag}",
+        digest=base.digest,
+        title=base.title,
+    )
 
 
 @contextlib.contextmanager
@@ -154,11 +161,11 @@ def _scratch(cache: Path) -> Iterator[Path]:
 
 def _bootstrap(
     client: DockerClient,
-    base: BootstrapBase,
+    lock: Lock,
     wanted: str,
     tag: str,
     machine: str,
-    scratch: Path,
+    cache: Path,
     on_progress: Progress,
 ) -> None:
     if machine != platform.machine():
@@ -168,38 +175,17 @@ def _bootstrap(
             actual=platform.machine(),
             fix="give the engine access to the registry: --base registry",
         )
-    architecture = engine.architecture(machine)
-    rootfs, archive = scratch / "rootfs.tar", scratch / "image.tar"
-    with heartbeat(on_progress, f"base: installing {base.suite} packages"):
-        _mmdebstrap(base, rootfs, architecture=architecture)
-    labels = {engine.BOOTSTRAP: wanted, engine.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
-    write_archive(rootfs, archive, architecture=architecture, created=base.timestamp, labels=labels, tag=tag)
-    with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
-        client.images.load(stream)
-
-
-def _mmdebstrap(base: BootstrapBase, rootfs: Path, *, architecture: str) -> None:
-    """Bit-identical when run twice on the same packages: facts are in docs/, the clamp is the epoch."""
-    program = shutil.which("mmdebstrap")
-    if program is None:
-        raise ImageError(
-            "no registry, and mmdebstrap, which makes a base without one, is not installed",
-            fix="sudo apt-get install mmdebstrap debian-archive-keyring, or use --backend local",
-        )
-    command = [
-        program, "--variant=minbase", "--format=tar", f"--architectures={architecture}",
-        f"--include={','.join(sorted(base.packages))}", base.suite, str(rootfs),
-    ]  # fmt: skip
-    ended = run_command(
-        command, environment={**os.environ, "SOURCE_DATE_EPOCH": str(base.epoch), "LC_ALL": "C.UTF-8"}
-    )
-    if ended.exit_code:
-        raise ImageError(
-            f"mmdebstrap ended with exit code {ended.exit_code}",
-            where=" ".join(command),
-            actual=ended.last_lines,
-            fix="check that this host reaches its package mirror, or use --backend local",
-        )
+    base = lock.bootstrap
+    with _scratch(cache) as scratch:
+        rootfs, archive = scratch / "rootfs.tar", scratch / "image.tar"
+        bootstrap.make_rootfs(lock, rootfs, machine=machine, cache=cache, on_progress=on_progress)
+        labels = {engine.BOOTSTRAP: wanted, engine.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
+        write_archive(
+            rootfs, archive, architecture=engine.architecture(machine), created=base.timestamp,
+            labels=labels, tag=tag,
+        )  # fmt: skip
+        with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
+            client.images.load(stream)
 
 
 def _short(error: object) -> str:

@@ -15,6 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 _TAIL_LINES = 200
 _STOP_S = 10.0
@@ -37,6 +39,8 @@ def run_command(
     command: Sequence[str],
     *,
     environment: Mapping[str, str] | None = None,
+    stdin: BinaryIO | None = None,
+    folder: Path | None = None,
     on_line: Callable[[str], None] = lambda _line: None,
 ) -> Ended:
     """Run a command to its end; if this process is interrupted, the command is stopped first.
@@ -44,6 +48,8 @@ def run_command(
     Args:
         command: Argument list.
         environment: All variables, or None for the caller's.
+        stdin: A file that the command reads from where it stands; None for nothing.
+        folder: Where the command runs; None for the caller's.
         on_line: Called with every line.
 
     Raises:
@@ -53,7 +59,8 @@ def run_command(
     with subprocess.Popen(
         command,
         env=None if environment is None else dict(environment),
-        stdin=subprocess.DEVNULL,
+        cwd=folder,
+        stdin=subprocess.DEVNULL if stdin is None else stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

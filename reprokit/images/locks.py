@@ -12,7 +12,7 @@ import datetime as dt
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,11 @@ class Variant:
         machines: Kinds of CPU that its lock covers.
         indexes: Package indexes to ask besides the configured ones.
         folder: ``images/<name>``.
+        glibc: The newest glibc that its wheels may ask for.
+        imports: Modules that are imported together when the image is built: do they fit?
+        fallback: Variant to take where none of ``indexes`` can be reached, or None.
+        minimum_driver: The oldest NVIDIA driver that runs it, or None.
+        relaxations: What its device needs of a container beyond the hardened default.
     """
 
     name: str
@@ -73,6 +78,11 @@ class Variant:
     machines: tuple[str, ...]
     indexes: tuple[str, ...]
     folder: Path
+    glibc: str = "2.28"
+    imports: tuple[str, ...] = ()
+    fallback: str | None = None
+    minimum_driver: str | None = None
+    relaxations: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def packages_path(self) -> Path:
@@ -113,6 +123,10 @@ class Lock:
     @property
     def dockerfile(self) -> Path:
         return self.path.parent / "Dockerfile"
+
+    def base_packages(self, machine: str) -> Path:
+        """The packages of the bootstrapped base for a machine: ``images/base/x86_64.lock``."""
+        return self.path.parent / "base" / f"{machine}.lock"
 
     def variant(self, name: str) -> Variant:
         """The variant of that name.
@@ -193,4 +207,9 @@ def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
         machines=tuple(data["machines"]),
         indexes=tuple(data.get("indexes", ())),
         folder=folder / name,
+        glibc=data.get("glibc", "2.28"),
+        imports=tuple(data.get("imports", ())),
+        fallback=data.get("fallback"),
+        minimum_driver=data.get("minimum_driver"),
+        relaxations=dict(data.get("relaxations", {})),
     )

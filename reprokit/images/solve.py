@@ -51,7 +51,7 @@ def solve_variant(lock: Lock, variant: Variant) -> Solution:
     return solve(
         (variant.input_path,),
         output=variant.packages_path,
-        external=lock.external,
+        external=lock.external if variant.indexes else (),
         python=variant.python,
         targets=tuple(Target(machine=machine, python=variant.python) for machine in variant.machines),
         made_by=f"reprokit image lock {variant.name}",

@@ -10,6 +10,7 @@ chosen for the target's Python and platform, whatever Python and machine the hos
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import urllib.error
 import urllib.request
@@ -25,7 +26,7 @@ from reprokit.images.packages import Package, Target, packages_for, read_package
 
 REQUIREMENTS = "requirements.txt"
 _PROBE_S = 3.0
-_GLIBC_MINORS = range(28, 4, -1)  # newest first: one wheel of several is always chosen alike
+_OLDEST_GLIBC_MINOR = 5
 _LEGACY_TAGS = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}
 _REFUSED = re.compile(r"^\s*(?P<pin>\S+==\S+) from .*?:?$")
 
@@ -55,15 +56,41 @@ def fetch(variant: Variant, target: Target, *, cache: Path, on_progress: Progres
             fix="run on one of these machines, or with a container engine that emulates one",
         )
     packages = packages_for(read_packages(variant.packages_path), target)
-    text = requirements_text(packages)
-    key = digest({"requirements": text, "machine": target.machine, "python": target.python})
-    final = cache / "wheels" / key.removeprefix("sha256:")[:16]
+    text, final = requirements_text(packages), folder_of(variant, target, cache=cache)
     with held(cache, f"wheels-{final.name}", on_progress=on_progress):
         if not final.is_dir():
             with appearing(final) as partial:
                 (partial / REQUIREMENTS).write_text(text, encoding="utf-8")
                 _download(partial, packages, variant, target, on_progress=on_progress)
     return final
+
+
+def can_be_had(variant: Variant, *, cache: Path) -> bool:
+    """Whether the wheels of a variant lie in the cache, or one of its own indexes answers."""
+    targets = (Target(machine=machine, python=variant.python) for machine in variant.machines)
+    return any(folder_of(variant, target, cache=cache).is_dir() for target in targets) or any(
+        _reachable(one) for one in variant.indexes
+    )
+
+
+def folder_of(variant: Variant, target: Target, *, cache: Path) -> Path:
+    """Where the wheels of a lock lie once they were fetched; named by what the lock says."""
+    text = requirements_text(packages_for(read_packages(variant.packages_path), target))
+    key = digest({"requirements": text, "machine": target.machine, "python": target.python})
+    return cache / "wheels" / key.removeprefix("sha256:")[:16]
+
+
+def keep(folder: Path, variant: Variant, target: Target, *, cache: Path) -> None:
+    """Put a vendored folder of wheels where ``fetch`` finds it; the installer checks each hash.
+
+    Raises:
+        WorkspaceError: The cache cannot be written.
+    """
+    final = folder_of(variant, target, cache=cache)
+    with held(cache, f"wheels-{final.name}", on_progress=lambda _line: None):
+        if not final.is_dir():
+            with appearing(final) as partial:
+                shutil.copytree(folder, partial, dirs_exist_ok=True)
 
 
 def _download(
@@ -74,7 +101,7 @@ def _download(
         sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download",
         "--no-deps", "--require-hashes", "--only-binary", ":all:", "--progress-bar", "raw",
         "--python-version", target.python, "--implementation", "cp",
-        "--abi", f"cp{target.python.replace('.', '')}", *_platforms(target.machine),
+        "--abi", f"cp{target.python.replace('.', '')}", *_platforms(target.machine, glibc=variant.glibc),
         *(option for one in indexes for option in ("--extra-index-url", one)),
         "--dest", str(folder), "--requirement", str(folder / REQUIREMENTS),
     ]  # fmt: skip
@@ -91,9 +118,10 @@ def _download(
         )
 
 
-def _platforms(machine: str) -> list[str]:
+def _platforms(machine: str, *, glibc: str) -> list[str]:
+    """Newest first: one wheel of several is always chosen alike."""
     tags = []
-    for minor in _GLIBC_MINORS:
+    for minor in range(int(glibc.partition(".")[2]), _OLDEST_GLIBC_MINOR - 1, -1):
         tags.append(f"manylinux_2_{minor}_{machine}")
         if minor in _LEGACY_TAGS:
             tags.append(f"{_LEGACY_TAGS[minor]}_{machine}")

@@ -205,6 +205,7 @@ def _recipe(
             relax=tuple(Relaxation(**one.model_dump()) for one in said.checks.relax),
             require=tuple(said.checks.require),
         ),
+        keep_checkpoints=said.checkpoints.keep,
         data=said.data if isinstance(said.data, str) else tuple(said.data),
         training_config=config,
         modified=modified,

@@ -126,6 +126,7 @@ class Recipe:
         nondeterminism: Known sources of it, or None when the recipe does not declare any.
         limits: What a run may use.
         checks: Rows of the checklist relaxed and required.
+        keep_checkpoints: How many of the last checkpoints a run keeps; None for all.
         data: ``none``, or a list that describes it.
         training_config: The trainer's sections, every default filled in, as plain JSON data.
         modified: Overrides as ``path=value``, in the order given.
@@ -152,6 +153,7 @@ class Recipe:
     nondeterminism: tuple[str, ...] | None
     limits: RecipeLimits
     checks: CheckRules
+    keep_checkpoints: int | None
     data: str | tuple[Any, ...]
     training_config: Mapping[str, Any]
     modified: tuple[str, ...]

@@ -144,6 +144,13 @@ class Relaxation(BaseModel):
     because: Text
 
 
+class Checkpoints(BaseModel):
+    """What is kept of the checkpoints that are written."""
+
+    model_config = STRICT
+    keep: Annotated[int, Field(ge=1)] | None = None
+
+
 class Checks(BaseModel):
     """How this recipe's checklist differs from the usual one."""
 
@@ -171,4 +178,5 @@ class RecipeModel(BaseModel):
     nondeterminism: list[Text] | None = None
     limits: Limits = Limits()
     checks: Checks = Checks()
+    checkpoints: Checkpoints = Checkpoints()
     data: Literal["none"] | list[Any] = "none"

@@ -1,6 +1,6 @@
-"""What a report says of a mismatch with the golden beyond the verdict, as labels and values.
+"""What a report says beyond the verdict, as labels and values: of a mismatch with the golden, of learning.
 
-This module knows the shapes of ``code_changes`` and ``attribution``; it refuses to know formats.
+This module knows the shapes of ``code_changes``, ``attribution`` and ``curves``; it refuses to know formats.
 
     >>> explanations(report)[0][0]
     'Whose fault it is'
@@ -8,10 +8,12 @@ This module knows the shapes of ``code_changes`` and ``attribution``; it refuses
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.checklist import Report
+from reprokit.core.learning import Health, diagnose
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.values import Facts
 
@@ -19,12 +21,37 @@ _SHOWN = 20
 
 
 def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
-    """Title and facts of everything that explains a mismatch with the golden; what is empty is left out."""
+    """Title and facts of everything that explains a verdict or a training; what is empty is left out."""
     found = (
         (Visible("Whose fault it is"), _attribution(report.attribution or {})),
         (Visible("Code since the golden"), _code_changes(report.code_changes or {})),
+        (Visible("Learning"), _learning(report)),
     )
     return tuple((title, facts) for title, facts in found if facts)
+
+
+def _learning(report: Report) -> Facts:
+    """What the first run's curves say of its learning: all that is not fine, and what it came to.
+
+    The curves are thinned and without infinities; `reprokit learning RUN` reads the run itself.
+    """
+    curves = {name: _of_first_run(series) for name, series in report.curves.items() if series}
+    answers = {one.id: one for one in diagnose({name: one for name, one in curves.items() if one[0]})}
+    if answers["result"].health is Health.UNKNOWN or answers["reward"].health is Health.UNKNOWN:
+        return ()
+    odd = [one for one in answers.values() if one.health in {Health.LOOK, Health.WRONG}]
+    told = [_fact(f"{one.question} ({one.health.value})", f"{one.told}. {one.remedy}") for one in odd]
+    result = answers["result"]
+    told += [] if result in odd else [_fact(result.question, result.told)]
+    if odd and report.runs:
+        told.append(_fact("more", f"reprokit learning {report.runs[0]}"))
+    return tuple(told)
+
+
+def _of_first_run(series: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    first = series[0] if series[0].get("label") == "run 1" else {"steps": (), "values": ()}
+    values = tuple(math.nan if value is None else float(value) for value in first["values"])
+    return tuple(map(float, first["steps"])), values
 
 
 def _code_changes(found: Mapping[str, Any]) -> Facts:

@@ -9,7 +9,8 @@ one is due and what a trainer adds of its own (``extra``).
 
 A file is written under another name, flushed to the disk and renamed, then listed in
 ``MANIFEST.json`` with its SHA-256, which is replaced in the same way: whenever the program is
-killed, every file that the manifest lists is whole. Files hold tensors and plain data only and are
+killed, every file that the manifest lists is whole. Where only the last ones are kept, the manifest
+remembers the others under ``removed``, with their digests. Files hold tensors and plain data only and are
 loaded with ``weights_only=True``: loading one never runs code.
 """
 
@@ -151,11 +152,14 @@ class CheckpointStore:
 
     Args:
         folder: Made with the first checkpoint.
+        keep: How many of the last checkpoints stay, 1 or more; None for all. The final model always does.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keep: int | None = None) -> None:
         self.folder = folder
+        self.keep = keep
         self._listed: dict[str, dict[str, Any]] = {}
+        self._removed: dict[str, dict[str, Any]] = {}
 
     def save(self, state: Mapping[str, Any]) -> Path:
         """Write ``checkpoint_<step>.pt``.
@@ -194,14 +198,24 @@ class CheckpointStore:
             self.folder.mkdir(exist_ok=True)
             _replace(self.folder / name, content)
             self._listed[name] = {"sha256": digest_of(content), "bytes": len(content), "step": step}
-            listed = json.dumps({"schema": SCHEMA, "files": self._listed}, indent=1) + "\n"
-            _replace(self.folder / MANIFEST, listed.encode("utf-8"))
+            outdated = self._outdated()
+            self._removed |= {one: self._listed.pop(one) for one in outdated}
+            removed = {"removed": self._removed} if self._removed else {}
+            manifest = json.dumps({"schema": SCHEMA, "files": self._listed, **removed}, indent=1) + "\n"
+            _replace(self.folder / MANIFEST, manifest.encode("utf-8"))
+            for one in outdated:  # only now: whatever the manifest lists is there
+                (self.folder / one).unlink(missing_ok=True)
         except OSError as error:
             place = str(self.folder / name)
             raise WorkspaceError(
                 f"the checkpoint cannot be written: {error.strerror}", where=place
             ) from error
         return self.folder / name
+
+    def _outdated(self) -> list[str]:
+        """Checkpoints beyond the last ``keep``, oldest first."""
+        written = [name for name in self._listed if name != FINAL]
+        return [] if self.keep is None else written[: -self.keep]
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -32,6 +32,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -41,7 +42,7 @@ from reprokit.core import numerics
 from reprokit.core.records import STOPPED_EARLY
 from reprokit.errors import RecipeError, ReprokitError, WorkspaceError
 from reprokit.runtime import config as configuration
-from reprokit.runtime import numerics_probe, settings
+from reprokit.runtime import data_files, numerics_probe, profiling, settings
 from reprokit.runtime.first_updates import EnoughUpdates
 from reprokit.runtime.run import Run
 
@@ -69,6 +70,9 @@ def main(arguments: Sequence[str]) -> int:
             at_start=at_start,
             max_updates=options.max_updates,
             stop_at=options.stop_at,
+            data=options.data,
+            keep_checkpoints=options.keep_checkpoints,
+            profile_step=options.profile_step,
         )
     except ReprokitError as error:
         sys.stderr.write(f"error: {error}\n")
@@ -76,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
     return 0 if options.max_updates is None else STOPPED_EARLY
 
 
-def launch(
+def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows from
     trainer: Path,
     *,
     run_dir: Path,
@@ -87,6 +91,9 @@ def launch(
     resume_from: Path | None = None,
     max_updates: int | None = None,
     stop_at: int | None = None,
+    data: Sequence[tuple[str, str, str]] = (),
+    keep_checkpoints: int | None = None,
+    profile_step: int | None = None,
 ) -> None:
     """Train, and write what held.
 
@@ -100,21 +107,27 @@ def launch(
         resume_from: A checkpoint to go on from, or None.
         max_updates: End after so many updates; None to train to the end.
         stop_at: Be killed at this step; None to live.
+        data: Name, digest and path of each data set.
+        keep_checkpoints: How many of the last checkpoints stay; None for all.
+        profile_step: Profile the training, and look at the update that begins at or after this step; or None.
 
     Raises:
-        ReprokitError: Configuration, trainer, device or folder is not as it must be.
+        ReprokitError: Data, configuration, trainer, device or folder is not as it must be.
     """
     module = load_trainer(trainer)
     chosen = configuration.build(module.Config, configuration.read(config), where=str(config))
     with Run.open(
         run_dir, seed=seed, device=device, clock=time.perf_counter, resume_from=resume_from,
-        max_updates=max_updates, stop_at=stop_at,
+        max_updates=max_updates, stop_at=stop_at, data=data_files.checked(data),
+        keep_checkpoints=keep_checkpoints, profile_step=profile_step,
     ) as run:  # fmt: skip
         facts = _prove(run, at_start)
         for lack in facts["numerics"]["missing"]:
             sys.stderr.write(f"warning: {lack['name']} is not in force: {lack['why']}\n")
+        looking = nullcontext() if profile_step is None else profiling.profiled(run_dir / profiling.FOLDER)
         try:
-            module.train(chosen, run)
+            with looking:
+                module.train(chosen, run)
         except EnoughUpdates:
             return
         _prove(run, at_start, rounding={"probe": numerics_probe.probe(device=run.device)})
@@ -179,12 +192,23 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--resume-from", type=Path, help="a checkpoint to go on from")
     parser.add_argument("--max-updates", type=int, metavar="N", help="end after so many updates")
     parser.add_argument("--stop-at", type=int, metavar="STEP", help="be killed at this step")
+    parser.add_argument(
+        "--data", action="append", nargs=3, default=[], metavar=("NAME", "SHA256", "PATH"), help="a data set"
+    )
+    parser.add_argument("--keep-checkpoints", type=int, metavar="N", help="keep the last N checkpoints")
+    parser.add_argument(
+        "--profile-step", type=int, metavar="STEP", help="profile; look at the update that begins there"
+    )
     parser.add_argument("trainer", type=Path, help="the trainer's file")
     options = parser.parse_args(arguments)
     if options.max_updates is not None and (options.max_updates < 1 or options.resume_from):
         parser.error("--max-updates wants 1 or more, and a training from its beginning")
+    if options.profile_step is not None and (options.max_updates or options.stop_at):
+        parser.error("--profile-step wants a training that is not cut short")
     if options.stop_at is not None and (options.stop_at < 1 or options.max_updates is not None):
         parser.error("--stop-at wants a step of 1 or more, and no --max-updates")
+    if options.keep_checkpoints is not None and options.keep_checkpoints < 1:
+        parser.error("--keep-checkpoints wants 1 or more")
     return options
 
 

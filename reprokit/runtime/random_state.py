@@ -144,7 +144,7 @@ def _pack_numpy(value: Any, *, where: str) -> dict[str, Any]:
     if isinstance(value, np.ndarray) and value.dtype.kind in _NUMBERS:
         return {_ARRAY: torch.from_numpy(np.array(value))}
     if isinstance(value, np.generic) and value.dtype.kind in _NUMBERS:
-        return {_SCALAR: torch.from_numpy(np.array(value)[None])}
+        return {_SCALAR: torch.from_numpy(np.array([value]))}
     if isinstance(value, np.random.Generator):
         return {_RANDOM: _pack(value.bit_generator.state, where=where)}
     raise CannotRunError(

@@ -8,8 +8,8 @@ This module knows which files a run writes. It refuses to know what is in the co
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,10 +17,11 @@ from typing import Any, Self
 import torch
 
 from reprokit.errors import CannotRunError
-from reprokit.runtime import checkpoint
+from reprokit.runtime import checkpoint, profiling
 from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.first_updates import FirstUpdatesMetrics, FirstUpdatesTrace
 from reprokit.runtime.metrics import MetricsWriter, TimingWriter
+from reprokit.runtime.profiling import ProfilingTrace
 from reprokit.runtime.seeding import Seeding
 from reprokit.runtime.stopping import StoppingMetrics
 from reprokit.runtime.trace import Trace
@@ -39,6 +40,7 @@ class Run:
         trace: ``trace.jsonl``: digests after every update.
         checkpoints: ``checkpoints/``.
         resume_from: The checkpoint to go on from, or None to start anew.
+        data: Name → file of every data set that the recipe declares, its digest checked.
     """
 
     dir: Path
@@ -49,9 +51,10 @@ class Run:
     trace: Trace
     checkpoints: CheckpointStore
     resume_from: Path | None = None
+    data: Mapping[str, Path] = field(default_factory=dict)
 
     @classmethod
-    def open(
+    def open(  # noqa: PLR0913 - one keyword for each thing that a run follows from
         cls,
         run_dir: Path,
         *,
@@ -62,6 +65,9 @@ class Run:
         resume_from: Path | None = None,
         max_updates: int | None = None,
         stop_at: int | None = None,
+        data: Mapping[str, Path] | None = None,
+        keep_checkpoints: int | None = None,
+        profile_step: int | None = None,
     ) -> Self:
         """Open the records of a run in an existing folder that has none yet.
 
@@ -74,6 +80,9 @@ class Run:
             resume_from: A checkpoint, or None.
             max_updates: End the training after so many (``first_updates``); None for all of it.
             stop_at: Be killed at this step (``stopping``); None to live.
+            data: Name → file of each data set, its digest checked.
+            keep_checkpoints: How many of the last checkpoints stay; None for all.
+            profile_step: Look at the update that begins at or after it (``profiling``); None for no look.
 
         Raises:
             CannotRunError: There is no such device here.
@@ -81,7 +90,9 @@ class Run:
         """
         if device == "cuda" and not torch.cuda.is_available():
             raise CannotRunError("the recipe asks for a GPU, and torch finds none", expected="cuda")
-        metrics, trace = _records(run_dir, max_updates=max_updates, stop_at=stop_at)
+        metrics, trace = _records(
+            run_dir, max_updates=max_updates, stop_at=stop_at, profile_step=profile_step
+        )
         return cls(
             dir=run_dir,
             device=torch.device(device),
@@ -89,8 +100,9 @@ class Run:
             metrics=metrics,
             timing=TimingWriter(run_dir / "timing.jsonl", clock=clock),
             trace=trace,
-            checkpoints=CheckpointStore(run_dir / "checkpoints"),
+            checkpoints=CheckpointStore(run_dir / "checkpoints", keep=keep_checkpoints),
             resume_from=resume_from,
+            data=dict(data or {}),
         )
 
     @property
@@ -115,10 +127,17 @@ class Run:
             writer.close()
 
 
-def _records(run_dir: Path, *, max_updates: int | None, stop_at: int | None) -> tuple[MetricsWriter, Trace]:
+def _records(
+    run_dir: Path, *, max_updates: int | None, stop_at: int | None, profile_step: int | None
+) -> tuple[MetricsWriter, Trace]:
     """The two files that must repeat."""
     if stop_at is not None:
         return StoppingMetrics(run_dir / "metrics.jsonl", stop_at=stop_at), Trace(run_dir / "trace.jsonl")
+    if profile_step is not None:
+        looking = ProfilingTrace(
+            run_dir / "trace.jsonl", at_step=profile_step, folder=run_dir / profiling.FOLDER
+        )
+        return MetricsWriter(run_dir / "metrics.jsonl"), looking
     if max_updates is None:
         return MetricsWriter(run_dir / "metrics.jsonl"), Trace(run_dir / "trace.jsonl")
     trace = FirstUpdatesTrace(run_dir / "trace.jsonl", max_updates=max_updates)

@@ -9,9 +9,13 @@ from reprokit.core.records import Limits, Mount, RunSpec
 from reprokit.execution.docker_config import container_config, isolation
 
 
-def config_of(spec: RunSpec, **changes: Any) -> dict[str, Any]:
+def config_of(spec: RunSpec, *, watched: bool = True, **changes: Any) -> dict[str, Any]:
     return container_config(
-        replace(spec, **changes), output="/host/output", user="1000:100", labels={"mine": "yes"}
+        replace(spec, **changes),
+        output="/host/output",
+        user="1000:100",
+        labels={"mine": "yes"},
+        watched=watched,
     )
 
 
@@ -76,7 +80,8 @@ def test_surroundings_are_the_same_on_every_host_and_the_run_may_change_them(con
 def test_an_images_own_entry_point_and_health_check_never_run(container_spec: RunSpec):
     config = config_of(container_spec, command=("alone",))
     assert (config["Entrypoint"], config["Cmd"]) == (["alone"], [])
-    assert config["Healthcheck"] == {"Test": ["NONE"]}
+    assert config["Healthcheck"]["Test"][-1] == "pass"
+    assert config_of(container_spec, watched=False)["Healthcheck"] == {"Test": ["NONE"]}
 
 
 def test_cores_are_pinned_only_when_asked(container_spec: RunSpec):

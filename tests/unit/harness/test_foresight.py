@@ -61,6 +61,9 @@ def test_a_platform_that_the_recipe_does_not_declare_is_told_before_the_training
 
 def test_a_variant_that_does_not_exist_is_refused_with_its_line(study):
     recipe = changed(study, "variant: cpu\ndevice: cpu", "variant: tpu\ndevice: cpu")
+    lock = study.root / "images" / "lock.toml"
+    text = lock.read_text(encoding="utf-8").replace("[variants.tpu", "[variants.other")
+    lock.write_text(text, encoding="utf-8")
     with pytest.raises(RecipeError, match=f"recipe.yaml:{recipe.lines['variant']}: there is no environment"):
         must_have_variant(recipe, project=study)
 

@@ -53,3 +53,11 @@ def test_a_named_place_without_a_checkpoint_before_it_is_refused(run_with, stop_
 def test_a_recipe_without_two_checkpoints_cannot_be_resumed(run_with, steps, told):
     with pytest.raises(UsageError, match=told):
         place_of(run_with(*steps), stop_at=None, drawn_from="a")
+
+
+def test_checkpoints_that_were_not_kept_were_written_all_the_same(run_with):
+    run = run_with(30)
+    path = run / "checkpoints" / "MANIFEST.json"
+    removed = {"checkpoint_10.pt": {"step": 10}, "checkpoint_20.pt": {"step": 20}}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "removed": removed}))
+    assert place_of(run, stop_at=11, drawn_from="a") == 11

@@ -190,3 +190,34 @@ def test_a_run_that_nothing_killed_proves_nothing(three):
 def test_a_resumed_run_is_no_measure_of_another(three):
     with pytest.raises(CannotJudgeError, match="only the later steps"):
         read_yardstick(three[2])
+
+
+def kept_only_its_digest(folder, name, *, sha256_of=None):
+    """As ``checkpoints.keep`` leaves it: the file gone, its digest in the manifest."""
+    path = folder / "checkpoints" / "MANIFEST.json"
+    manifest = json.loads(path.read_text())
+    entry = manifest["files"].pop(name)
+    manifest["removed"] = {name: {**entry, "sha256": sha256_of or entry["sha256"]}}
+    path.write_text(json.dumps(manifest))
+    (folder / "checkpoints" / name).unlink()
+    close(folder)
+
+
+def test_a_start_that_the_whole_run_did_not_keep_is_held_against_its_digest(three):
+    shutil.copy(three[0] / "checkpoints" / "checkpoint_40.pt", three[1] / "checkpoints")
+    change_start = sha256(three[1] / "checkpoints" / "checkpoint_40.pt")
+    for folder, key in ((three[1] / "checkpoints" / "MANIFEST.json", "files"), (three[2] / "run.json", None)):
+        data = json.loads(folder.read_text())
+        entry = data[key]["checkpoint_40.pt"] if key else data["resumed_from"]
+        entry["sha256"] = change_start
+        folder.write_text(json.dumps(data))
+    close(three[2])
+    kept_only_its_digest(three[0], "checkpoint_40.pt")
+    assert judged(three)[1].status is Status.PASSED
+
+
+def test_a_start_with_another_digest_than_the_one_kept_is_red(three):
+    kept_only_its_digest(three[0], "checkpoint_40.pt", sha256_of=f"sha256:{'0' * 64}")
+    seen, finding = judged(three)
+    assert finding.status is Status.FAILED
+    assert seen.first["what"] == "its SHA-256"

@@ -142,11 +142,14 @@ def test_when_mmdebstrap_fails_its_last_words_are_told(lock, meet, tmp_path: Pat
     program = tmp_path / "mmdebstrap"
     program.write_text("#!/bin/sh\necho E: the mirror is asleep\nexit 25\n")
     program.chmod(0o755)
+    apt = tmp_path / "apt-get"
+    apt.write_text("#!/bin/sh\necho http://mirror bookworm main\n")
+    apt.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ImageError, match="exit code 25") as caught:
         bases.obtain(
             meet(Engine()),
-            lock,
+            dataclasses.replace(lock, path=tmp_path / "images" / "lock.toml"),
             kind="bootstrap",
             machine=platform.machine(),
             cache=tmp_path,

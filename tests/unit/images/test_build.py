@@ -9,13 +9,20 @@ from pathlib import Path
 import docker.errors
 import pytest
 
-from reprokit.errors import ImageError
-from reprokit.images import build, wheels
+from reprokit.errors import ImageError, UsageError
+from reprokit.images import build, builders, making, wheels
 from reprokit.images.bases import Base
 from reprokit.images.locks import read_lock
+from reprokit.images.making import Ingredients, Surroundings
 from reprokit.images.packages import Target
 
-BASE = Base(id="sha256:base", name="bootstrap", digest="sha256:1", title="bootstrap:sha256:1")
+BASE = Base(
+    id="sha256:base",
+    reference="reprokit/base:1",
+    name="bootstrap",
+    digest="sha256:1",
+    title="bootstrap:sha256:1",
+)
 
 
 class Builder:
@@ -23,12 +30,19 @@ class Builder:
 
     def __init__(self, *events: dict[str, str]) -> None:
         self.events = events
-        self.api = self
+        self.api = self.images = self
         self.asked: dict[str, object] = {}
+        self.removed: list[str] = []
 
     def build(self, **asked):
         self.asked = asked
         return iter(self.events)
+
+    def get(self, image: str):
+        return type("Image", (), {"save": lambda _self, **_: iter([f"saved {image}".encode()])})()
+
+    def remove(self, image: str, **_asked) -> None:
+        self.removed.append(image)
 
 
 def content(small_project, *, machine: str = "x86_64", base: str = "python@sha256:1") -> str:
@@ -57,16 +71,27 @@ def test_another_base_or_machine_is_another_content(small_project):
     assert len({one, two, content(small_project, machine="aarch64")}) == 3
 
 
-def context_of(small_project) -> bytes:
+def ingredients(small_project) -> Ingredients:
     lock = read_lock(small_project.root)
     folder = wheels.fetch(
         lock.variant("cpu"),
-        Target(machine="x86_64", python="3.11"),
+        Target(machine="x86_64", python=lock.variant("cpu").python),
         cache=small_project.cache,
         on_progress=print,
     )
+    return Ingredients(
+        lock=lock,
+        variant=lock.variant("cpu"),
+        base=BASE,
+        wheels=folder,
+        content="sha256:c0ffee",
+        tag="reprokit/cpu:c0ffee",
+    )
+
+
+def context_of(small_project, **surroundings) -> bytes:
     stream = io.BytesIO()
-    build._write_context(stream, lock, folder)
+    making.write_context(stream, ingredients(small_project), Surroundings(**surroundings))
     return stream.getvalue()
 
 
@@ -90,36 +115,58 @@ def test_the_same_files_are_the_same_context_whoever_has_them(small_project):
     assert context_of(small_project) == first
 
 
-def run_build(builder: Builder, small_project, *, on_progress=print) -> None:
-    variant = read_lock(small_project.root).variant("cpu")
-    build._build(builder, io.BytesIO(), BASE, variant, "sha256:c0ffee", {"a": "b"}, on_progress)
+def test_the_context_looks_as_the_surroundings_say(small_project):
+    context = context_of(small_project, mtime=7, uid=1001, owner="ada", mode=0o600, is_reversed=True)
+    with tarfile.open(fileobj=io.BytesIO(context)) as tar:
+        members = tar.getmembers()
+    assert [member.name for member in members][-1] == "Dockerfile"
+    assert {(one.mtime, one.uid, one.gid, one.uname, one.mode) for one in members} == {
+        (7, 1001, 1001, "ada", 0o600)
+    }
 
 
-def test_the_engine_is_asked_to_build_with_no_network_and_no_cache(small_project):
+def run_build(builder: Builder, small_project, tmp_path: Path, *, on_progress=print) -> None:
+    archive = tmp_path / "image.tar"
+    making._build(builder, ingredients(small_project), Surroundings(cores="1"), archive, on_progress)
+
+
+def test_the_engine_is_asked_to_build_with_no_network_and_no_cache(small_project, tmp_path: Path):
     said: list[str] = []
-    builder = Builder({"stream": "Step 5/9 : COPY wheels /wheels"}, {"stream": "Step 6/9 : LABEL a=b"})
-    run_build(builder, small_project, on_progress=said.append)
+    builder = Builder(
+        {"stream": "Step 5/9 : COPY wheels /wheels"},
+        {"stream": "Step 6/9 : LABEL a=b"},
+        {"aux": {"ID": "sha256:raw"}},
+    )
+    run_build(builder, small_project, tmp_path, on_progress=said.append)
     asked = builder.asked
     assert asked["network_mode"] == "none"
     assert asked["nocache"] is True
     assert asked["use_config_proxy"] is False
     assert asked["buildargs"]["BASE"] == "sha256:base"
-    assert said == ["image of cpu: step 5 of 9, COPY"]
+    assert asked["container_limits"] == {"cpusetcpus": "1"}
+    assert [line for line in said if "step" in line] == ["image of cpu: step 5 of 9, COPY"]
+    assert (tmp_path / "image.tar").read_bytes() == b"saved sha256:raw"
+    assert builder.removed == ["sha256:raw"]
 
 
-def test_a_failing_step_ends_the_build_with_its_last_lines(small_project):
+def test_a_failing_step_ends_the_build_with_its_last_lines(small_project, tmp_path: Path):
     builder = Builder({"stream": "ERROR: tiny is not for you\n"}, {"error": "returned a non-zero code: 1"})
     with pytest.raises(ImageError, match="non-zero code: 1") as caught:
-        run_build(builder, small_project)
+        run_build(builder, small_project, tmp_path)
     assert caught.value.actual == "ERROR: tiny is not for you"
     assert "images/Dockerfile" in caught.value.where
 
 
-def test_a_builder_that_refuses_is_an_image_error_too(small_project, monkeypatch):
+def test_a_builder_that_refuses_is_an_image_error_too(small_project, tmp_path: Path, monkeypatch):
     def refuse(**_asked):
         raise docker.errors.APIError("400", explanation="dockerfile parse error")
 
     builder = Builder()
     monkeypatch.setattr(builder, "build", refuse)
     with pytest.raises(ImageError, match="dockerfile parse error"):
-        run_build(builder, small_project)
+        run_build(builder, small_project, tmp_path)
+
+
+def test_a_builder_of_another_name_is_a_usage_error():
+    with pytest.raises(UsageError, match="got 'kaniko'"):
+        builders.build(Builder(), None, builder="kaniko", on_line=print)

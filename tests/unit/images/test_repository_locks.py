@@ -47,7 +47,7 @@ def test_the_environment_has_one_version_of_each_package_and_the_promised_ones(p
 
 
 def test_torch_is_locked_by_the_hashes_of_lock_toml_for_both_machines(project: Path):
-    (external,) = read_lock(project).external
+    external = next(one for one in read_lock(project).external if one.version.startswith("2.13"))
     expected = {digest for wheel, digest in external.wheels.items() if "-cp311-" in wheel}
     (torch,) = [p for p in read_packages(project / "images/cpu/requirements.lock") if p.name == "torch"]
     assert set(torch.hashes) == expected

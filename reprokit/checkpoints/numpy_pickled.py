@@ -1,0 +1,81 @@
+"""Arrays of numpy within a pickle, put together by hand: programs of old kept numpy's generator that way.
+
+This module knows the four names that numpy writes into a pickle. It refuses arrays of objects, and to import
+anything. torch refuses such files (``weights_only``) until they are converted.
+
+    >>> finish(Unfinished("array"), (1, (2,), "<u4", False, b"..."))
+    Tensor(dtype='uint32', shape=(2,), …)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reprokit.checkpoints.tensors import DTYPES, Tensor
+from reprokit.errors import CheckpointError
+
+CALLED = {
+    "numpy.core.multiarray _reconstruct": "array",
+    "numpy._core.multiarray _reconstruct": "array",
+    "numpy ndarray": "ndarray",
+    "numpy dtype": "ndtype",
+    "_codecs encode": "bytes",
+}
+
+_NAMES = {
+    np.dtype(one.numpy): one.name
+    for one in reversed(DTYPES.values())
+    if one.name not in {"bfloat16", "bool"} and not one.name.startswith("float8")
+} | {np.dtype(bool): "bool"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unfinished:
+    """An array, or a type, that the next BUILD gives its contents."""
+
+    what: str
+    name: str = ""
+
+
+def begin(what: str, arguments: Any) -> Any:
+    """What a call of one of numpy's names makes.
+
+    Raises:
+        CheckpointError: The call is not one that numpy writes.
+    """
+    if what == "bytes" and len(arguments) == 2 and arguments[1] == "latin1":
+        return str(arguments[0]).encode("latin1")
+    if what == "ndtype" and isinstance(arguments[0], str):
+        return Unfinished("dtype", arguments[0])
+    if what == "array":
+        return Unfinished("array")
+    raise CheckpointError(f"it calls numpy's {what} in a way that no checkpoint does")
+
+
+def finish(begun: Unfinished, state: Any) -> Any:
+    """What the contents make of an unfinished array or type.
+
+    Raises:
+        CheckpointError: They do not fit, or are objects.
+    """
+    if begun.what == "dtype":
+        order = state[1] if isinstance(state, tuple) and len(state) > 1 else ""
+        if order == ">":
+            raise CheckpointError("its numbers are stored in the other byte order")
+        return begun
+    _version, shape, dtype, by_columns, data = state
+    if not isinstance(dtype, Unfinished) or not isinstance(data, bytes):
+        raise CheckpointError("it holds an array of objects")
+    try:
+        kind = np.dtype(dtype.name)
+        name = _NAMES[kind]
+    except (TypeError, KeyError) as error:
+        raise CheckpointError("it holds an array of a type that torch lacks", actual=dtype.name) from error
+    if len(data) != math.prod(shape) * kind.itemsize:
+        raise CheckpointError("an array has another size than its shape says")
+    values = np.frombuffer(data, dtype=kind).reshape(shape, order="F" if by_columns else "C")
+    return Tensor(dtype=name, shape=tuple(shape), values=values.view("u1") if name == "bool" else values)

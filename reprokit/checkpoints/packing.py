@@ -1,0 +1,114 @@
+"""A checkpoint taken apart: its tensors by name, and all the rest as JSON that gives every value back.
+
+This module knows that JSON has no tuples, no keys but text, no NaN and no large integers, and writes around
+each of these. It refuses to know files.
+
+    >>> tree, tensors = pack({"step": 5, "model": {"bias": tensor}})
+    >>> tree
+    {'dict': [['step', 5], ['model', {'dict': [['bias', {'tensor': 'model.bias'}]]}]]}
+    >>> unpack(tree, tensors)["step"]
+    5
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from reprokit.checkpoints.leaves import leaves
+from reprokit.checkpoints.tensors import Tensor
+from reprokit.errors import CheckpointError
+
+_EXACT = 2**53  # JSON's readers keep integers up to here
+
+
+def pack(state: Any) -> tuple[Any, dict[str, Tensor]]:
+    """Take a checkpoint apart.
+
+    Args:
+        state: As ``read`` gives it.
+
+    Returns:
+        A tree of JSON values in which a tensor is ``{"tensor": name}``, and name → tensor.
+
+    Raises:
+        CheckpointError: It is nested too deep, or holds something that is no plain data.
+    """
+    for _ in leaves(state):  # refuses what is nested too deep, or into itself
+        pass
+    tensors: dict[str, Tensor] = {}
+    return _packed(state, at="", tensors=tensors), tensors
+
+
+def unpack(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
+    """What ``pack`` took apart.
+
+    Raises:
+        CheckpointError: The tree is not one, or does not name every tensor exactly once.
+    """
+    unused = dict(tensors)
+    try:
+        state = _unpacked(tree, unused)
+    except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
+        raise CheckpointError(f"its list of values is torn: {str(error)[:120]}") from error
+    if unused:
+        raise CheckpointError(f"its list of values does not name the tensor {next(iter(unused))[:80]!r}")
+    return state
+
+
+def _packed(value: Any, *, at: str, tensors: dict[str, Tensor]) -> Any:
+    if value is None or type(value) in {bool, str}:
+        return value
+    if type(value) is int:
+        return value if abs(value) <= _EXACT else {"int": str(value)}
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, Tensor):
+        name = _free(at or "tensor", tensors)
+        tensors[name] = value
+        return {"tensor": name}
+    if isinstance(value, Mapping):
+        items = ((key, item, f"{at}.{key}" if at else str(key)) for key, item in value.items())
+        return {"dict": [[key, _packed(item, at=name, tensors=tensors)] for key, item, name in items]}
+    if isinstance(value, list | tuple):
+        kind = "list" if isinstance(value, list) else "tuple"
+        items_of = (_packed(item, at=f"{at}.{index}", tensors=tensors) for index, item in enumerate(value))
+        return {kind: list(items_of)}
+    raise CheckpointError("it holds something that is no plain data", where=at, actual=type(value).__name__)
+
+
+def _free(name: str, taken: Mapping[str, Tensor]) -> str:
+    """The name, or, where another path reads the same or the format keeps it for itself, one like it."""
+    number, candidate = 1, name
+    while candidate in taken or candidate == "__metadata__":
+        number += 1
+        candidate = f"{name}#{number}"
+    return candidate
+
+
+def _unpacked(tree: Any, unused: dict[str, Tensor]) -> Any:
+    if not isinstance(tree, dict):
+        if isinstance(tree, list):
+            raise CheckpointError("its list of values is torn: a list without a word for what it is")
+        return tree
+    ((kind, value),) = tree.items()
+    if kind == "tensor":
+        return unused.pop(value)
+    if kind == "dict":
+        return {_key(key): _unpacked(item, unused) for key, item in value}
+    return _KINDS[kind](value, unused)
+
+
+def _key(key: Any) -> str | int:
+    if isinstance(key, str | int):
+        return key
+    raise CheckpointError("it holds a dict with a key that is neither text nor a number")
+
+
+_KINDS: Mapping[str, Callable[[Any, dict[str, Tensor]], Any]] = {
+    "list": lambda items, unused: [_unpacked(item, unused) for item in items],
+    "tuple": lambda items, unused: tuple(_unpacked(item, unused) for item in items),
+    "int": lambda digits, _unused: int(digits),
+    "float": lambda word, _unused: float(word),
+}

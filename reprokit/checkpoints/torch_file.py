@@ -1,0 +1,117 @@
+"""Checkpoints as ``torch.save`` writes them, written without torch.
+
+This module knows the archive and the few instructions of pickle that hold plain data and tensors; what it
+writes loads with ``torch.load(weights_only=True)``. It refuses everything else.
+
+    >>> write(state, Path("checkpoint_20480.pt"))
+    >>> content_digest(read(Path("checkpoint_20480.pt"))) == content_digest(state)
+    True
+
+Sources: torch.serialization (the archive), torch._utils (``_rebuild_tensor_v2`` and ``_v3``), pickletools.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reprokit import workspace
+from reprokit.checkpoints.leaves import leaves
+from reprokit.checkpoints.tensors import STORAGES, Tensor
+from reprokit.errors import CheckpointError
+
+SUFFIX = ".pt"
+
+_STORAGE_OF = {dtype.name: storage for storage, dtype in STORAGES.items()}
+_BEFORE_ALL_DATES = (1980, 1, 1, 0, 0, 0)  # zip's first; so equal contents give equal bytes
+
+
+def write(state: Any, path: Path) -> None:
+    """Write a checkpoint, whole or not at all; equal contents give equal bytes.
+
+    Args:
+        state: As ``checkpoints.read`` gives it.
+        path: Where to; an earlier file of that name is replaced.
+
+    Raises:
+        CheckpointError: It is nested too deep, or holds something that is no plain data.
+        WorkspaceError: The disk is full, or the folder cannot be written.
+    """
+    for _ in leaves(state):  # refuses what is nested too deep, or into itself
+        pass
+    writer = _Writer()
+    contents = b"\x80\x02" + writer.told(state) + b"."
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as file:
+        entries = {"data.pkl": contents, "byteorder": b"little", "version": b"3\n"}
+        entries |= {f"data/{key}": data for key, data in enumerate(writer.storages)}
+        for name, data in entries.items():
+            file.writestr(zipfile.ZipInfo(f"archive/{name}", _BEFORE_ALL_DATES), data)
+    workspace.write_atomic(path, archive.getvalue())
+
+
+class _Writer:
+    """Instructions for a value; the data of its tensors are set aside."""
+
+    def __init__(self) -> None:
+        self.storages: list[bytes] = []
+
+    def told(self, value: Any) -> bytes:
+        """The instructions that put a value on pickle's stack."""
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if isinstance(value, Mapping):
+            items = b"".join(self.told(key) + self.told(item) for key, item in value.items())
+            return b"}(" + items + b"u"
+        if isinstance(value, list | tuple):
+            items = b"".join(map(self.told, value))
+            return b"](" + items + b"e" if isinstance(value, list) else b"(" + items + b"t"
+        if type(value) not in _PLAIN:
+            raise CheckpointError("it holds something that is no plain data", actual=type(value).__name__)
+        return _PLAIN[type(value)](value)
+
+    def _tensor(self, tensor: Tensor) -> bytes:
+        values = np.ascontiguousarray(tensor.values)
+        typed = _STORAGE_OF.get(tensor.dtype)
+        count = values.size if typed else values.nbytes
+        kind = f"ctorch\n{typed}\n" if typed else "ctorch.storage\nUntypedStorage\n"
+        key, device = self.told(str(len(self.storages))), self.told("cpu")
+        self.storages.append(values.tobytes())
+        stored = b"(" + self.told("storage") + kind.encode() + key + device + self.told(count) + b"tQ"
+        strides = tuple(math.prod(tensor.shape[axis + 1 :]) for axis in range(len(tensor.shape)))
+        where = stored + self.told(0) + self.told(tensor.shape) + self.told(strides)
+        arguments = where + b"\x89" + b"ccollections\nOrderedDict\n)R"
+        if typed:
+            return b"ctorch._utils\n_rebuild_tensor_v2\n(" + arguments + b"tR"
+        dtype = f"ctorch\n{tensor.dtype}\n".encode()
+        return b"ctorch._utils\n_rebuild_tensor_v3\n(" + arguments + dtype + b"tR"
+
+
+def _integer(value: int) -> bytes:
+    if -(2**31) <= value < 2**31:
+        return b"J" + struct.pack("<i", value)
+    num_bytes = value.bit_length() // 8 + 1
+    if num_bytes > 255:
+        raise CheckpointError("it holds an integer of thousands of digits")
+    return b"\x8a" + bytes([num_bytes]) + value.to_bytes(num_bytes, "little", signed=True)
+
+
+def _text(value: str) -> bytes:
+    text = value.encode("utf-8", "surrogatepass")
+    return b"X" + struct.pack("<I", len(text)) + text
+
+
+_PLAIN: Mapping[type, Callable[[Any], bytes]] = {
+    type(None): lambda _none: b"N",
+    bool: lambda yes: b"\x88" if yes else b"\x89",
+    int: _integer,
+    float: lambda number: b"G" + struct.pack(">d", number),
+    str: _text,
+}

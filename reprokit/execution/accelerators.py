@@ -1,0 +1,97 @@
+"""What a run on an accelerator needs of its host, and what of it is opened to the container.
+
+This module knows drivers and device nodes; it refuses to know what computes on them. Another kind
+of device backend is one more entry of ``images/lock.toml``: nothing here names one.
+
+    >>> missing(spec).message
+    'the variant needs an NVIDIA driver of at least 580.65.06, and this host has none'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import Outcome, RunSpec
+from reprokit.execution.outcome import Explanation
+
+_DRIVER = Path("/proc/driver/nvidia/version")
+_VERSION = re.compile(r"\b\d{3,}(?:\.\d+)+\b")
+_CPU = "cpu"
+_GIB = 1 << 30
+
+
+def missing(spec: RunSpec, *, driver: Path = _DRIVER) -> Explanation | None:
+    """Why a run's device cannot be had on this host, or None.
+
+    Args:
+        spec: The run.
+        driver: Where the kernel tells the NVIDIA driver's version.
+    """
+    needs = _needs(spec)
+    if wanted := needs.get("minimum_driver"):
+        found = _driver_version(driver)
+        if found is None or _numbers(found) < _numbers(str(wanted)):
+            has = found or "none"
+            return _refused(
+                f"the variant needs an NVIDIA driver of at least {wanted}, and this host has {has}",
+                "update the host's driver (nvidia-smi shows it), or run the recipe with device: cpu",
+            )
+    devices = needs.get("devices") or ()
+    if devices and not any(Path(name).exists() for name in devices):
+        return _refused(
+            f"the variant needs one of {', '.join(devices)}, and this host has none",
+            "run on a TPU VM, or with device: cpu, where PJRT_DEVICE=CPU computes the same program",
+        )
+    return None
+
+
+def opened(spec: RunSpec) -> dict[str, Any]:
+    """The container settings that a run's device needs, in the engine's words; empty for a CPU."""
+    needs = _needs(spec)
+    settings: dict[str, Any] = {}
+    if devices := [name for name in needs.get("devices") or () if Path(name).exists()]:
+        settings["Devices"] = [
+            {"PathOnHost": name, "PathInContainer": name, "CgroupPermissions": "rwm"} for name in devices
+        ]
+    if needs.get("host_network"):
+        settings["NetworkMode"] = "host"
+    if gib := needs.get("shared_memory_gib"):
+        settings["ShmSize"] = int(gib) * _GIB
+    return settings
+
+
+def relaxations(host: Mapping[str, Any], *, shared_memory_bytes: int) -> list[str]:
+    """What the engine says was opened beyond the hardened default, each by name.
+
+    Args:
+        host: ``HostConfig`` of the container, as the engine reports it.
+        shared_memory_bytes: The default.
+    """
+    found = ["gpu devices"] if host.get("DeviceRequests") else []
+    found += [f"device {one['PathOnHost']}" for one in host.get("Devices") or ()]
+    found += ["host network"] if host.get("NetworkMode") == "host" else []
+    size = int(host.get("ShmSize") or 0)
+    return found + ([f"{size // _GIB} GiB of shared memory"] if size > shared_memory_bytes else [])
+
+
+def _needs(spec: RunSpec) -> Mapping[str, Any]:
+    return {} if spec.device == _CPU or spec.realisation is None else spec.realisation.device_needs
+
+
+def _driver_version(path: Path) -> str | None:
+    try:
+        match = _VERSION.search(path.read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    return match[0] if match else None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def _refused(message: str, remedy: str) -> Explanation:
+    return Explanation(outcome=Outcome.START_REFUSED, message=message, remedy=remedy)

@@ -1,0 +1,147 @@
+"""Whether a run learned: its own metrics, and, where it is asked for, a probe inside its environment.
+
+This module knows where the evidence lies and how the probe is run. It refuses to judge (``core.learning``),
+and to change a run's folder: the probe has one of its own among the reports, and is no run.
+
+    >>> learned("20261121T101500Z-3fa9-seed42-1", Request(), project=project, progress=progress).answers[0].id
+    'reward'
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, images, runs
+from reprokit.core.learning import Answer, diagnose
+from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
+from reprokit.harness.evidence import METRICS, read_json
+from reprokit.harness.execute import Progress
+from reprokit.harness.first_updates import Bench, need
+from reprokit.harness.plan import plan_recipe
+from reprokit.harness.project import Project
+from reprokit.harness.realise import backend_named, choose_backend
+from reprokit.harness.request import Request, stamp
+from reprokit.harness.yardstick import recipe_of
+
+_UPDATES, _MOST_UPDATES = 2, 40
+_TAIL_BYTES = 1 << 16
+# How torch's anomaly detection says it: https://pytorch.org/docs/stable/autograd.html#anomaly-detection
+_ANOMALY = re.compile(r"Function '\w+' returned nan values in its \d+th output")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What was found out about a run.
+
+    Attributes:
+        run: The run's folder.
+        answers: In the order in which one looks for what is wrong.
+        probe: The probe's folder; None where nobody asked for one.
+    """
+
+    run: Path
+    answers: tuple[Answer, ...]
+    probe: Path | None = None
+
+
+def learned(
+    reference: str, request: Request, *, project: Project, progress: Progress, probe: bool = False
+) -> Learned:
+    """Ask a run whether it learned.
+
+    Args:
+        reference: A run folder's path, or a run id or its unambiguous beginning.
+        request: How the probe is run: backend, base, time limit.
+        project: The folders.
+        progress: Told what begins.
+        probe: Look at the first updates, check the environments, and memorise one transition.
+
+    Raises:
+        CannotJudgeError: The run logged no metrics.
+        UsageError: A probe of a plain command is asked for.
+        CannotRunError: The probe did not come to its end.
+    """
+    folder = runs.find(project.runs_dir, reference)
+    stored = runs.read(folder, verify=False)
+    curves = _curves(folder)
+    settings = stored.record.get("training_config")
+    found: Mapping[str, Any] | None = None
+    where = None
+    if probe:
+        where = _probed(stored, request, updates=_due(curves), project=project, progress=progress)
+        found = read_json(where / "output" / "learning.json")
+        if not found:
+            raise CannotRunError("the probe left no answer", where=str(where), fix="see stderr.log there")
+    answers = diagnose(
+        curves, settings=settings if isinstance(settings, Mapping) else None, probe=found,
+        anomaly=_anomaly(folder),
+    )  # fmt: skip
+    return Learned(run=folder, answers=answers, probe=where)
+
+
+def _curves(folder: Path) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Metric → steps and values; of a run that nobody closed, from ``output/``."""
+    own = [path for path in (folder / METRICS, folder / runs.OUTPUT / METRICS) if path.is_file()]
+    paths = own[:1] or [source.path for source in adapters.find_all(folder)]
+    try:
+        series = [adapters.read_series(path) for path in paths]
+    except MetricsError as error:
+        raise CannotJudgeError(f"its metrics cannot be read: {error}", where=str(folder)) from error
+    found = {name: (tuple(one.steps), tuple(one.values)) for each in series for name, one in each.items()}
+    if not found:
+        raise CannotJudgeError("the run logged no metrics", where=str(folder), fix="name another run")
+    return found
+
+
+def _due(curves: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]) -> int:
+    """How many updates the probe looks at: up to the first record that holds a NaN, where one does."""
+    spoilt = [
+        index
+        for name, (_, values) in curves.items()
+        if "episodic" not in name
+        for index, value in enumerate(values)
+        if value != value  # noqa: PLR0124 - a NaN is not itself
+    ]
+    return min(max(_UPDATES, min(spoilt, default=0) + 1), _MOST_UPDATES)
+
+
+def _anomaly(folder: Path) -> str:
+    """What torch's anomaly detection wrote into the run's log, or ""."""
+    for path in (folder / "stderr.log", folder / "stdout.log"):
+        if path.is_file():
+            with path.open("rb") as stream:
+                stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+                if told := _ANOMALY.search(stream.read().decode("utf-8", errors="replace")):
+                    return f"anomaly detection says: {told[0]}"
+    return ""
+
+
+def _probed(
+    stored: runs.StoredRun, request: Request, *, updates: int, project: Project, progress: Progress
+) -> Path:
+    if stored.record.get("plain_command"):
+        raise UsageError(
+            "a plain command cannot be probed: nobody knows how it trains",
+            where=str(stored.path), fix="leave out --probe, or write a recipe",
+        )  # fmt: skip
+    recipe = recipe_of(stored)
+    backend = choose_backend(request.backend, progress=progress)
+    realisation = images.resolve(
+        recipe.variant, project=project.root, kind="image" if backend == "docker" else "venv",
+        base=request.base, on_progress=progress.note,
+    )  # fmt: skip
+    plan = plan_recipe(
+        recipe, seed=int(stored.record["seed"]), repeats=1, realisation=realisation, backend=backend,
+        stamp=stamp(), runs_dir=project.runs_dir, timeout_s=request.timeout_s,
+    )  # fmt: skip
+    bench = Bench(
+        plan=plan, folder=project.reports_dir / recipe.name / f"{stamp()}-learning", updates=updates,
+        emulator="", progress=progress, stop=threading.Event(), backend=backend_named(backend, project),
+    )  # fmt: skip
+    progress.phase(f"{recipe.name}: {updates} updates watched, the environments checked, one transition")
+    return need(bench.learn(), "the probe did not come to its end").folder

@@ -1,0 +1,148 @@
+"""A base's root file system from distribution packages: the same bytes from the same packages.
+
+This module knows mmdebstrap and what of the host it would let in; it refuses to know engines.
+
+    >>> make_rootfs(lock, Path("rootfs.tar"), machine="x86_64", cache=cache, on_progress=print)
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from reprokit.errors import ImageError
+from reprokit.images import debs
+from reprokit.images.cache import Progress
+from reprokit.images.commands import heartbeat, run_command
+from reprokit.images.debs import Deb
+from reprokit.images.locks import BootstrapBase, Lock
+
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+# What mmdebstrap takes from the host that runs it: its name, its name server, its archives.
+_NEUTRAL = (
+    'echo localhost > "$1/etc/hostname"',
+    ': > "$1/etc/resolv.conf"',
+    'echo "# made of pinned packages: no archive" > "$1/etc/apt/sources.list"',
+)
+
+
+def sources(base: BootstrapBase) -> tuple[str, ...]:
+    """Lines of apt's sources for the distribution: the archives that this host is configured with.
+
+    Raises:
+        ImageError: The host has no apt, or knows no archive of this distribution.
+    """
+    listed: list[str] = []
+    command = [
+        "apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages",
+    ]  # fmt: skip
+    if shutil.which(command[0]):
+        run_command(command, environment={**os.environ, "LC_ALL": "C.UTF-8"}, on_line=listed.append)
+    fields = [line.split() for line in listed]
+    found = tuple(
+        f"deb {uri} {release} {component}"
+        for uri, release, component in (one for one in fields if len(one) == 3)
+        if release.split("-")[0] == base.suite and component == "main"
+    )
+    if not found:
+        raise ImageError(
+            f"this host's apt knows no archive of {base.suite}, which the base is made of",
+            fix=f"use a {base.suite} host, build from a vendored folder (--from-vendor), or let the engine "
+            "reach its registry",
+        )
+    return found
+
+
+def architecture(machine: str) -> str:
+    """A machine in the words of the distribution: ``amd64`` or ``arm64``."""
+    return _ARCHITECTURES.get(machine, machine)
+
+
+def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progress: Progress) -> None:
+    """Make the root file system of exactly the packages that the base's lock names.
+
+    Where there is no lock for the machine, of the distribution's packages of today.
+
+    Raises:
+        ImageError: A package cannot be had, mmdebstrap is missing or fails.
+    """
+    _mmdebstrap_path()
+    base, path = lock.bootstrap, lock.base_packages(machine)
+    named = architecture(machine)
+    if not path.is_file():
+        on_progress(f"base: {path.name} is missing, so the packages are those of today")
+        with heartbeat(on_progress, f"base: installing {base.suite} packages"):
+            _mmdebstrap(base, rootfs, architecture=named, archive=sources(base))
+        return
+    pinned = debs.read_base_lock(path)
+    packages = debs.fetch(
+        pinned, sources=sources(base), architecture=named, cache=cache, on_progress=on_progress
+    )
+    with tempfile.TemporaryDirectory(prefix="archive-", dir=cache) as name:
+        debs.write_repository(pinned, packages, Path(name), suite=base.suite)
+        with heartbeat(on_progress, f"base: installing {len(pinned)} {base.suite} packages"):
+            local = (f"deb [trusted=yes] copy://{name} ./",)
+            names = [package.name for package in pinned]
+            _mmdebstrap(base, rootfs, architecture=named, archive=local, include=names)
+
+
+def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) -> tuple[Deb, ...]:
+    """What the distribution would install today; the packages are kept in the cache.
+
+    Raises:
+        ImageError: The distribution cannot be reached, or mmdebstrap is missing or fails.
+    """
+    base = lock.bootstrap
+    with tempfile.TemporaryDirectory(prefix="solve-", dir=cache) as name:
+        with heartbeat(on_progress, f"base: asking what {base.suite} has today"):
+            _mmdebstrap(
+                base, Path(name) / "rootfs.tar", architecture=architecture(machine),
+                archive=sources(base),
+                options=(
+                    "--skip=essential/unlink", f"--customize-hook=copy-out /var/cache/apt/archives {name}",
+                ),
+            )  # fmt: skip
+        found = sorted((Path(name) / "archives").glob("*.deb"))
+        debs.keep(found, cache=cache)
+        return debs.described(found)
+
+
+def _mmdebstrap(
+    base: BootstrapBase,
+    rootfs: Path,
+    *,
+    architecture: str,
+    archive: Sequence[str],
+    include: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> None:
+    """Bit-identical when run twice on the same packages: the clamp is the epoch."""
+    command = [
+        _mmdebstrap_path(), "--variant=minbase", "--format=tar", f"--architectures={architecture}",
+        f"--include={','.join(sorted({*base.packages, *include}))}", *options,
+        *(f"--customize-hook={one}" for one in _NEUTRAL),
+        base.suite, str(rootfs), *archive,
+    ]  # fmt: skip
+    ended = run_command(
+        command, environment={**os.environ, "SOURCE_DATE_EPOCH": str(base.epoch), "LC_ALL": "C.UTF-8"}
+    )
+    if ended.exit_code:
+        raise ImageError(
+            f"mmdebstrap ended with exit code {ended.exit_code}",
+            where=" ".join(command),
+            actual=ended.last_lines,
+            fix="check that this host reaches its package mirror, or use --backend local",
+        )
+
+
+def _mmdebstrap_path() -> str:
+    program = shutil.which("mmdebstrap")
+    if program is None:
+        raise ImageError(
+            "no registry, and mmdebstrap, which makes a base without one, is not installed",
+            fix="sudo apt-get install mmdebstrap debian-archive-keyring, or use --backend local",
+        )
+    return program

@@ -1,0 +1,146 @@
+"""The engine's two builders: the classic one, and BuildKit by way of the distribution's client.
+
+This module knows how each is given a build context and says what came out; it refuses to know what
+is in the context. What comes out is raw: it holds the day, and ``canonical`` takes that away.
+
+    >>> build(client, request, builder=CLASSIC, on_line=print)
+    'sha256:51b0…'
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import docker.errors
+from docker import DockerClient
+
+from reprokit.errors import ImageError, UsageError
+from reprokit.images.commands import run_command
+
+CLASSIC = "classic"
+BUILDKIT = "buildkit"
+_CLIENTS = ("docker", "/usr/bin/docker")  # a newer client on the path may lack BuildKit's plugin
+_IS_ID = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a builder is asked.
+
+    Attributes:
+        context: A tar file with ``Dockerfile`` in it, read from where it stands.
+        base: Name of the image to build on, with tag or digest: BuildKit takes no ID.
+        base_id: Its ID, which the classic builder takes.
+        arguments: Build arguments besides ``BASE``.
+        cores: Which cores the steps may use; empty for all. BuildKit takes all.
+    """
+
+    context: BinaryIO
+    base: str
+    base_id: str
+    arguments: Mapping[str, str]
+    cores: str = ""
+
+
+def build(client: DockerClient, request: Request, *, builder: str, on_line: Callable[[str], None]) -> str:
+    """Build with no network and no cache; the ID of what came out.
+
+    Args:
+        client: The engine.
+        request: What to build.
+        builder: ``classic`` or ``buildkit``.
+        on_line: Called with every line that the builder prints.
+
+    Raises:
+        BuildFailedError: A step failed, or the builder refused.
+        UsageError: There is no such builder.
+        ImageError: BuildKit is wanted, and no client here has it.
+    """
+    if builder == CLASSIC:
+        return _classic(client, request, on_line)
+    if builder == BUILDKIT:
+        return _buildkit(request, on_line)
+    raise UsageError("there is no such builder", expected=f"{CLASSIC} or {BUILDKIT}", actual=repr(builder))
+
+
+class BuildFailedError(Exception):
+    """What the builder said when it gave up."""
+
+
+def available() -> tuple[str, ...]:
+    """The builders that can be used here."""
+    return (CLASSIC,) if _client_with_buildkit() is None else (CLASSIC, BUILDKIT)
+
+
+def _classic(client: DockerClient, request: Request, on_line: Callable[[str], None]) -> str:
+    failed, made = "", ""
+    try:
+        events = client.api.build(
+            fileobj=request.context, custom_context=True, network_mode="none", nocache=True, decode=True,
+            buildargs={"BASE": request.base_id, **request.arguments}, rm=True, forcerm=True,
+            use_config_proxy=False,
+            container_limits={"cpusetcpus": request.cores} if request.cores else None,
+        )  # fmt: skip
+        for event in events:  # to the end even after an error: only then is the connection free again
+            on_line(str(event.get("stream", "")))
+            failed = failed or str(event.get("error", ""))
+            made = _id_of(event) or made
+    except docker.errors.APIError as error:
+        raise BuildFailedError(str(error.explanation or error)) from error
+    if failed or not made:
+        raise BuildFailedError(failed or "the builder names no image")
+    return made
+
+
+def _id_of(event: Mapping[str, Any]) -> str:
+    said = event.get("aux")
+    return str(said.get("ID", "")) if isinstance(said, dict) else ""
+
+
+def _buildkit(request: Request, on_line: Callable[[str], None]) -> str:
+    client = _client_with_buildkit()
+    if client is None:
+        raise ImageError(
+            "no Docker client here has BuildKit",
+            fix="install the distribution's (Debian: docker.io), or docker-buildx; or use --builder classic",
+        )
+    arguments = {"BASE": request.base, **request.arguments}
+    with tempfile.TemporaryDirectory(prefix="reprokit-build-") as name:
+        answer = Path(name) / "id"
+        ended = run_command(
+            [
+                client, "build", "--network=none", "--no-cache", "--progress=plain", f"--iidfile={answer}",
+                *(f"--build-arg={key}={value}" for key, value in arguments.items()), "-",
+            ],
+            environment={**os.environ, "DOCKER_BUILDKIT": "1"}, stdin=request.context,
+            on_line=lambda line: on_line(f"{line}\n"),
+        )  # fmt: skip
+        made = answer.read_text(encoding="ascii").strip() if answer.is_file() else ""
+    if ended.exit_code or not _IS_ID.fullmatch(made):
+        raise BuildFailedError(f"docker build ended with exit code {ended.exit_code}")
+    return made
+
+
+def _client_with_buildkit() -> str | None:
+    """A Docker client that can build with BuildKit: by itself up to 20.10, by a plugin since."""
+    for name in _CLIENTS:
+        path = shutil.which(name)
+        if path is None:
+            continue
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            done = subprocess.run(
+                [path, "build", "--help"], env={**os.environ, "DOCKER_BUILDKIT": "1"},
+                capture_output=True, text=True, check=True, timeout=30,
+            )  # fmt: skip
+            if "--progress" in done.stdout:
+                return path
+    return None

@@ -1,0 +1,170 @@
+"""A built image in the one form that follows from its content: same inputs, same image ID.
+
+A builder leaves the day, the order of its work and the names of its containers in what it makes.
+This module knows how to write the same files without them; it refuses to know what they are. The
+layers of the base stay as they are, byte for byte; everything above becomes one layer, sorted by
+name, with no time later than the lock's date and no names of owners.
+
+    >>> with layers.opened(archive) as image:
+    ...     canonical(image, form).id
+    'sha256:8f0d…'
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reprokit.core.records import canonical_json, digest_bytes
+from reprokit.errors import ImageError
+from reprokit.images.layers import DIRECTORY, FILE, HARD_LINK, REMOVED, SYMLINK, File, SavedImage
+
+FORM_VERSION = 1  # of what this module writes; raise it when equal files become other bytes
+_BLOCK = tarfile.BLOCKSIZE
+_KEPT = ("Env", "Cmd", "Entrypoint", "User", "WorkingDir", "ExposedPorts", "Volumes", "StopSignal")
+_TYPES = {
+    FILE: tarfile.REGTYPE,
+    DIRECTORY: tarfile.DIRTYPE,
+    SYMLINK: tarfile.SYMTYPE,
+    HARD_LINK: tarfile.LNKTYPE,
+    REMOVED: tarfile.REGTYPE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """What is not in the files.
+
+    Attributes:
+        base_layers: Digests of the layers of the image that was built on.
+        num_base_steps: How many entries of its history are that image's.
+        epoch: The latest time that a file may have, in seconds since 1970.
+        created: The date that the image claims, ``2026-10-01T00:00:00Z``.
+        labels: All of its labels.
+        tag: The name it gets when it is loaded.
+        made_by: What its history says about the layer.
+    """
+
+    base_layers: tuple[str, ...]
+    num_base_steps: int
+    epoch: int
+    created: str
+    labels: Mapping[str, str]
+    tag: str
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canonical:
+    """A built image's one form.
+
+    Attributes:
+        id: Its ID in engines that store images classically: the digest of its configuration.
+        files: What is above the base, sorted, with the times that they get.
+        configuration: The bytes that the ID is the digest of.
+        image: What it was made from.
+        num_base_layers: How many layers of it are the base's.
+        tag: The name it gets when it is loaded.
+    """
+
+    id: str
+    files: tuple[File, ...]
+    configuration: bytes
+    image: SavedImage
+    num_base_layers: int
+    tag: str
+
+    def archive(self) -> Iterator[bytes]:
+        """The image as ``docker load`` takes it, block by block; nothing is written to disk."""
+        names = [f"{number}.tar" for number in range(self.num_base_layers + 1)]
+        for number, name in enumerate(names[:-1]):
+            size = self.image.layers[number][1]
+            yield from _member(name, size, self.image.layer_bytes(number))
+        yield from _member(names[-1], _layer_size(self.files), _layer(self.image, self.files))
+        config = f"{self.id.removeprefix('sha256:')}.json"
+        manifest = canonical_json([{"Config": config, "Layers": names, "RepoTags": [self.tag]}]).encode()
+        yield from _member(config, len(self.configuration), iter([self.configuration]))
+        yield from _member("manifest.json", len(manifest), iter([manifest]))
+        yield b"\0" * (2 * _BLOCK)
+
+
+def canonical(image: SavedImage, form: Form) -> Canonical:
+    """Work out a built image's one form.
+
+    Raises:
+        ImageError: The image is not built on that base.
+    """
+    below = form.base_layers
+    if tuple(image.configuration["rootfs"]["diff_ids"])[: len(below)] != below:
+        raise ImageError("the image that was built is not on the base that was asked for", where=form.tag)
+    files = tuple(
+        dataclasses.replace(one, mtime=min(one.mtime, form.epoch)) for one in image.added(after=len(below))
+    )
+    layer = hashlib.sha256()
+    for block in _layer(image, files):
+        layer.update(block)
+    configuration = canonical_json(_configuration(image, form, f"sha256:{layer.hexdigest()}")).encode()
+    return Canonical(
+        id=digest_bytes(configuration),
+        files=files,
+        configuration=configuration,
+        image=image,
+        num_base_layers=len(below),
+        tag=form.tag,
+    )
+
+
+def _configuration(image: SavedImage, form: Form, layer: str) -> dict[str, Any]:
+    built = image.configuration
+    said = built.get("config") or {}
+    return {
+        "architecture": built["architecture"],
+        "os": built["os"],
+        "created": form.created,
+        "config": {**{key: said[key] for key in _KEPT if said.get(key)}, "Labels": dict(form.labels)},
+        "rootfs": {"type": "layers", "diff_ids": [*form.base_layers, layer]},
+        "history": [
+            *(built.get("history") or ())[: form.num_base_steps],
+            {"created": form.created, "created_by": form.made_by},
+        ],
+    }
+
+
+def _layer(image: SavedImage, files: tuple[File, ...]) -> Iterator[bytes]:
+    for one in files:
+        yield _header(one)
+        if one.size_bytes:
+            yield from image.content(one)
+            yield b"\0" * (-one.size_bytes % _BLOCK)
+    yield b"\0" * (2 * _BLOCK)
+
+
+def _layer_size(files: tuple[File, ...]) -> int:
+    return sum(len(_header(one)) + one.size_bytes + -one.size_bytes % _BLOCK for one in files) + 2 * _BLOCK
+
+
+def _header(one: File) -> bytes:
+    member = tarfile.TarInfo(_whiteout(one.name) if one.kind == REMOVED else one.name)
+    member.type = _TYPES[one.kind]
+    member.mode, member.uid, member.gid = one.mode, one.uid, one.gid
+    member.mtime, member.size, member.linkname = one.mtime, one.size_bytes, one.target
+    member.pax_headers = dict(one.attributes)
+    return member.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
+
+
+def _whiteout(name: str) -> str:
+    folder, _, last = name.rpartition("/")
+    prefix = f"{folder}/" if folder else ""
+    return f"{prefix}.wh.{last}" if last else f"{prefix}.wh..wh..opq"
+
+
+def _member(name: str, size: int, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    member = tarfile.TarInfo(name)
+    member.size = size
+    yield member.tobuf(tarfile.PAX_FORMAT)
+    yield from blocks
+    yield b"\0" * (-size % _BLOCK)

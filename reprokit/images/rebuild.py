@@ -1,0 +1,103 @@
+"""The image that a report names, built once more from nothing: is it still the same one?
+
+This module knows what a run's record says of its image; it refuses to judge the run.
+
+    >>> rebuild(lock, Path("reports/cartpole_baseline/T"), cache=cache, on_progress=print).identical
+    True
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.errors import ReportError
+from reprokit.images import bases, build, engine
+from reprokit.images.cache import Progress
+from reprokit.images.locks import Lock
+from reprokit.images.making import Surroundings, made
+from reprokit.images.packages import digest_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """What came of rebuilding.
+
+    Attributes:
+        variant: Which environment.
+        named: The image ID that the report names.
+        rebuilt: The ID that came out now.
+        reasons: Why they may differ: what goes in is no longer what it was.
+    """
+
+    variant: str
+    named: str
+    rebuilt: str
+    reasons: tuple[str, ...]
+
+    @property
+    def identical(self) -> bool:
+        return self.named == self.rebuilt
+
+
+def rebuild(lock: Lock, report: Path, *, cache: Path, on_progress: Progress) -> Rebuilt:
+    """Build with no cache, of this checkout's locks, and compare with the ID of a report.
+
+    Args:
+        lock: ``images/lock.toml`` of the checkout; check out the report's commit for an old one.
+        report: A report's folder, its ``report.json``, or a run folder.
+        cache: The cache folder.
+        on_progress: Called with a line now and then.
+
+    Raises:
+        ReportError: It names no container image.
+        EngineError: No engine answers.
+        ImageError: The build failed.
+    """
+    image = _image_of(report)
+    variant, named = lock.variant(str(image["variant"])), str(image["digest"])
+    base = str(image.get("base") or "")
+    kind = bases.BOOTSTRAP if base.startswith(f"{bases.BOOTSTRAP}:") else bases.REGISTRY
+    with engine.connected() as client:
+        ingredients = build.ingredients_of(
+            client, lock, variant, kind=kind, cache=cache, on_progress=on_progress
+        )
+        with made(
+            client, ingredients, surroundings=Surroundings(), cache=cache, on_progress=on_progress
+        ) as found:
+            rebuilt = found.id
+    now = {"lock": digest_of(variant.packages_path), "base": ingredients.base.title}
+    then = {"lock": str(image["lock_digest"]), "base": base}
+    reasons = tuple(
+        f"the {key} was {then[key]}, and is {now[key]} here" for key in now if now[key] != then[key]
+    )
+    return Rebuilt(variant=variant.name, named=named, rebuilt=rebuilt, reasons=reasons)
+
+
+def _image_of(report: Path) -> Mapping[str, Any]:
+    """The image as the first run of a report recorded it."""
+    path = report / "report.json" if (report / "report.json").is_file() else report
+    if path.is_file():
+        runs = _read(path).get("runs") or []
+        if not runs:
+            raise ReportError("the report names no run", where=str(path))
+        first = Path(str(runs[0]))
+        path = first if first.is_absolute() else path.parent / first
+    record = _read(path / "run.json")
+    image = record.get("image")
+    if not isinstance(image, dict) or image.get("kind") != "image":
+        raise ReportError(
+            "the run was not made in a container image", where=str(path), fix="name a run of --backend docker"
+        )
+    return image
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ReportError("neither a report nor a run folder", where=str(path), actual=str(error)) from error
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,134 @@
+"""The bill of materials of an image: CycloneDX 1.6, every package with its purl, and hashes.
+
+This module knows the format; it refuses to know how an image was asked or where the text is kept.
+It names no address of any index: where a package was fetched from differs from one network to the
+next, and its hash does not. Equal images give equal bytes.
+
+    >>> bill(subject, contents, wheels={"numpy": "sha256:…"}, debs={})["components"][0]["purl"]
+    'pkg:deb/debian/adduser@3.134?arch=all&distro=debian-12'
+
+Source: https://cyclonedx.org/docs/1.6/json/ and https://github.com/package-url/purl-spec.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from reprokit import __version__
+from reprokit.core.records import canonical_json
+from reprokit.images.contents import Contents, PythonPackage, SystemPackage
+
+_NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://reprokit.dev/image")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The image that a statement is about.
+
+    Attributes:
+        name: ``reprokit/cpu``.
+        version: What the tag says: the first digits of the content's digest.
+        id: Image ID, ``sha256:…``.
+        content: Digest of everything that went in.
+        created: The date that the image claims, ISO 8601.
+    """
+
+    name: str
+    version: str
+    id: str
+    content: str
+    created: str
+
+
+def bill(
+    subject: Subject, contents: Contents, *, wheels: Mapping[str, str], debs: Mapping[str, str]
+) -> dict[str, Any]:
+    """The bill of materials as plain JSON.
+
+    Args:
+        subject: Of which image.
+        contents: What was found in it.
+        wheels: Normalised package → ``sha256:…`` of the wheel that was installed.
+        debs: ``name=version:architecture`` → ``sha256:…`` of the package file, as far as known.
+    """
+    components = [*_system(contents, debs), *_python(contents, wheels)]
+    return {
+        "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(_NAMESPACE, canonical_json([subject.id, components]))}",
+        "version": 1,
+        "metadata": {
+            "timestamp": subject.created,
+            "tools": {"components": [{"type": "application", "name": "reprokit", "version": __version__}]},
+            "component": {
+                "type": "container",
+                "bom-ref": subject.id,
+                "name": subject.name,
+                "version": subject.version,
+                "properties": [
+                    {"name": "dev.reprokit.content", "value": subject.content},
+                    {"name": "dev.reprokit.image-id", "value": subject.id},
+                ],
+            },
+        },
+        "components": components,
+        "dependencies": [{"ref": subject.id, "dependsOn": [one["bom-ref"] for one in components]}],
+    }
+
+
+def _system(contents: Contents, debs: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    release = f"{contents.distribution}-{contents.release}"
+    yield {
+        "type": "operating-system",
+        "bom-ref": f"os:{release}",
+        "name": contents.distribution,
+        "version": contents.release,
+    }
+    for package in contents.system.values():
+        name, version = quote(package.name, safe="~"), quote(package.version, safe=":~")
+        purl = (
+            f"pkg:deb/{contents.distribution}/{name}@{version}?arch={package.architecture}&distro={release}"
+        )
+        known = debs.get(f"{package.name}={package.version}:{package.architecture}")
+        yield {**_component(purl, package), **_hashes(known)}
+    if "python3" not in {package.name for package in contents.system.values()}:
+        purl = f"pkg:generic/python@{quote(contents.interpreter)}"
+        yield {
+            "type": "platform",
+            "bom-ref": purl,
+            "name": "python",
+            "version": contents.interpreter,
+            "purl": purl,
+        }
+
+
+def _python(contents: Contents, wheels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for package in contents.python.values():
+        purl = f"pkg:pypi/{quote(package.name)}@{quote(package.version, safe=':~')}"
+        told = _license(package)
+        yield {**_component(purl, package), **_hashes(wheels.get(package.name)), **told}
+
+
+def _component(purl: str, package: PythonPackage | SystemPackage) -> dict[str, Any]:
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": package.name,
+        "version": package.version,
+        "purl": purl,
+    }
+
+
+def _hashes(digest: str | None) -> dict[str, Any]:
+    return {"hashes": [{"alg": "SHA-256", "content": digest.removeprefix("sha256:")}]} if digest else {}
+
+
+def _license(package: PythonPackage) -> dict[str, Any]:
+    if package.expression:
+        return {"licenses": [{"expression": package.expression}]}
+    return {"licenses": [{"license": {"name": package.license}}]} if package.license else {}

@@ -1,0 +1,143 @@
+"""Everything that an image is built from in one folder, for a machine that reaches nothing.
+
+This module knows the folder and its manifest; it refuses to fetch what is not in it. The layout::
+
+    MANIFEST.json        format, variant, machine, and the SHA-256 of every other file
+    images/              Dockerfile, lock.toml and the locks: what the digests below are pinned by
+    wheels/              the packages, and requirements.txt
+    debs/                the packages of the base
+
+    >>> fill(lock, lock.variant("cpu"), Path("/media/stick/cpu"), cache=cache, on_progress=print)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from reprokit.errors import ImageError, UsageError
+from reprokit.images import bootstrap, debs, wheels
+from reprokit.images.cache import Progress
+from reprokit.images.locks import Lock, Variant
+from reprokit.images.packages import Target, digest_of
+from reprokit.workspace import cannot_write, sha256_of, write_json
+
+MANIFEST = "MANIFEST.json"
+_FORMAT = 1
+
+
+def fill(
+    lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Path, on_progress: Progress
+) -> Path:
+    """Collect everything into a folder that is new or empty, and write its manifest last.
+
+    Args:
+        lock: ``images/lock.toml``.
+        variant: Which environment.
+        folder: Where to.
+        machine: Kind of CPU that it is for.
+        cache: The cache folder: what lies there is not fetched again.
+        on_progress: Called with a line now and then.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        UsageError: The folder holds something.
+        ImageError: Something cannot be fetched.
+        WorkspaceError: The folder cannot be written.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError("the folder is not empty", where=str(folder), fix="name a new one")
+    pinned = debs.read_base_lock(lock.base_packages(machine))
+    from_wheels = wheels.fetch(
+        variant, Target(machine=machine, python=variant.python), cache=cache, on_progress=on_progress
+    )
+    packages = debs.fetch(
+        pinned, sources=bootstrap.sources(lock.bootstrap),
+        architecture=bootstrap.architecture(machine), cache=cache, on_progress=on_progress,
+    )  # fmt: skip
+    on_progress(f"vendor: copying {len(pinned)} packages of the base and the wheels")
+    try:
+        shutil.copytree(from_wheels, folder / "wheels")
+        (folder / "debs").mkdir()
+        for deb in pinned:
+            shutil.copyfile(packages / deb.file_name, folder / "debs" / deb.file_name)
+        for path in _locks(lock, variant, machine):
+            target = folder / "images" / path.relative_to(lock.path.parent)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        files = {name: sha256_of(folder / name) for name in _names(folder)}
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    manifest = {"format": _FORMAT, "variant": variant.name, "machine": machine, "files": files}
+    write_json(folder / MANIFEST, manifest)
+    return folder / MANIFEST
+
+
+def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Path) -> None:
+    """Put what a folder holds into the cache, so that nothing of it needs to be fetched.
+
+    Raises:
+        UsageError: The folder is of another variant, machine or lock.
+        ImageError: A file of it is missing or is not what the manifest says.
+    """
+    _check(folder, variant, machine)
+    for path in _locks(lock, variant, machine):
+        kept = folder / "images" / path.relative_to(lock.path.parent)
+        if not kept.is_file() or digest_of(kept) != digest_of(path):
+            raise UsageError(
+                f"the folder was filled for another {path.name}", where=str(folder),
+                expected=digest_of(path), actual=digest_of(kept) if kept.is_file() else "none",
+                fix="fill a folder from this checkout: reprokit image vendor",
+            )  # fmt: skip
+    target = Target(machine=machine, python=variant.python)
+    wheels.keep(folder / "wheels", variant, target, cache=cache)
+    debs.keep((folder / "debs").iterdir(), cache=cache)
+
+
+def _check(folder: Path, variant: Variant, machine: str) -> None:
+    manifest = _manifest(folder)
+    said = {key: manifest.get(key) for key in ("format", "variant", "machine")}
+    wanted = {"format": _FORMAT, "variant": variant.name, "machine": machine}
+    if said != wanted:
+        raise UsageError(
+            "the folder holds another environment", where=str(folder), expected=str(wanted), actual=str(said)
+        )
+    files = dict(manifest.get("files") or {})
+    for name in sorted(files.keys() | set(_names(folder))):
+        path = folder / name
+        actual = sha256_of(path) if path.is_file() else "no such file"
+        if files.get(name) != actual:
+            raise ImageError(
+                "a vendored file is not what the manifest says", where=str(path),
+                expected=str(files.get(name, "no such file")), actual=actual, fix="fill the folder again",
+            )  # fmt: skip
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            "no vendored folder", where=str(folder), expected=f"{MANIFEST} in it", actual=str(error),
+            fix="fill one where there is a network: reprokit image vendor cpu FOLDER",
+        ) from error  # fmt: skip
+    return found if isinstance(found, dict) else {}
+
+
+def _locks(lock: Lock, variant: Variant, machine: str) -> tuple[Path, ...]:
+    return (lock.path, lock.dockerfile, variant.packages_path, lock.base_packages(machine))
+
+
+def _names(folder: Path) -> Iterator[str]:
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for name in sorted(files):
+            relative = (Path(place) / name).relative_to(folder).as_posix()
+            if relative != MANIFEST:
+                yield relative

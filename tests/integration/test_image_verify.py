@@ -1,0 +1,136 @@
+"""Same inputs, same image: small environments built for real, by both builders, and planted faults."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import docker
+import pytest
+
+from reprokit import images
+from reprokit.images import builders, cache, vendor, verify
+from reprokit.images import engine as image_engine
+from reprokit.images.locks import read_lock
+from reprokit.images.packages import digest_of
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[docker.DockerClient]:
+    with image_engine.connected() as connected:
+        yield connected
+
+
+@pytest.fixture
+def light(small_project, client, base_image):
+    """A small project whose build takes seconds: the standard library is not compiled."""
+    dockerfile = small_project.root / "images" / "Dockerfile"
+    text = dockerfile.read_text(encoding="utf-8")
+    text, count = re.subn(r" && if ! test -e .*; fi\n", "\n", text, flags=re.DOTALL)
+    assert count == 1
+    dockerfile.write_text(text.replace("/etc/group \\\n\n", "/etc/group\n"), encoding="utf-8")
+    yield small_project
+    for one in image_engine.images_with(client, image_engine.CONTENT):
+        if one.labels[image_engine.LOCK] == digest_of(small_project.lock):
+            client.images.remove(one.id, force=True)
+
+
+def plant(project, step: str) -> None:
+    dockerfile = project.root / "images" / "Dockerfile"
+    text = dockerfile.read_text(encoding="utf-8")
+    assert "ENV PATH" in text
+    dockerfile.write_text(text.replace("ENV PATH", f"RUN {step}\nENV PATH"), encoding="utf-8")
+
+
+def verified(project, *use: str, num_builds: int = 2) -> verify.Verified:
+    lock = read_lock(project.root)
+    return verify.verify(
+        lock, lock.variant("cpu"), base="bootstrap", num_builds=num_builds, use=use,
+        cache=project.cache, on_progress=print,
+    )  # fmt: skip
+
+
+def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, client):
+    if builders.BUILDKIT not in builders.available():
+        pytest.skip("no Docker client here has BuildKit")
+    realisation = images.resolve(
+        "cpu", project=light.root, kind="image", base="bootstrap", cache_dir=light.cache, on_progress=print
+    )
+    found = verified(light, builders.CLASSIC, builders.BUILDKIT)
+    assert found.difference is None
+    assert {one.id for one in found.builds} == {realisation.reference} == {found.in_engine}
+    assert client.images.get(realisation.reference).attrs["Created"].startswith("2026-10-01")
+
+
+@pytest.mark.slow  # one form and what is said of differences, on archives: test_image_form.py
+@pytest.mark.parametrize(
+    ("step", "file", "what"),
+    [
+        ("date +%N > /opt/reprokit/moment", "opt/reprokit/moment", "content from byte 0"),
+        ("touch -d @$(date +%N | sed 's/^0*//') /opt/reprokit/pyvenv.cfg", "opt/reprokit/pyvenv.cfg", "time"),
+        (
+            "test -z \"$TZ\" || chmod 0600 /opt/reprokit/pyvenv.cfg",
+            "opt/reprokit/pyvenv.cfg",
+            "mode: 0644 and 0600",
+        ),
+        (
+            'test -z "$TZ" || cp $(find /opt/reprokit -name "tiny.*.pyc") /opt/reprokit/extra.pyc',
+            "opt/reprokit/extra.pyc",
+            "a file only in one: not there and there",
+        ),
+    ],
+    ids=["a changed content", "a touched file", "a changed mode", "an extra byte-code file"],
+)  # fmt: skip
+def test_a_planted_difference_is_named_with_its_layer_and_file(light, step, file, what):
+    plant(light, step)
+    found = verified(light, builders.CLASSIC)
+    assert not found.holds
+    assert found.difference.file == file
+    assert what in found.difference.told()
+    assert "layer 3" in found.difference.layer
+    assert found.difference.num_files == 1
+
+
+@pytest.mark.slow
+def test_a_build_from_a_vendored_folder_with_no_network_is_the_same_image(light, client, tmp_path):
+    lock = read_lock(light.root)
+    online = images.resolve(
+        "cpu", project=light.root, kind="image", base="bootstrap", cache_dir=light.cache, on_progress=print
+    )
+    stick = tmp_path / "stick"
+    vendor.fill(
+        lock, lock.variant("cpu"), stick, machine=platform.machine(), cache=cache.cache_folder(None),
+        on_progress=print,
+    )  # fmt: skip
+    client.images.remove(online.reference, force=True)
+    command = [
+        "unshare", "--net", "--map-root-user", sys.executable, "-m", "reprokit", "image", "build", "cpu",
+        "--from-vendor", str(stick),
+    ]  # fmt: skip
+    surroundings = {**os.environ, "REPROKIT_CACHE": str(tmp_path / "empty"), "PIP_FIND_LINKS": ""}
+    done = subprocess.run(
+        command, cwd=light.root, env=surroundings, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, online.reference), done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+def test_ten_builds_of_the_shipped_environment_are_one_image(project, cpu_image):
+    lock = read_lock(project)
+    found = verify.verify(
+        lock,
+        lock.variant("cpu"),
+        base="auto",
+        num_builds=10,
+        cache=cache.cache_folder(None),
+        on_progress=print,
+    )
+    assert found.difference is None
+    assert {one.id for one in found.builds} == {cpu_image.reference}

@@ -1,0 +1,88 @@
+"""``reprokit learning``: words, exit codes and JSON, on run folders written by hand."""
+
+import json
+
+import pytest
+
+from reprokit import cli
+
+RUN_ID = "20261121T000000Z-0000-seed42-1"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    folder = tmp_path / "runs" / "cartpole" / RUN_ID
+    folder.mkdir(parents=True)
+    config = {"training": {"max_grad_norm": 0.5}}
+    (folder / "run.json").write_text(
+        json.dumps({"recipe": "cartpole", "seed": 42, "training_config": config})
+    )
+    write(folder)
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def write(folder, **last):
+    records = [
+        {"step": step, "train/episodic_return": 10.0 + step, "loss/value": 1.0, "optim/grad_norm": 0.25}
+        for step in range(1, 11)
+    ]
+    records.append(
+        {**records[-1], "step": 11, **{name.replace("__", "/"): one for name, one in last.items()}}
+    )
+    (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+
+
+def reprokit(capsys, *words):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["learning", *map(str, words)])
+    told = capsys.readouterr()
+    return ended.value.code, told.out, told.err
+
+
+def test_every_answer_has_its_word_and_what_was_not_asked_says_so(run, capsys):
+    code, out, _ = reprokit(capsys, RUN_ID[:12])
+    assert code == 0
+    assert "fine     Does it learn?\n         return in training 11 → 20, best 20; it stays near" in out
+    assert "longer than max_grad_norm 0.5 in 0% of the records" in out
+    assert "unknown  Can it memorise one transition?\n         nobody asked\n         → `reprokit" in out
+
+
+def test_a_nan_ends_with_1_and_the_log_names_the_operation(run, capsys):
+    write(run, loss__value=float("nan"))
+    (run / "stderr.log").write_text(
+        "Traceback\nRuntimeError: Function 'LogBackward0' returned nan values in its 0th output.\n"
+    )
+    code, out, _ = reprokit(capsys, RUN_ID)
+    assert code == 1
+    assert "loss/value is nan at step 11; anomaly detection says: Function 'LogBackward0' returned nan" in out
+
+
+def test_json_says_the_same(run, capsys):
+    code, out, _ = reprokit(capsys, RUN_ID, "--json")
+    found = json.loads(out)
+    assert (code, found["exit_code"], found["probe"]) == (0, 0, None)
+    assert {one["id"]: one["health"] for one in found["answers"]}["reward"] == "fine"
+
+
+def test_a_run_that_was_killed_is_read_where_it_left_its_metrics(run, capsys):
+    (run / "output").mkdir()
+    (run / "metrics.jsonl").rename(run / "output" / "metrics.jsonl")
+    assert reprokit(capsys, RUN_ID)[0] == 0
+
+
+def test_a_run_without_metrics_cannot_be_judged(run, capsys):
+    (run / "metrics.jsonl").unlink()
+    assert reprokit(capsys, RUN_ID)[0] == 4
+
+
+def test_a_hostile_log_cannot_act_on_the_terminal(run, capsys):
+    write(run, **{"loss__\x1b[31mred": float("nan")})
+    out = reprokit(capsys, RUN_ID)[1]
+    assert "\x1b[31m" not in out
+
+
+def test_a_plain_command_cannot_be_probed(run, capsys):
+    (run / "run.json").write_text(json.dumps({"recipe": "plain-x", "plain_command": ["x"]}))
+    code, _, err = reprokit(capsys, RUN_ID, "--probe")
+    assert (code, "write a recipe" in err) == (2, True)
