@@ -1,0 +1,129 @@
+"""What the hook left of a run: every call site that drew on surroundings, and every file left outside.
+
+This module knows the hook's files; it refuses to know what a difference means.
+
+    >>> differing(read_trace(Path("traces/1")), read_trace(Path("traces/2")))
+    ('clock|/home/me/train.py|12',)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """A line of the program that drew on something that a seed does not govern.
+
+    Attributes:
+        kind: The hook's word for it: ``clock``, ``unseeded``, ``set_order``, …
+        file: Of the program.
+        line: Of the file.
+        function: That the line stands in.
+        what: What was called, where the hook knows it.
+        count: How often.
+        digest: Of all values, in order, by context.
+        first: Its rank among the sites of its process.
+    """
+
+    kind: str
+    file: str
+    line: int
+    function: str
+    what: str
+    count: int
+    digest: str
+    first: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A file outside the run's folder that the program wrote or read.
+
+    Attributes:
+        path: Absolute.
+        written: File, line and function of the first write, or None.
+        read: The same of the first read, or None.
+        read_after_write: Whether the run had written it before it read it.
+        existed: Whether it was there before.
+        folder: Whether it was a folder.
+        kept: A copy of it as it was before, or None.
+    """
+
+    path: str
+    written: tuple[str, int, str] | None
+    read: tuple[str, int, str] | None
+    read_after_write: bool
+    existed: bool
+    folder: bool
+    kept: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """Everything that the hook left of a run, its processes taken together."""
+
+    sites: Mapping[str, Site]
+    files: Mapping[str, Left]
+    processes: int
+    started: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_trace(folder: Path) -> Trace:
+    """The traces of all processes of a run.
+
+    Args:
+        folder: Where the hook wrote.
+    """
+    records: dict[str, dict[str, Any]] = {}
+    files: dict[str, Left] = {}
+    facts: dict[str, Any] = {}
+    found = sorted(folder.glob("trace-*.json"))
+    for path in found:
+        trace = json.loads(path.read_bytes())
+        facts.update(trace["facts"])
+        for name, one in trace["sites"].items():
+            known = records.setdefault(name, {**one, "counts": {}, "values": {}})
+            known["counts"].update(one["counts"])
+            known["values"].update(one["values"])
+        for name, one in trace["files"].items():
+            files.setdefault(name, _left(name, one))
+    sites = {name: _site(one) for name, one in records.items()}
+    started = len(list(folder.glob("started-*")))
+    return Trace(sites=sites, files=files, processes=len(found), started=started, facts=facts)
+
+
+def differing(first: Trace, second: Trace) -> tuple[str, ...]:
+    """The call sites whose values differ, in the order in which the first run came to them."""
+    both = sorted(first.sites, key=lambda name: first.sites[name].first)
+    return tuple(
+        name for name in both
+        if name not in second.sites or first.sites[name].digest != second.sites[name].digest
+    )  # fmt: skip
+
+
+def _site(record: Mapping[str, Any]) -> Site:
+    digest = hashlib.sha256(json.dumps([record["counts"], record["values"]], sort_keys=True).encode())
+    return Site(
+        kind=record["kind"], file=record["file"], line=record["line"], function=record["function"],
+        what=record.get("what", ""), count=sum(record["counts"].values()), digest=digest.hexdigest(),
+        first=record["first"],
+    )  # fmt: skip
+
+
+def _left(path: str, record: Mapping[str, Any]) -> Left:
+    return Left(
+        path=path, written=_place(record.get("written")), read=_place(record.get("read")),
+        read_after_write=bool(record.get("read_after_write")), existed=bool(record.get("existed")),
+        folder=bool(record.get("folder")), kept=record.get("kept"),
+    )  # fmt: skip
+
+
+def _place(words: list[Any] | None) -> tuple[str, int, str] | None:
+    return (str(words[0]), int(words[1]), str(words[2])) if words else None

@@ -1,0 +1,180 @@
+"""Which of the suspicions are causes: runs in which all but one of them are held as they were.
+
+What one run drew at a suspicious line is given to another run at that line. Where that makes the runs
+equal, and giving it all the rest does not, the line is a cause. This module knows the order of experiments;
+it refuses to guess: what no experiment shows is no cause.
+
+    >>> explain(Inquiry(lab=lab, first=first, other=second, conditions=Conditions(like=first)))
+    ('unseeded|/home/me/train.py|88',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from reprokit import diagnosis
+from reprokit.diagnosis import Cause
+from reprokit.harness.diagnosed import RuledOut
+from reprokit.harness.laboratory import Conditions, Laboratory, Ran
+from reprokit.harness.variations import Variation
+
+HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
+#: How often runs must be equal: for a result that is believed, and where they were equal by luck before.
+_CONFIRMATIONS, _CAREFUL = 2, 5
+_BY_HASH = {"set_order", "hash"}
+_BY_TIME = ("thread_order", "completion_order", "thread_state", "queue_order")
+
+
+@dataclass(slots=True)
+class Inquiry:
+    """What is known so far.
+
+    Attributes:
+        lab: Where runs are made.
+        first: The run that the others are held against.
+        other: A run that differs from it.
+        variations: What was varied for ``other``.
+        causes: What was found without holding a line.
+        known: What else is known, a sentence each.
+        ruled_out: What is no cause.
+        confidence: Of what is held.
+    """
+
+    lab: Laboratory
+    first: Ran
+    other: Ran
+    variations: tuple[Variation, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    known: list[str] = field(default_factory=list)
+    ruled_out: list[RuledOut] = field(default_factory=list)
+    confidence: str = "medium"
+
+
+def under(chosen: Sequence[Variation], first: Ran) -> Conditions:
+    """The conditions of a run under variations."""
+    environment: dict[str, str] = {}
+    for one in chosen:
+        environment.update(one.environment)
+    folder = next((one.run_folder for one in chosen if one.run_folder), "run")
+    return Conditions(
+        like=first, vary=tuple(word for one in chosen for word in one.vary), environment=environment,
+        run_folder=folder,
+    )  # fmt: skip
+
+
+def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
+    """The least to hold for the other run to be equal to the first; None where nothing is enough."""
+    lab = inquiry.lab
+    lab.progress.phase("isolate")
+    units = _units(inquiry)
+    if not units or not _enough(inquiry, units):
+        return None
+    held = _isolated(inquiry, units, repeats=1)
+    if not _enough(inquiry, held, repeats=_CONFIRMATIONS):  # equal by luck: ask more than once
+        held = _isolated(inquiry, units, repeats=_CAREFUL)
+        if not _enough(inquiry, held, repeats=_CAREFUL):
+            inquiry.known.append("what was held made the runs equal only now and then")
+            return None
+    by_hash = any(one.split("|")[0] in _BY_HASH for one in held)
+    rest = tuple(
+        one for one in units
+        if one not in held and not (by_hash and one == HASH_SEED) and not one.startswith(VARIATION)
+    )  # fmt: skip
+    if not rest or (not lab.spent and not _enough(inquiry, rest, repeats=_CONFIRMATIONS)):
+        inquiry.confidence = "high"
+    for one in rest:
+        site = inquiry.first.trace.sites.get(one)
+        what = f"{site.file}:{site.line} ({site.kind})" if site else one
+        inquiry.ruled_out.append(RuledOut(what=what, how="left to chance, the runs are equal all the same"))
+    return held
+
+
+def _units(inquiry: Inquiry) -> tuple[str, ...]:
+    """Everything that could be held: lines whose values differ, hash seed, leftovers, variations."""
+    units = list(diagnosis.differing(inquiry.first.trace, inquiry.other.trace))
+    units.reverse()  # the line nearest to the numbers first: sorting a listing mends more than its names do
+    if not inquiry.lab.hash_is_fixed:
+        units.append(HASH_SEED)
+    if inquiry.lab.left:
+        units.append(LEFTOVERS)
+    return (*units, *(VARIATION + one.name for one in inquiry.variations))
+
+
+def _isolated(inquiry: Inquiry, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:
+    general = [one for one in units if not _is_site(one)]
+    general += [one for one in units if one.startswith("thread_order|")]
+    return diagnosis.isolate(
+        units, last=general,
+        enough=lambda some: not inquiry.lab.spent and _enough(inquiry, some, repeats=repeats),
+    )  # fmt: skip
+
+
+def _enough(inquiry: Inquiry, held: Sequence[str], *, repeats: int = 1) -> bool:
+    """Whether holding these makes runs equal to the first: every one of them."""
+    return all(_equal_with(inquiry, held) for _ in range(repeats))
+
+
+def _equal_with(inquiry: Inquiry, held: Sequence[str]) -> bool:
+    varied = [one for one in inquiry.variations if VARIATION + one.name not in held]
+    given = replace(
+        under(varied, inquiry.first), pins=tuple(one for one in held if _is_site(one)),
+        hash_seed=HASH_SEED in held, fresh=LEFTOVERS in held,
+    )  # fmt: skip
+    label = _label(held)
+    ran = inquiry.lab.run(label, given)
+    return inquiry.lab.equal(inquiry.first, ran)
+
+
+def _label(held: Sequence[str]) -> str:
+    one = held[0].split("|") if len(held) == 1 else []
+    return f"held-{one[0].replace(' ', '-')}-{one[-1]}"[:60] if one else f"held-{len(held)}"
+
+
+def _is_site(unit: str) -> bool:
+    return "|" in unit
+
+
+def in_turn(inquiry: Inquiry) -> tuple[Cause, ...]:
+    """Threads whose interleaving makes the runs differ: with them one after another, two runs are equal."""
+    sites = [one for one in inquiry.first.trace.sites if one.startswith("thread_order|")]
+    if not sites or not _equal_in_turn(inquiry, ("*",)):
+        return ()
+    held = tuple(sites)
+    if len(sites) > 1:
+        held = diagnosis.isolate(
+            sites, enough=lambda some: not inquiry.lab.spent and _equal_in_turn(inquiry, some)
+        )
+    inquiry.confidence = "high"
+    found = [inquiry.first.trace.sites[one] for one in held]
+    return tuple(diagnosis.cause_of(site, confidence="high") for site in found)
+
+
+def _equal_in_turn(inquiry: Inquiry, serial: tuple[str, ...]) -> bool:
+    given = replace(all_held(inquiry), serial=serial)
+    one, other = (inquiry.lab.run("threads-in-turn", given) for _ in range(2))
+    return not one.trouble and inquiry.lab.equal(one, other)
+
+
+def all_held(inquiry: Inquiry) -> Conditions:
+    """Everything that can be held is the first run's."""
+    return Conditions(pins=("*",), like=inquiry.first, hash_seed=True, fresh=True)
+
+
+def by_operation(inquiry: Inquiry) -> tuple[Cause, ...]:
+    """The first operation of PyTorch with the same inputs and another output: two runs, every one watched."""
+    if not inquiry.first.trace.facts.get("torch"):
+        return ()
+    inquiry.lab.progress.phase("watch operations")
+    varied = under(inquiry.variations, inquiry.first)
+    one = inquiry.lab.run("operations", replace(all_held(inquiry), level="deep"))
+    other = inquiry.lab.run("operations", replace(
+        varied, pins=("*",), hash_seed=True, fresh=True, level="deep"))  # fmt: skip
+    if one.trouble or other.trouble:
+        inquiry.known.append("with every operation watched the program does not come to its end")
+        return ()
+    found = diagnosis.first_operation(one.traced, other.traced)
+    if found is None:
+        inquiry.known.append("no operation of PyTorch gave another output for the same inputs")
+        return ()
+    return (diagnosis.cause_of_operation(found, varied=bool(inquiry.variations)),)

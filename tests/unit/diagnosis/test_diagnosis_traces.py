@@ -1,0 +1,73 @@
+"""Reading what the hook left, and telling where two runs drew differently."""
+
+import json
+
+from reprokit.diagnosis import differing, first_operation, read_trace
+
+
+def _site(line, values, *, kind="clock", first=1, context="0"):
+    return {
+        "kind": kind, "file": "train.py", "line": line, "function": "main", "first": first,
+        "counts": {context: len(values)}, "values": {context: dict(enumerate(values))},
+    }  # fmt: skip
+
+
+def _trace(folder, sites, *, process="0", streams=(), files=None):
+    folder.mkdir(exist_ok=True)
+    body = {
+        "process": process, "sites": sites, "files": files or {}, "facts": {}, "streams": list(streams),
+    }  # fmt: skip
+    (folder / f"trace-{process}.json").write_text(json.dumps(body))
+    (folder / f"started-{process}").touch()
+    return folder
+
+
+def test_sites_with_the_same_values_do_not_differ(tmp_path):
+    sites = {"clock|train.py|3": _site(3, ["1.0", "2.0"])}
+    one, other = (_trace(tmp_path / name, sites) for name in "ab")
+    assert differing(read_trace(one), read_trace(other)) == ()
+
+
+def test_sites_with_other_values_differ_in_the_order_of_the_run(tmp_path):
+    one = _trace(tmp_path / "a", {"late": _site(9, ["1"], first=2), "early": _site(3, ["1"], first=1)})
+    other = _trace(tmp_path / "b", {"late": _site(9, ["2"], first=2), "early": _site(3, ["2"], first=1)})
+    assert differing(read_trace(one), read_trace(other)) == ("early", "late")
+
+
+def test_a_site_that_one_run_never_came_to_differs(tmp_path):
+    one = _trace(tmp_path / "a", {"only here": _site(3, ["1"])})
+    other = _trace(tmp_path / "b", {})
+    assert differing(read_trace(one), read_trace(other)) == ("only here",)
+
+
+def test_the_processes_of_a_run_are_taken_together(tmp_path):
+    folder = _trace(tmp_path / "a", {"s": _site(3, ["1"])})
+    _trace(folder, {"s": _site(3, ["7", "8"], context="0.f1")}, process="0.f1")
+    trace = read_trace(folder)
+    assert (trace.sites["s"].count, trace.processes) == (3, 2)
+
+
+def test_the_first_operation_with_equal_inputs_and_another_output_is_named(tmp_path):
+    same = ["aten.mul.Tensor", "train.py", 3, "main", "in", "out"]
+    one = ["aten.index_put.default", "train.py", 4, "main", "in", "out"]
+    later = ["aten.sum.default", "train.py", 5, "main", "in 1", "out 1"]
+    folders = (
+        _trace(tmp_path / "a", {}, streams=[same, one, later]),
+        _trace(tmp_path / "b", {}, streams=[same, [*one[:5], "other"], [*later[:4], "in 2", "out 2"]]),
+    )
+    found = first_operation(*folders)
+    assert found is not None
+    assert (found.name, found.line, found.number) == ("aten.index_put.default", 4, 1)
+
+
+def test_an_operation_with_other_inputs_or_of_unwritten_memory_is_not_to_blame(tmp_path):
+    one = [
+        ["aten.sum.default", "t.py", 5, "f", "in 1", "out 1"],
+        ["aten.empty.memory", "t.py", 6, "f", "i", "1"],
+    ]
+    other = [
+        ["aten.sum.default", "t.py", 5, "f", "in 2", "out 2"],
+        ["aten.empty.memory", "t.py", 6, "f", "i", "2"],
+    ]
+    folders = _trace(tmp_path / "a", {}, streams=one), _trace(tmp_path / "b", {}, streams=other)
+    assert first_operation(*folders) is None

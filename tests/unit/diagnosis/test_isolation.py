@@ -1,0 +1,40 @@
+"""Delta debugging over suspicions: what is held must be enough, and nothing in it superfluous."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reprokit.diagnosis import isolate
+
+
+def test_one_cause_among_many_is_found():
+    assert isolate(range(16), enough=lambda held: 11 in held) == (11,)
+
+
+def test_two_causes_are_both_found():
+    assert isolate(range(16), enough=lambda held: {3, 12} <= set(held)) == (3, 12)
+
+
+def test_what_comes_last_is_left_out_where_the_rest_is_enough():
+    assert isolate(["line", "hash seed"], enough=bool, last=["hash seed"]) == ("line",)
+
+
+def test_what_comes_last_is_kept_where_nothing_else_does():
+    held = isolate(["line", "hash seed"], enough=lambda held: "hash seed" in held, last=["hash seed"])
+    assert held == ("hash seed",)
+
+
+def test_no_experiment_is_made_twice():
+    asked = []
+
+    def enough(held):
+        asked.append(held)
+        return {2, 5} <= set(held)
+
+    isolate(range(8), enough=enough)
+    assert len(asked) == len(set(asked))
+
+
+@given(st.sets(st.integers(0, 23), min_size=1), st.integers(24, 30))
+def test_exactly_the_causes_are_found_whatever_they_are(causes, size):
+    found = isolate(range(size), enough=lambda held: causes <= set(held))
+    assert set(found) == causes
