@@ -27,7 +27,8 @@ def check(evidence: Evidence) -> Finding:
     """Every seed that the recipe promises results for, and at least three."""
     promised = (evidence.recipe or {}).get("seeds")
     if evidence.sweep is None:
-        others = [seed for seed in promised or () if is_integer(seed) and seed != evidence.seed]
+        judged = {run.run.get("seed") for run in evidence.runs}
+        others = [seed for seed in promised or () if seed not in judged]
         return skipped("one seed was judged; nobody asked for more", _run(others, evidence))
     if not isinstance(promised, list | tuple) or not promised:
         return failed("the recipe names no seeds", "name them in recipe.yaml: `seeds: [42, 123, 456]`")

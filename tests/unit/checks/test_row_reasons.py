@@ -490,7 +490,7 @@ def test_a_remedy_that_is_a_command_can_be_typed_as_it_stands(name):
 
 def test_the_seeds_that_were_not_run_are_named_with_their_commands():
     alone = planted.with_(sweep=None)(planted.clean())
-    absent = [seed for seed in alone.recipe["seeds"] if seed != alone.seed]
+    absent = [seed for seed in alone.recipe["seeds"] if seed != alone.runs[0].run["seed"]]
     commands = [f"`reprokit reproduce {alone.recipe['name']} --seed {seed}`" for seed in absent]
     remedy = CHECKS["several_seeds"].check(alone).remedy
     assert absent
