@@ -34,7 +34,7 @@ verify: setup ## Reproduce every recipe of this platform and hold it against gol
 	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
 
 test: $(VENV)/.dev ## Run the tests, without those that take long
-	$(VENV)/bin/python -m pytest -m "not slow" $(ARGS)
+	$(VENV)/bin/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
 
 test-all: $(VENV)/.dev ## Run all tests
 	$(VENV)/bin/python -m pytest $(ARGS)
