@@ -5,6 +5,7 @@ Text of the run passes ``one_line`` on its way to the terminal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ import click
 from reprokit.cli.options import examples, folder_options, project_of, request_of
 
 if TYPE_CHECKING:
+    from reprokit.core.learning_curve import Point
     from reprokit.harness.learning import Learned
 
 _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magenta"}
@@ -69,8 +71,30 @@ def _print(found: Learned) -> None:
         click.echo(folded(f"         {one_line(answer.told, limit=2000)}", indent=9))
         if answer.remedy:
             click.echo(folded(f"         → {one_line(answer.remedy, limit=2000)}", indent=11))
+    if found.curve:
+        click.echo()
+        for line in _curve_lines(found.curve):
+            click.echo(line)
     if found.probe is not None:
         click.echo(f"\nProbe: {one_line(str(found.probe), limit=2000)}")
+
+
+def _curve_lines(curve: Sequence[Point]) -> list[str]:
+    """The learning curve: one line an evaluation."""
+    from reprokit.reports.escaping import one_line
+
+    lines = []
+    metric = None
+    for point in curve:
+        if point.metric != metric:
+            metric = point.metric
+            lines += [
+                f"Learning curve: {one_line(metric, limit=200)}",
+                f"{'step':>12}  {'mean':>10}  {'std':>10}",
+            ]
+        std = "-" if point.std is None else f"{point.std:.2f}"
+        lines.append(f"{point.step:>12,}  {point.mean:>10.2f}  {std:>10}")
+    return lines
 
 
 def _print_json(found: Learned, code: int) -> None:
@@ -79,6 +103,6 @@ def _print_json(found: Learned, code: int) -> None:
 
     answers = [asdict(answer) for answer in found.answers]
     probe = None if found.probe is None else str(found.probe)
-    click.echo(
-        json.dumps({"exit_code": code, "run": str(found.run), "probe": probe, "answers": answers}, indent=2)
-    )
+    curve = [asdict(point) for point in found.curve]
+    answer = {"exit_code": code, "run": str(found.run), "probe": probe, "answers": answers, "curve": curve}
+    click.echo(json.dumps(answer, indent=2))

@@ -18,6 +18,7 @@ from typing import Any
 
 from reprokit import adapters, images, runs
 from reprokit.core.learning import Answer, diagnose
+from reprokit.core.learning_curve import Point, learning_curve
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.harness.evidence import METRICS, read_json
 from reprokit.harness.execute import Progress
@@ -41,11 +42,13 @@ class Learned:
     Attributes:
         run: The run's folder.
         answers: In the order in which one looks for what is wrong.
+        curve: What greedy evaluation reached, and when; at most ten rows a metric.
         probe: The probe's folder; None where nobody asked for one.
     """
 
     run: Path
     answers: tuple[Answer, ...]
+    curve: tuple[Point, ...] = ()
     probe: Path | None = None
 
 
@@ -81,7 +84,7 @@ def learned(
         curves, settings=settings if isinstance(settings, Mapping) else None, probe=found,
         anomaly=_anomaly(folder),
     )  # fmt: skip
-    return Learned(run=folder, answers=answers, probe=where)
+    return Learned(run=folder, answers=answers, curve=learning_curve(curves), probe=where)
 
 
 def _curves(folder: Path) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:

@@ -65,6 +65,15 @@ def test_json_says_the_same(run, capsys):
     assert {one["id"]: one["health"] for one in found["answers"]}["reward"] == "fine"
 
 
+def test_the_learning_curve_is_a_table_of_evaluations(run, capsys):
+    write(run, eval__return_mean=487.25, eval__return_std=12.5)
+    _, out, _ = reprokit(capsys, RUN_ID)
+    assert "Learning curve: eval/return_mean\n        step        mean         std\n" in out
+    assert out.splitlines()[-1].split() == ["11", "487.25", "12.50"]
+    (point,) = json.loads(reprokit(capsys, RUN_ID, "--json")[1])["curve"]
+    assert point == {"metric": "eval/return_mean", "step": 11, "mean": 487.25, "std": 12.5}
+
+
 def test_a_run_that_was_killed_is_read_where_it_left_its_metrics(run, capsys):
     (run / "output").mkdir()
     (run / "metrics.jsonl").rename(run / "output" / "metrics.jsonl")

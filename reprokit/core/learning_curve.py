@@ -1,0 +1,61 @@
+"""The learning curve as a table: what greedy evaluation reached, and when.
+
+Pure. This module knows which metrics are evaluations; it refuses to judge them (``learning_questions``).
+
+    >>> learning_curve({"eval/return_mean": ([5000, 10000], [40.0, 500.0])})[0]
+    Point(metric='eval/return_mean', step=5000, mean=40.0, std=None)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+_PREFIX, _MEAN, _STD = "eval/", "return_mean", "return_std"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One evaluation.
+
+    Attributes:
+        metric: The metric that holds its mean return.
+        step: Environment steps trained before it.
+        mean: Mean return over its episodes.
+        std: Standard deviation over its episodes, None where the run did not log it.
+    """
+
+    metric: str
+    step: int
+    mean: float
+    std: float | None
+
+
+def learning_curve(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, most: int = 10
+) -> tuple[Point, ...]:
+    """At most so many evaluations of each metric, evenly spread; the first and the last are among them.
+
+    Args:
+        curves: Metric → steps and values.
+        most: Rows a metric, 2 or more.
+    """
+    return tuple(
+        Point(metric=name, step=int(steps[at]), mean=values[at], std=_std(curves, name, steps[at]))
+        for name, (steps, values) in sorted(curves.items())
+        if name.startswith(_PREFIX) and name.endswith(_MEAN)
+        for at in _spread(len(values), most)
+    )
+
+
+def _spread(count: int, most: int) -> list[int]:
+    if count <= most:
+        return list(range(count))
+    return [round(row * (count - 1) / (most - 1)) for row in range(most)]
+
+
+def _std(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], name: str, step: float
+) -> float | None:
+    steps, values = curves.get(name.removesuffix(_MEAN) + _STD, ((), ()))
+    return dict(zip(steps, values, strict=True)).get(step)
