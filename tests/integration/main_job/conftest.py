@@ -72,10 +72,13 @@ class Study:
 
 
 def make_study(root: Path) -> Study:
-    """Copy recipes and images, and cut the training to three updates."""
+    """Copy one recipe, trainers and images, and cut the training to three updates."""
     for name in ("recipes", "images"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     study = Study(root=root)
+    for recipe in root.glob("recipes/*/recipe.yaml"):
+        if recipe != study.recipe:
+            shutil.rmtree(recipe.parent)  # the gate covers every recipe that is there
     text = study.recipe.read_text(encoding="utf-8")
     text = re.sub(r"total_timesteps: [\d_]+", f"total_timesteps: {STEPS}", text)
     text = re.sub(r"^expected:\n(?:[ #].*\n)+", "", text, flags=re.MULTILINE)
