@@ -351,10 +351,11 @@ class Players:
             self.recent[0].clear()
 
     def record(self) -> dict[str, float]:
-        """The level, from 1, and each task's mean return over its last 100 episodes; NaN before the first."""
+        """Level from 1; each task's mean return over its last 100 episodes; left out before any."""
         means = {
-            f"train/{task.spec.id}/episodic_return": float(np.mean(recent)) if recent else math.nan
+            f"train/{task.spec.id}/episodic_return": float(np.mean(recent))
             for task, recent in zip(self.tasks, self.recent, strict=True)
+            if recent
         }
         return means | {"curriculum/level": self.level + 1}
 
