@@ -27,6 +27,7 @@ TARGETS = {
         "lint",
         "bench",
         "image",
+        "images-all",
     ),
     *("lock", "clean"),
 }

@@ -29,7 +29,7 @@ FEW = {
     "training.learning_starts": 200,
     "logging.log_interval": 128,
     "logging.save_interval": 256,
-    "logging.eval_interval": 512,
+    "logging.eval_interval": 1024,
     "logging.eval_episodes": 2,
     "logging.final_eval_episodes": 2,
 }

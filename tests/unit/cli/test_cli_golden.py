@@ -20,7 +20,7 @@ GOLDEN = "golden/cartpole_baseline/cpu-x86_64/seed-42"
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """The project's recipe and golden, in a repository of their own."""
-    for name in ("recipes", "golden", "images"):
+    for name in ("recipes", "golden/cartpole_baseline", "images"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for words in (
         ["init", "-q"], ["config", "user.email", "a@example.org"], ["config", "user.name", "A"],
