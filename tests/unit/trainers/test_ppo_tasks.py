@@ -1,6 +1,7 @@
 """PPO on several tasks and on levels: what is not there is never drawn or seen; levels are climbed."""
 
 import json
+import math
 import time
 from pathlib import Path
 
@@ -117,7 +118,15 @@ def test_several_tasks_are_evaluated_each_by_itself(trainer, tmp_path):
     last = trained(trainer, tmp_path / "run", tasks=THREE, num_envs=6)[-1]
     for task, (worst, best) in zip(THREE, [(8, 500), (-500, -60), (-200, -80)], strict=True):
         assert worst <= last[f"final/{task}/return_min"] <= last[f"final/{task}/return_max"] <= best
-        assert f"train/{task}/episodic_return" in last
+
+
+def test_a_mean_return_is_logged_once_an_episode_has_ended_and_is_never_nan(trainer, tmp_path):
+    records = trained(trainer, tmp_path / "run", tasks=THREE, num_envs=6)
+    last = records[-1]
+    assert last["step"] // 6 < 200  # fewer steps than MountainCar's and Acrobot's shortest episodes here
+    logged = {task for task in THREE if f"train/{task}/episodic_return" in last}
+    assert logged == {"CartPole-v1"}
+    assert not any(math.isnan(value) for record in records for value in record.values())
 
 
 def test_levels_are_climbed_when_episodes_return_enough(trainer, tmp_path, levels):
