@@ -1,8 +1,7 @@
 """How fast PPO trains, against CleanRL's ppo.py and Stable-Baselines3's PPO.
 
-Equal settings (the recipe's), one thread, the same versions of torch, numpy and gymnasium, the same
-evaluations. Every training is a process of its own; the contestants take turns, so that a busy
-machine hits all of them alike. Prints a table, then one JSON object; exits 1 when a bound is missed.
+Equal settings (the recipe's) and the same evaluations; equal terms: race.py. Prints a table, then one JSON
+object; exits 1 when a bound is missed.
 
     python benchmarks/training.py --cleanrl CLONE [--repeats N] [--profile portable]
 
@@ -19,26 +18,18 @@ file runs as it is, and the evaluations hook into the last thing that it logs in
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import runpy
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
-from reprokit.core import numerics
-
-PROJECT = Path(__file__).resolve().parent.parent
-LOCK = PROJECT / "benchmarks" / "requirements.lock"
-TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # where pip cannot reach it, it warns and goes on
+import race
+from race import OURS, PROJECT
 
 SEED, NUM_ENVS, ROLLOUT, BATCH, EPOCHS, STEPS = 42, 8, 512, 256, 10, 102_400
 EVAL_INTERVAL, EVAL_EPISODES, FINAL_EPISODES = 5_000, 10, 100
-OURS = "reprokit"
 #: profile → how many times the faster of the others; and steps/s under the shipped profile
 RATIOS = {"native": 2.0, "portable": 1.5}
 SHIPPED, STEPS_PER_S = "portable", 15_000
@@ -186,60 +177,19 @@ CONTESTANTS = {OURS: train_ours, "Stable-Baselines3": train_sb3, "CleanRL": trai
 
 
 def train_once(name: str, clone: Path | None) -> dict[str, float]:
-    """Train in this process; what was printed meanwhile goes to stderr."""
-    import torch
-
-    torch.set_num_threads(1)
+    """Train in this process: seconds of training and of evaluations apart."""
     evaluations = Evaluations()
-    training = CONTESTANTS[name](evaluations, clone)
-    next(training)
-    start, cpu = time.perf_counter(), time.process_time()
-    for _ in training:
-        pass
+    seconds, _ = race.timed(CONTESTANTS[name](evaluations, clone))
     return {
-        "train_s": time.perf_counter() - start - evaluations.seconds,
-        "train_cpu_s": time.process_time() - cpu - evaluations.cpu,
+        "train_s": seconds["wall_s"] - evaluations.seconds,
+        "train_cpu_s": seconds["cpu_s"] - evaluations.cpu,
         "eval_s": evaluations.seconds,
         "eval_cpu_s": evaluations.cpu,
         "eval_steps": evaluations.steps,
     }
 
 
-# --- All of them, in turns -------------------------------------------------------------------------
-
-
-def environment_python(folder: Path) -> Path:
-    """The interpreter of an environment made from benchmarks/requirements.lock; made when it is not there."""
-    python, mark = folder / "bin" / "python", folder / "made-from"
-    if mark.is_file() and mark.read_bytes() == LOCK.read_bytes():
-        return python
-    print(f"making {folder} from {LOCK.name} (minutes, once)", file=sys.stderr)
-    subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
-    subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:",
-         "--retries", "0", "--extra-index-url", TORCH_INDEX, "--requirement", LOCK],
-        check=True,
-    )  # fmt: skip
-    mark.write_bytes(LOCK.read_bytes())
-    return python
-
-
-def measure(python: Path, name: str, profile: str, clone: Path | None) -> dict[str, float]:
-    clean = {
-        key: value for key, value in os.environ.items() if key not in numerics.variables(SHIPPED, hash_seed=0)
-    }
-    environment = {**clean, **numerics.variables(profile, hash_seed=0), "PYTHONPATH": str(PROJECT)}
-    command = [python, __file__, "--contestant", name, *(["--cleanrl", clone] if clone else [])]
-    with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as folder:
-        done = subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, check=False
-        )
-    if done.returncode:
-        sys.exit(f"{name} failed:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def medians(results: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, float]]:
+def medians(results: race.Results) -> dict[str, dict[str, float]]:
     """Contestant → steps/s and CPU seconds of a whole training, evaluations scaled to our number of steps."""
     work = statistics.median(run["eval_steps"] for run in results[OURS])
     found = {}
@@ -255,59 +205,31 @@ def medians(results: dict[str, list[dict[str, float]]]) -> dict[str, dict[str, f
     return found
 
 
-def judge(profile: str, found: dict[str, dict[str, float]]) -> dict[str, object]:
-    """Ratios to the faster of the others, and which bounds are missed."""
+def judged(profile: str, results: race.Results) -> dict[str, object]:
+    """Ratios to the faster of the others, and which bounds are missed; printed."""
+    found = medians(results)
     others = [value for name, value in found.items() if name != OURS]
     ratio = found[OURS]["steps_per_s"] / max(value["steps_per_s"] for value in others)
     cpu_ratio = min(value["cpu_s"] for value in others) / found[OURS]["cpu_s"]
     missed = [f"{RATIOS[profile]} times the faster one"] if ratio < RATIOS[profile] else []
     if profile == SHIPPED and found[OURS]["steps_per_s"] < STEPS_PER_S:
         missed.append(f"{STEPS_PER_S:,} steps/s")
-    return {"ratio": ratio, "cpu_ratio": cpu_ratio, "missed": missed}
+    print(f"{profile} profile, {STEPS:,} steps, {len(results[OURS])} repeats in turns, one thread")
+    for name, value in found.items():
+        print(
+            f"  {name:20} {value['steps_per_s']:9,.0f} steps/s (best {value['best_steps_per_s']:9,.0f})"
+            f" {value['cpu_s']:7.2f} s of CPU (best {value['best_cpu_s']:7.2f})"
+        )
+    word = f"  MISSED: {', '.join(missed)}" if missed else ""
+    print(f"  {ratio:.2f} times the faster one (CPU time: {cpu_ratio:.2f}){word}")
+    return {"contestants": found, "ratio": ratio, "cpu_ratio": cpu_ratio, "missed": missed}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--profile", choices=tuple(RATIOS), action="append", help="both when left out")
-    parser.add_argument(
-        "--cleanrl",
-        type=Path,
-        default=os.environ.get("REPROKIT_CLEANRL"),
-        help="a clone of CleanRL (or REPROKIT_CLEANRL); left out of the race without it",
+    words = race.options(__doc__, tuple(RATIOS))
+    return race.run(
+        __file__, CONTESTANTS, words, trained=partial(train_once, clone=words.cleanrl), told=judged
     )
-    parser.add_argument("--python", type=Path, help="an interpreter with everything in requirements.lock")
-    parser.add_argument("--contestant", choices=tuple(CONTESTANTS), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    clone = Path(options.cleanrl).resolve() if options.cleanrl else None
-    if options.contestant:
-        print(json.dumps(train_once(options.contestant, clone)))
-        return 0
-    python = options.python or environment_python(PROJECT / "build" / "benchmarks")
-    names = [name for name in CONTESTANTS if clone or name != "CleanRL"]
-    report, missed = {}, False
-    profiles = options.profile or list(RATIOS)
-    results = {profile: {name: [] for name in names} for profile in profiles}
-    for _ in range(options.repeats):
-        for profile in profiles:
-            for name in names:
-                results[profile][name].append(measure(python, name, profile, clone))
-                print(f"{profile} {name}: {results[profile][name][-1]}", file=sys.stderr)
-    for profile in profiles:
-        found = medians(results[profile])
-        verdict = judge(profile, found)
-        report[profile] = {"contestants": found, **verdict}
-        missed |= bool(verdict["missed"])
-        print(f"{profile} profile, {STEPS:,} steps, {options.repeats} repeats in turns, one thread")
-        for name, value in found.items():
-            print(
-                f"  {name:20} {value['steps_per_s']:9,.0f} steps/s (best {value['best_steps_per_s']:9,.0f})"
-                f" {value['cpu_s']:7.2f} s of CPU (best {value['best_cpu_s']:7.2f})"
-            )
-        word = f"  MISSED: {', '.join(verdict['missed'])}" if verdict["missed"] else ""
-        print(f"  {verdict['ratio']:.2f} times the faster one (CPU time: {verdict['cpu_ratio']:.2f}){word}")
-    print(json.dumps({"benchmark": "training", "profiles": report}))
-    return 1 if missed else 0
 
 
 if __name__ == "__main__":

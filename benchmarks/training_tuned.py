@@ -15,19 +15,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
-from reprokit.core import numerics
+import race
+from race import OURS, PROJECT
 
-PROJECT = Path(__file__).resolve().parent.parent
-SEED, NUM_ENVS, ROLLOUT, BATCH, EPOCHS = 42, 16, 256, 512, 20
-OURS = "reprokit"
+SEED, STEPS, NUM_ENVS, ROLLOUT, BATCH, EPOCHS = 42, 65_536, 16, 256, 512, 20
 #: profile → how many times the faster of the others
 RATIOS = {"native": 2.0, "portable": 2.0}
 
@@ -123,79 +120,33 @@ def counted(optimizer):
 CONTESTANTS = {OURS: train_ours, "Stable-Baselines3": train_sb3, "CleanRL": train_cleanrl}
 
 
-def train_once(name: str, steps: int, clone: Path | None) -> dict[str, float]:
-    """Train in this process; what was printed meanwhile stands before the result."""
-    import torch
-
-    torch.set_num_threads(1)
-    training = CONTESTANTS[name](steps, clone)
-    next(training)
-    start, cpu = time.perf_counter(), time.process_time()
-    updates = next(training)
-    return {
-        "train_s": time.perf_counter() - start, "cpu_s": time.process_time() - cpu, "updates": updates,
-    }  # fmt: skip
+def train_once(name: str, words: argparse.Namespace) -> dict[str, float]:
+    """Train in this process: seconds, and steps of the optimizer."""
+    seconds, updates = race.timed(CONTESTANTS[name](words.steps, words.cleanrl))
+    return {**seconds, "updates": updates}
 
 
-def measure(python: Path, name: str, profile: str, steps: int, clone: Path | None) -> dict[str, float]:
-    """One training in a process of its own."""
-    clean = {k: v for k, v in os.environ.items() if k not in numerics.variables("portable", hash_seed=0)}
-    environment = {**clean, **numerics.variables(profile, hash_seed=0), "PYTHONPATH": str(PROJECT)}
-    command = [python, __file__, "--contestant", name, "--steps", str(steps)]
-    command += ["--cleanrl", clone] if clone else []
-    with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as folder:
-        done = subprocess.run(
-            command, env=environment, cwd=folder, capture_output=True, text=True, check=False
-        )
-    if done.returncode:
-        sys.exit(f"{name} failed:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout.splitlines()[-1])
-
-
-def judged(results: dict[str, list[dict[str, float]]], profile: str) -> dict[str, object]:
-    """Milliseconds of CPU a step of the optimizer, medians; and the ratio to the faster of the others."""
+def judged(profile: str, results: race.Results, *, steps: int) -> dict[str, object]:
+    """Milliseconds of CPU a step of the optimizer, and the ratio to the faster of the others; printed."""
     found = {
         name: statistics.median(run["cpu_s"] / run["updates"] * 1e3 for run in runs)
         for name, runs in results.items()
     }
     ratio = min(value for name, value in found.items() if name != OURS) / found[OURS]
+    print(f"{profile} profile, {steps:,} steps, {len(results[OURS])} repeats in turns, one thread")
+    for name, milliseconds in found.items():
+        print(f"  {name:20} {milliseconds:8.2f} ms of CPU a step of the optimizer, with all else")
+    word = f"  MISSED: {RATIOS[profile]:g} times" if ratio < RATIOS[profile] else ""
+    print(f"  {ratio:.2f} times the faster one{word}")
     return {"ms_a_step": found, "ratio": ratio, "missed": ratio < RATIOS[profile], "runs": results}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--steps", type=int, default=65_536)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--profile", choices=tuple(RATIOS), action="append", help="both when left out")
-    parser.add_argument("--cleanrl", type=Path, default=os.environ.get("REPROKIT_CLEANRL"), help="a clone")
-    parser.add_argument("--python", type=Path, help="an interpreter with everything in requirements.lock")
-    parser.add_argument("--contestant", choices=tuple(CONTESTANTS), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    clone = Path(options.cleanrl).resolve() if options.cleanrl else None
-    if options.contestant:
-        print(json.dumps(train_once(options.contestant, options.steps, clone)))
-        return 0
-    python = options.python or PROJECT / "build" / "benchmarks" / "bin" / "python"
-    if not python.is_file():
-        sys.exit(f"there is no {python}: run benchmarks/training.py first, or name one with --python")
-    names = [name for name in CONTESTANTS if clone or name != "CleanRL"]
-    profiles = options.profile or list(RATIOS)
-    results = {profile: {name: [] for name in names} for profile in profiles}
-    for _ in range(options.repeats):
-        for profile in profiles:
-            for name in names:
-                run = measure(python, name, profile, options.steps, clone)
-                results[profile][name].append(run)
-                print(f"{profile} {name}: {run}", file=sys.stderr)
-    report = {profile: judged(results[profile], profile) for profile in profiles}
-    for profile, found in report.items():
-        print(f"{profile} profile, {options.steps:,} steps, {options.repeats} repeats in turns, one thread")
-        for name, milliseconds in found["ms_a_step"].items():
-            print(f"  {name:20} {milliseconds:8.2f} ms of CPU a step of the optimizer, with all else")
-        word = f"  MISSED: {RATIOS[profile]:g} times" if found["missed"] else ""
-        print(f"  {found['ratio']:.2f} times the faster one{word}")
-    print(json.dumps({"benchmark": "training_tuned", "profiles": report}))
-    return int(any(found["missed"] for found in report.values()))
+    words = race.options(__doc__, tuple(RATIOS), steps=STEPS)
+    return race.run(
+        __file__, CONTESTANTS, words,
+        trained=partial(train_once, words=words), told=partial(judged, steps=words.steps),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":
