@@ -145,7 +145,7 @@ class ActorCritic(nn.Module):
 
     def __init__(self, num_inputs: int, num_actions: int, settings: Model) -> None:
         super().__init__()
-        self.activation: Callable[[Tensor], Tensor] = getattr(torch, settings.activation)
+        self.activation = settings.activation
         initial = orthogonal if settings.ortho_init else uniform
         self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
         for fan_in, fan_out in pairwise((num_inputs, *settings.hidden_sizes)):
@@ -163,9 +163,10 @@ class ActorCritic(nn.Module):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, float32 [batch, num_actions], and values, float32 [batch], of normalised observations."""
+        activate: Callable[[Tensor], Tensor] = getattr(torch, f"{self.activation}_")  # in place
         hidden = observations.expand(2, -1, -1)
         for weight, bias in self.layers:
-            hidden = self.activation(product(hidden, weight) + bias)
+            hidden = activate(product(hidden, weight) + bias)
         actor, critic = hidden
         values = product(critic, self.value_weight) + self.value_bias
         logits = product(actor, self.policy_weight) + self.policy_bias
@@ -181,7 +182,7 @@ class ActorCritic(nn.Module):
 
     def actor(self, normalise: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
         """The actor as it stands now, in numpy: for a few rows, PyTorch's calls cost more than its sums."""
-        activation = np.tanh if self.activation is torch.tanh else lambda x: np.maximum(x, 0)
+        activation = np.tanh if self.activation == "tanh" else lambda x: np.maximum(x, 0)
         layers = [(weight[0].numpy(force=True), bias[0].numpy(force=True)) for weight, bias in self.layers]
         weight, bias = self.policy_weight.numpy(force=True), self.policy_bias.numpy(force=True)
 
