@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reprokit.capture.forecast import Forecast
 
 _SHOWN = 12
+_NAMES = {"cpu": "CPU", "libc": "C library", "numerics": "numerics profile", "python": "Python"}
 _SIGNS = {"yes": "can change numbers", "maybe": "may change numbers", "no": "cannot change numbers"}
 
 
@@ -89,18 +90,21 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
     from reprokit.capture.stored import read_record
 
     expected = read_record(record)
-    answer = _forecast(expected, variant=variant, python=python)
+    answer, held = _forecast(expected, variant=variant, python=python)
     clean = answer.same_platform and not answer.differences
     if as_json:
         import json
 
         click.echo(json.dumps({"same": clean, **_as_json(answer)}, indent=2, ensure_ascii=False))
     else:
-        click.echo("\n".join(_page(answer, record, limit=None if show_all else _SHOWN)))
+        click.echo("\n".join(_page(answer, record, held, limit=None if show_all else _SHOWN)))
     return 0 if clean else 1
 
 
-def _forecast(expected: Mapping[str, Any], *, variant: str | None, python: str | None) -> Forecast:
+def _forecast(
+    expected: Mapping[str, Any], *, variant: str | None, python: str | None
+) -> tuple[Forecast, str]:
+    """What is to be expected here, and which environment it was read from."""
     from reprokit import capture
     from reprokit.capture.forecast import forecast
     from reprokit.errors import UsageError
@@ -113,7 +117,7 @@ def _forecast(expected: Mapping[str, Any], *, variant: str | None, python: str |
             raise UsageError(
                 inside["missing"]["python"], where=python, fix="name a Python that has the packages"
             )
-        return forecast(expected, host=host, inside=inside)
+        return forecast(expected, host=host, inside=inside), python
     here = Path.cwd()
     project = next((at for at in (here, *here.parents) if (at / "images" / "lock.toml").is_file()), None)
     if project is None:
@@ -121,14 +125,15 @@ def _forecast(expected: Mapping[str, Any], *, variant: str | None, python: str |
             raise UsageError(
                 "no images/lock.toml here or above", where=str(here), fix="go to the project's folder"
             )
-        return forecast(expected, host=host)
+        return forecast(expected, host=host), "none: no images/lock.toml here or above"
     locked = locks.read_lock(project).variant(
         variant or str((expected.get("image") or {}).get("variant") or "cpu")
     )
     target = packages.Target(machine=str(host["cpu"]["architecture"]), python=locked.python)
     wanted = packages.packages_for(packages.read_packages(locked.packages_path), target)
     versions = {package.name: package.version for package in wanted}
-    return forecast(expected, host=host, packages=versions, python=locked.python)
+    shown = locked.packages_path.relative_to(project)
+    return forecast(expected, host=host, packages=versions, python=locked.python), str(shown)
 
 
 def _as_json(answer: Forecast) -> dict[str, Any]:
@@ -141,20 +146,28 @@ def _as_json(answer: Forecast) -> dict[str, Any]:
     }
 
 
-def _page(answer: Forecast, record: Path, *, limit: int | None) -> list[str]:
-    lines = [f"{'Record':<15} {record}", f"{'Its platform':<15} {answer.platform}"]
+def _page(answer: Forecast, record: Path, held: str, *, limit: int | None) -> list[str]:
+    lines = [f"{'Record':<15} {record}, of {answer.platform}"]
     lines.append(f"{'This host':<15} {', '.join(answer.host_platforms)}")
-    if not answer.same_platform:
-        lines.append(
-            "Another platform: its numbers are no yardstick here; this one needs a golden of its own."
-        )
-    lines += ["", f"Will match      {_grouped(answer.matches)}"]
-    lines.append(f"A run will tell {_grouped(answer.open)}")
+    lines += [f"{'Environment':<15} {held}", ""]
+    lines.append(f"{'Will match':<15} {_grouped(answer.matches)}")
+    lines.append(f"{'A run will tell':<15} {_grouped(answer.open)}")
     if answer.differences:
         lines += ["Will not match", *(f"  {line}" for line in _lines(answer.differences, limit=limit))]
     else:
         lines.append("Will not match  nothing that is known before a run")
-    return lines
+    return [*lines, "", _outlook(answer)]
+
+
+def _outlook(answer: Forecast) -> str:
+    """What it comes to, in a line."""
+    if not answer.same_platform:
+        return "Another platform: its numbers are no yardstick here; this one needs a golden of its own."
+    if answer.differences:
+        return (
+            "Another environment: where a run's numbers differ here, that is STALE_GOLDEN and no REGRESSION."
+        )
+    return "Nothing that is known before a run makes its numbers differ."
 
 
 def _grouped(fields: Sequence[str]) -> str:
@@ -163,6 +176,7 @@ def _grouped(fields: Sequence[str]) -> str:
     for field in fields:
         parts = field.split(".")
         name = parts[1] if parts[0] in {"inside", "host"} and len(parts) > 1 else parts[0]
+        name = _NAMES.get(name, name)
         names[name] = names.get(name, 0) + 1
     return ", ".join(f"{name} ({count})" if count > 1 else name for name, count in names.items()) or "nothing"
 

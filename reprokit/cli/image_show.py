@@ -12,7 +12,9 @@ from reprokit.cli.options import engine_option, examples
 
 
 @click.command(
-    "show", epilog=examples("reprokit image show cpu", "reprokit image show cpu --json > cpu-image.json")
+    "show",
+    short_help="Say what is in an image and what it was made from.",
+    epilog=examples("reprokit image show cpu", "reprokit image show cpu --json > cpu-image.json"),
 )
 @click.argument("variant", default="cpu")
 @engine_option

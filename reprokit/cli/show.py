@@ -62,6 +62,7 @@ def _from_here(answer: Report) -> Report:
     import re
 
     from reprokit.cli.called import as_called
+    from reprokit.reports.shortening import below
 
     here = re.compile(rf"(?<![\w./-]){re.escape(str(Path.cwd()))}/(?=\w)")
 
@@ -79,6 +80,7 @@ def _from_here(answer: Report) -> Report:
             dataclasses.replace(row, reason=short(row.reason), remedy=short(row.remedy))
             for row in answer.checks
         ),
+        cause=None if answer.cause is None else below(answer.cause, str(Path.cwd())),
     )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from reprokit.core.records import Realisation
+from reprokit.errors import UsageError
 
 
 def resolve(
@@ -48,6 +49,7 @@ def resolve(
 
     Raises:
         RecipeError: There is no such variant.
+        UsageError: The vendored folder is another environment's, or a registry's base is wanted with it.
         EngineError: An image is wanted and no engine answers.
         ImageError: It cannot be made; the message says why and what to do.
         WorkspaceError: The cache cannot be written.
@@ -61,6 +63,11 @@ def resolve(
         on_progress(f"{', '.join(chosen.indexes)} cannot be reached: {chosen.fallback} in place of {variant}")
         chosen = lock.variant(chosen.fallback)
     if vendored is not None:
+        if base == bases.REGISTRY:
+            raise UsageError(
+                "a vendored folder holds the base of distribution packages, and no registry's",
+                where=str(vendored), expected="--base bootstrap, or none", actual="--base registry",
+            )  # fmt: skip
         vendor.take(lock, chosen, vendored, machine=platform.machine(), cache=folder)
         base = bases.BOOTSTRAP
     if kind == "venv":

@@ -73,13 +73,13 @@ def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progr
     base, path = lock.bootstrap, lock.base_packages(machine)
     named = architecture(machine)
     if not path.is_file():
-        on_progress(f"base: {path.name} is missing, so the packages are those of today")
+        on_progress(f"base: images/base/{path.name} is missing, so the packages are those of today")
         with heartbeat(on_progress, f"base: installing {base.suite} packages"):
             _mmdebstrap(base, rootfs, architecture=named, archive=sources(base))
         return
     pinned = debs.read_base_lock(path)
     packages = debs.fetch(
-        pinned, sources=sources(base), architecture=named, cache=cache, on_progress=on_progress
+        pinned, sources=lambda: sources(base), architecture=named, cache=cache, on_progress=on_progress
     )
     with tempfile.TemporaryDirectory(prefix="archive-", dir=cache) as name:
         debs.write_repository(pinned, packages, Path(name), suite=base.suite)

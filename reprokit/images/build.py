@@ -52,6 +52,7 @@ def realise(
         EngineError: No engine answers.
         ImageError: The base, the wheels or the build failed.
     """
+    lock = lock.based_for(variant)
     with engine.connected() as client:
         machine = engine.machine(client)
         contents = {
@@ -138,7 +139,7 @@ def ingredients_of(
     Raises:
         ImageError: Either cannot be had.
     """
-    machine = engine.machine(client)
+    lock, machine = lock.based_for(variant), engine.machine(client)
     target = Target(machine=machine, python=variant.python)
     content = content_of(
         lock, variant, machine=machine, base_identity=bases.identity(lock, kind=kind, machine=machine)

@@ -26,6 +26,8 @@ from reprokit.images.layers import DIRECTORY, FILE, HARD_LINK, REMOVED, SYMLINK,
 FORM_VERSION = 1  # of what this module writes; raise it when equal files become other bytes
 _BLOCK = tarfile.BLOCKSIZE
 _KEPT = ("Env", "Cmd", "Entrypoint", "User", "WorkingDir", "ExposedPorts", "Volumes", "StopSignal")
+# Empty files that a builder makes to mount its own over, where the base has none (Podman: /etc/hosts).
+_MOUNTED = frozenset({"etc/hosts", "etc/hostname", "etc/resolv.conf", "run/.containerenv", ".dockerenv"})
 _TYPES = {
     FILE: tarfile.REGTYPE,
     DIRECTORY: tarfile.DIRTYPE,
@@ -102,7 +104,8 @@ def canonical(image: SavedImage, form: Form) -> Canonical:
     if tuple(image.configuration["rootfs"]["diff_ids"])[: len(below)] != below:
         raise ImageError("the image that was built is not on the base that was asked for", where=form.tag)
     files = tuple(
-        dataclasses.replace(one, mtime=min(one.mtime, form.epoch)) for one in image.added(after=len(below))
+        dataclasses.replace(one, mtime=min(one.mtime, form.epoch))
+        for one in image.added(after=len(below), without_empty=_MOUNTED)
     )
     layer = hashlib.sha256()
     for block in _layer(image, files):

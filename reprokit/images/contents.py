@@ -17,11 +17,14 @@ from typing import Any
 
 import docker.errors
 from docker import DockerClient
+from docker.types import Ulimit
 
 from reprokit.errors import ImageError
 
 _NOBODY = "65532:65532"
 _MOST_LICENSE = 64
+# Named, because Podman asks for more than a user without rights is given, and then starts nothing.
+_LIMITS = (("nofile", 1024), ("nproc", 4096))
 
 # Runs in the image's own Python, hence one text; what is printed is parsed and checked here.
 _ASK = """
@@ -102,7 +105,7 @@ def look_inside(client: DockerClient, image: str, *, python: str) -> Contents:
         printed = client.containers.run(
             image, [python, "-I", "-c", _ASK], remove=True, network_mode="none",
             read_only=True, cap_drop=["ALL"], security_opt=["no-new-privileges"], user=_NOBODY,
-            pids_limit=64, mem_limit="1g",
+            pids_limit=64, mem_limit="1g", ulimits=[Ulimit(name=name, soft=n, hard=n) for name, n in _LIMITS],
         )  # fmt: skip
         return _contents(json.loads(printed))
     except docker.errors.ContainerError as error:

@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,13 +98,18 @@ def moved(before: Sequence[Deb], after: Sequence[Deb]) -> tuple[str, ...]:
 
 
 def fetch(
-    debs: Sequence[Deb], *, sources: Sequence[str], architecture: str, cache: Path, on_progress: Progress
+    debs: Sequence[Deb],
+    *,
+    sources: Callable[[], Sequence[str]],
+    architecture: str,
+    cache: Path,
+    on_progress: Progress,
 ) -> Path:
     """Make sure that every package lies in the cache, checked against its hash.
 
     Args:
         debs: What is wanted.
-        sources: Lines of apt's sources, with no options.
+        sources: Gives lines of apt's sources, with no options; not asked where nothing is missing.
         architecture: ``amd64`` or ``arm64``.
         cache: The cache folder.
         on_progress: Called with a line now and then.
@@ -127,7 +132,7 @@ def fetch(
                 heartbeat(on_progress, f"base: fetching {len(missing)} of {len(debs)} packages"),
                 tempfile.TemporaryDirectory(prefix="apt-", dir=cache) as name,
             ):
-                _download(missing, sources, architecture, Path(name))
+                _download(missing, sources(), architecture, Path(name))
                 for path in (Path(name) / "debs").glob("*.deb"):
                     path.rename(folder / path.name)
         for deb in missing:

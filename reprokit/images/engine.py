@@ -32,6 +32,7 @@ STAGE = "dev.reprokit.stage"
 BOOTSTRAP = "dev.reprokit.bootstrap"
 BOOTSTRAP_DIGEST = "dev.reprokit.bootstrap-digest"
 
+_PODMAN_S_OWN = "localhost/"  # what Podman puts before a name that has no registry
 _TIMEOUT_S = 600
 _KNOCK_S = 3.0
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
@@ -64,7 +65,9 @@ def connected(*, timeout_s: int = _TIMEOUT_S) -> Iterator[DockerClient]:
         _knock()
         client = docker.from_env(timeout=timeout_s)
     except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-        raise EngineError("the container engine does not answer", actual=str(error), fix=_FIX) from error
+        raise EngineError(
+            "the container engine does not answer", where=_endpoint(), actual=str(error), fix=_FIX
+        ) from error
     with contextlib.closing(client):
         try:
             yield client
@@ -78,12 +81,17 @@ def connected(*, timeout_s: int = _TIMEOUT_S) -> Iterator[DockerClient]:
 
 def _knock() -> None:
     """Open and close the engine's socket: the SDK leaks its own when nobody listens."""
-    endpoint = os.environ.get("DOCKER_HOST") or ContextAPI.kwargs_from_context().get("base_url")
-    parts = urlsplit(str(endpoint or "unix:///var/run/docker.sock").removeprefix("http+"))
+    parts = urlsplit(_endpoint())
     if parts.scheme == "unix":
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
             door.settimeout(_KNOCK_S)
             door.connect(parts.path)
+
+
+def _endpoint() -> str:
+    """The engine's address, as the SDK finds it."""
+    named = os.environ.get("DOCKER_HOST") or ContextAPI.kwargs_from_context().get("base_url")
+    return str(named or "unix:///var/run/docker.sock").removeprefix("http+")
 
 
 def machine(client: DockerClient) -> str:
@@ -103,7 +111,7 @@ def images_with(client: DockerClient, label: str) -> list[StoredImage]:
     found = [
         StoredImage(
             id=str(row["Id"]),
-            tags=tuple(row.get("RepoTags") or ()),
+            tags=tuple(tag.removeprefix(_PODMAN_S_OWN) for tag in row.get("RepoTags") or ()),
             labels=dict(row.get("Labels") or {}),
             size_bytes=int(row.get("Size") or 0),
             created=int(row.get("Created") or 0),

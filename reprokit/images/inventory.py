@@ -60,7 +60,10 @@ def _images(lock: Lock) -> Iterator[Row]:
         machine = engine.machine(client)
         contents = {
             build.content_of(
-                lock, variant, machine=machine, base_identity=bases.identity(lock, kind=kind, machine=machine)
+                lock,
+                variant,
+                machine=machine,
+                base_identity=bases.identity(lock.based_for(variant), kind=kind, machine=machine),
             )
             for variant in lock.variants.values()
             for kind in bases.allowed_kinds(bases.AUTO)

@@ -15,7 +15,7 @@ import dataclasses
 import json
 import posixpath
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -83,18 +83,27 @@ class SavedImage:
     layers: tuple[tuple[int, int], ...]
     stream: BinaryIO
 
-    def added(self, *, after: int) -> tuple[File, ...]:
+    def added(self, *, after: int, without_empty: Collection[str] = ()) -> tuple[File, ...]:
         """What the layers from number ``after`` on come to, sorted by name.
 
         A later layer covers an earlier one. Directories that are as they were below are listed
         only where something in them changed, and a hard link's first name is the file.
+
+        Args:
+            after: How many layers are below.
+            without_empty: Names that are left out where they are files with nothing in them.
 
         Raises:
             ImageError: A device or a pipe is among it.
         """
         below = _covered(self._files(number) for number in range(after))
         above = _covered(self._files(number) for number in range(after, len(self.layers)))
-        kept = [one for one in above.values() if not _is_as_before(one, below)]
+        kept = [
+            one
+            for one in above.values()
+            if not _is_as_before(one, below)
+            and not (one.name in without_empty and one.kind == FILE and not one.size_bytes)
+        ]
         if devices := [one.name for one in kept if one.kind == DEVICE]:
             raise ImageError("a build step made something that is no file, folder or link", where=devices[0])
         needed = {parent for one in kept for parent in _parents(one.name)}

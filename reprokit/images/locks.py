@@ -8,6 +8,7 @@ This module knows the file's keys; it refuses to know how anything is pulled, bu
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import re
 import tomllib
@@ -42,11 +43,19 @@ class RegistryBase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapBase:
-    """A base from distribution packages, every time in it clamped to ``timestamp``."""
+    """A base from distribution packages, every time in it clamped to ``timestamp``.
+
+    Attributes:
+        suite: The distribution's release.
+        packages: What is asked for; what that needs comes with it.
+        timestamp: The latest time of any file.
+        extra: Which of ``packages`` only some variants ask for.
+    """
 
     suite: str
     packages: tuple[str, ...]
     timestamp: dt.datetime
+    extra: tuple[str, ...] = ()
 
     @property
     def epoch(self) -> int:
@@ -67,6 +76,7 @@ class Variant:
         folder: ``images/<name>``.
         glibc: The newest glibc that its wheels may ask for.
         imports: Modules that are imported together when the image is built: do they fit?
+        system_packages: Distribution packages that its bootstrapped base has besides everybody's.
         fallback: Variant to take where none of ``indexes`` can be reached, or None.
         minimum_driver: The oldest NVIDIA driver that runs it, or None.
         relaxations: What its device needs of a container beyond the hardened default.
@@ -80,6 +90,7 @@ class Variant:
     folder: Path
     glibc: str = "2.28"
     imports: tuple[str, ...] = ()
+    system_packages: tuple[str, ...] = ()
     fallback: str | None = None
     minimum_driver: str | None = None
     relaxations: Mapping[str, Any] = field(default_factory=dict)
@@ -125,8 +136,20 @@ class Lock:
         return self.path.parent / "Dockerfile"
 
     def base_packages(self, machine: str) -> Path:
-        """The packages of the bootstrapped base for a machine: ``images/base/x86_64.lock``."""
-        return self.path.parent / "base" / f"{machine}.lock"
+        """The packages of the bootstrapped base for a machine: ``images/base/x86_64.lock``.
+
+        With the extra ones of a variant: ``images/base/x86_64+libpython3.11.lock``.
+        """
+        return self.path.parent / "base" / f"{'+'.join((machine, *self.bootstrap.extra))}.lock"
+
+    def based_for(self, variant: Variant) -> Lock:
+        """The same with the bootstrapped base that a variant is built on."""
+        extra = variant.system_packages
+        if extra == self.bootstrap.extra:
+            return self
+        common = tuple(name for name in self.bootstrap.packages if name not in self.bootstrap.extra)
+        based = dataclasses.replace(self.bootstrap, packages=(*common, *extra), extra=extra)
+        return dataclasses.replace(self, bootstrap=based)
 
     def variant(self, name: str) -> Variant:
         """The variant of that name.
@@ -209,6 +232,7 @@ def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
         folder=folder / name,
         glibc=data.get("glibc", "2.28"),
         imports=tuple(data.get("imports", ())),
+        system_packages=tuple(data.get("system_packages", ())),
         fallback=data.get("fallback"),
         minimum_driver=data.get("minimum_driver"),
         relaxations=dict(data.get("relaxations", {})),

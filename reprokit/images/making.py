@@ -24,13 +24,19 @@ from docker import DockerClient
 from reprokit.errors import ImageError
 from reprokit.images import builders, engine, layers
 from reprokit.images.bases import Base
-from reprokit.images.cache import Progress
+from reprokit.images.cache import Progress, held
 from reprokit.images.canonical import Canonical, Form, canonical
 from reprokit.images.commands import heartbeat
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import digest_of
 from reprokit.workspace import cannot_write
 
+_IMPORTING = 'File "<string>", line 1, in <module>'  # of a traceback: the Dockerfile's `python -c "import …"`
+_RAISED = re.compile(r"\b[A-Za-z.]*(?:Error|Exception): .*")
+_COMMAND = re.compile(
+    r"The command '.{80,}'", re.DOTALL
+)  # a screen of shell, which the Dockerfile has better
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # the classic builder paints what goes to stderr
 _STEP = re.compile(r"(?:Step (\d+)/(\d+) : |#\d+ \[.*?(\d+)/(\d+)\] )(FROM|COPY|RUN)")
 
 
@@ -99,19 +105,22 @@ def made(
         ImageError: A build step failed.
         WorkspaceError: The cache cannot be written, or the disk is full.
     """
-    engine.sweep_stages(client, ingredients.content)
     try:
         with tempfile.TemporaryDirectory(prefix="image-", dir=cache) as name:
             archive = Path(name) / "image.tar"
-            _build(client, ingredients, surroundings, archive, on_progress)
-            engine.sweep_stages(client, ingredients.content)
+            # What one build leaves half-made looks like what another has in hand: one after the other.
+            turn = f"build-{ingredients.variant.name}-{ingredients.content[7:23]}"
+            with held(cache, turn, on_progress=on_progress):
+                engine.sweep_stages(client, ingredients.content)
+                try:
+                    _build(client, ingredients, surroundings, archive, on_progress)
+                finally:
+                    engine.sweep_stages(client, ingredients.content)
             on_progress(f"image of {ingredients.variant.name}: clamping times and order")
             with layers.opened(archive) as image:
                 yield canonical(image, _form(client, ingredients))
     except OSError as error:
         raise cannot_write(cache, error) from error
-    finally:
-        engine.sweep_stages(client, ingredients.content)
 
 
 def _build(
@@ -208,9 +217,17 @@ def _date(lock: Lock) -> str:
 
 
 def _build_error(variant: Variant, what: str, output: list[str]) -> ImageError:
-    lines = [line for line in "".join(output).splitlines() if line.strip()]
+    lines = [line for line in _COLOUR.sub("", "".join(output)).splitlines() if line.strip()]
+    if any(_IMPORTING in line for line in lines):
+        return ImageError(
+            f"the packages of {variant.name} do not fit together: "
+            f"`import {', '.join(variant.imports)}` fails in the image",
+            where=str(variant.packages_path),
+            actual=next((found[0] for line in reversed(lines) if (found := _RAISED.search(line))), None),
+            fix=f"pin what fits in {variant.input_path.name}, then: reprokit image lock {variant.name}",
+        )
     return ImageError(
-        f"the image of {variant.name} could not be built: {what.strip()}",
+        f"the image of {variant.name} could not be built: {_COMMAND.sub('a step', what.strip())}",
         where=f"images/Dockerfile, {variant.packages_path.name}",
         actual="\n".join(lines[-8:]),
         fix="the lines above say why; a full disk is the usual cause (df -h, docker system df)",

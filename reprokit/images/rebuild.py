@@ -99,5 +99,8 @@ def _read(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise ReportError("neither a report nor a run folder", where=str(path), actual=str(error)) from error
+        raise ReportError(
+            "neither a report nor a run folder", where=str(path), actual=str(error),
+            fix="name one: reports/RECIPE/TIME, or runs/RECIPE/RUN",
+        ) from error  # fmt: skip
     return found if isinstance(found, dict) else {}

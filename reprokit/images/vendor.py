@@ -53,12 +53,13 @@ def fill(
     """
     if folder.exists() and any(folder.iterdir()):
         raise UsageError("the folder is not empty", where=str(folder), fix="name a new one")
+    lock = lock.based_for(variant)
     pinned = debs.read_base_lock(lock.base_packages(machine))
     from_wheels = wheels.fetch(
         variant, Target(machine=machine, python=variant.python), cache=cache, on_progress=on_progress
     )
     packages = debs.fetch(
-        pinned, sources=bootstrap.sources(lock.bootstrap),
+        pinned, sources=lambda: bootstrap.sources(lock.bootstrap),
         architecture=bootstrap.architecture(machine), cache=cache, on_progress=on_progress,
     )  # fmt: skip
     on_progress(f"vendor: copying {len(pinned)} packages of the base and the wheels")
@@ -86,6 +87,7 @@ def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Pat
         UsageError: The folder is of another variant, machine or lock.
         ImageError: A file of it is missing or is not what the manifest says.
     """
+    lock = lock.based_for(variant)
     _check(folder, variant, machine)
     for path in _locks(lock, variant, machine):
         kept = folder / "images" / path.relative_to(lock.path.parent)

@@ -69,9 +69,14 @@ class Verified:
     in_engine: str | None
 
     @property
+    def is_one(self) -> bool:
+        """Whether every build is the same image: by its ID, whatever the comparison of files found."""
+        return self.difference is None and len({build.id for build in self.builds}) == 1
+
+    @property
     def holds(self) -> bool:
         """Whether every build is the same image, and the one in use is that one."""
-        return self.difference is None and self.in_engine in {None, self.builds[0].id}
+        return self.is_one and self.in_engine in {None, self.builds[0].id}
 
 
 def verify(

@@ -13,7 +13,8 @@ import docker
 import pytest
 
 from reprokit import images
-from reprokit.images import builders, cache, vendor, verify
+from reprokit.errors import ImageError
+from reprokit.images import attestation, builders, cache, vendor, verify
 from reprokit.images import engine as image_engine
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of
@@ -118,6 +119,23 @@ def test_a_build_from_a_vendored_folder_with_no_network_is_the_same_image(light,
         command, cwd=light.root, env=surroundings, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, online.reference), done.stderr
+    beside = attestation.files_of(online.reference, cache=tmp_path / "empty")
+    assert beside == attestation.files_of(online.reference, cache=light.cache)
+    assert set(beside) == {attestation.SBOM, attestation.PROVENANCE}
+
+
+@pytest.mark.slow  # the same on the builder's lines: test_build.py
+def test_a_wrong_pair_of_packages_ends_the_build_with_what_python_said(light):
+    text = 'raise ImportError("_XLAC.so: undefined symbol: _ZN5torch")\n'
+    light.lock.write_text(light.lock.read_text() + light.add_wheel("pair", text=text), encoding="utf-8")
+    path = light.root / "images" / "lock.toml"
+    path.write_text(path.read_text().replace("imports = []", 'imports = ["tiny", "pair"]'), encoding="utf-8")
+    with pytest.raises(ImageError, match="do not fit together: `import tiny, pair` fails") as caught:
+        images.resolve(
+            "cpu", project=light.root, kind="image", base="bootstrap", cache_dir=light.cache,
+            on_progress=print,
+        )  # fmt: skip
+    assert caught.value.actual == "ImportError: _XLAC.so: undefined symbol: _ZN5torch"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,11 +20,14 @@ from pathlib import Path
 import docker
 import pytest
 
+from reprokit import images
 from reprokit.checks import hardened
 from reprokit.core.records import Realisation, RunSpec
 from reprokit.execution.docker import DockerBackend, engine_status
+from reprokit.images import engine
 
 TAG = "localhost/reprokit-test-podman:1"
+NOBODY = 64_321  # a user that no host has
 INIT = "/usr/libexec/podman/catatonit"
 
 pytestmark = pytest.mark.slow
@@ -88,6 +92,48 @@ def test_podman_is_recognised_and_says_whether_it_is_rootless(podman):
     assert status.rootless is (os.getuid() != 0)
 
 
+@pytest.fixture
+def rootless() -> Iterator[str]:
+    """The address of a service that a user without rights has started."""
+    if os.getuid() != 0 or shutil.which("setpriv") is None or shutil.which("podman") is None:
+        pytest.skip("needs podman, setpriv, and root to become another user")
+    folder = Path(tempfile.mkdtemp(prefix="rkr"))
+    for path in (folder, folder / "run"):
+        path.mkdir(exist_ok=True, mode=0o700)
+        os.chown(path, NOBODY, NOBODY)
+    service = subprocess.Popen(
+        [
+            "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
+            "podman", "--root", f"{folder}/root", "--runroot", f"{folder}/rr", "--storage-driver", "vfs",
+            "--cgroup-manager", "cgroupfs", "system", "service", "--time", "0", f"unix://{folder}/s",
+        ],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_RUNTIME_DIR": f"{folder}/run"},
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        while not (folder / "s").exists():
+            assert service.poll() is None, "podman does not start"
+            assert time.monotonic() < deadline, "podman does not start"
+            time.sleep(0.1)
+        yield f"unix://{folder}/s"
+    finally:
+        os.killpg(service.pid, signal.SIGTERM)  # podman starts itself again in a namespace of its own
+        service.wait(30)
+        shutil.rmtree(folder, ignore_errors=True)
+        Path(f"/dev/shm/libpod_rootless_lock_{NOBODY}").unlink(missing_ok=True)
+
+
+def test_an_engine_that_a_user_without_rights_has_started_is_rootless(rootless, tmp_path):
+    status = engine_status(client_factory=lambda: docker.DockerClient(base_url=rootless, timeout=60))
+    assert (status.reachable, status.rootless) == (True, True)
+    done = subprocess.run(
+        [sys.executable, "-m", "reprokit", "doctor", "--engine-host", rootless], cwd=tmp_path,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "rootless" in done.stdout, done.stderr
+
+
 def test_a_run_through_podman_is_hardened_and_told_so(podman: Podman, run_dir: Path):
     realisation = Realisation(
         variant="cpu", kind="image", reference=podman.image, digest=podman.image, python="/bin/sh",
@@ -113,3 +159,21 @@ def test_an_engine_is_named_on_the_command_line(podman, tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "Podman " in done.stdout, done.stderr
+
+
+@pytest.mark.engine
+def test_an_image_built_through_podman_is_the_one_that_docker_has(podman, small_project, tmp_path):
+    docker_s = images.resolve(
+        "cpu", project=small_project.root, kind="image", base="bootstrap", cache_dir=small_project.cache,
+        on_progress=print,
+    )  # fmt: skip
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "reprokit", "image", "build", "cpu", "--engine-host", podman.host],
+            cwd=small_project.root, capture_output=True, text=True, check=False,
+            env={**os.environ, "REPROKIT_CACHE": str(small_project.cache)},
+        )  # fmt: skip
+        assert (done.returncode, done.stdout.strip()) == (0, docker_s.reference), done.stderr
+    finally:
+        with engine.connected() as client:
+            client.images.remove(docker_s.reference, force=True)

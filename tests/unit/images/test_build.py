@@ -157,6 +157,24 @@ def test_a_failing_step_ends_the_build_with_its_last_lines(small_project, tmp_pa
     assert "images/Dockerfile" in caught.value.where
 
 
+def test_packages_that_do_not_import_together_are_named_with_what_python_said(small_project, tmp_path: Path):
+    lock = small_project.root / "images" / "lock.toml"
+    lock.write_text(lock.read_text().replace("imports = []", 'imports = ["torch", "torch_xla"]'))
+    said = (
+        'Traceback (most recent call last):\n  File "<string>", line 1, in <module>\n'
+        "\x1b[0m\x1b[91mImportError: /opt/_XLAC.so: undefined symbol: _ZN5torch4lazy\n\x1b[0m"
+    )
+    shell = "umask 022 && " * 40
+    builder = Builder(
+        {"stream": said}, {"error": f"The command '/bin/sh -c {shell}' returned a non-zero code: 1"}
+    )
+    with pytest.raises(ImageError, match="packages of cpu do not fit together") as caught:
+        run_build(builder, small_project, tmp_path)
+    assert "import torch, torch_xla" in str(caught.value)
+    assert caught.value.actual == "ImportError: /opt/_XLAC.so: undefined symbol: _ZN5torch4lazy"
+    assert "umask" not in str(caught.value)
+
+
 def test_a_builder_that_refuses_is_an_image_error_too(small_project, tmp_path: Path, monkeypatch):
     def refuse(**_asked):
         raise docker.errors.APIError("400", explanation="dockerfile parse error")

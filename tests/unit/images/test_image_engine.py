@@ -52,6 +52,11 @@ def test_a_tag_that_was_moved_to_another_image_finds_nothing():
     assert engine.find(client, "content", "1", tag="reprokit/cpu:1") is None
 
 
+def test_the_name_that_podman_gives_is_the_same_name():
+    client = Client(row("ours", "localhost/reprokit/cpu:1", content="1"))
+    assert engine.find(client, "content", "1", tag="reprokit/cpu:1").id == "ours"
+
+
 def test_no_engine_is_an_engine_error_with_a_way_round(tmp_path, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no.sock")
     with pytest.raises(EngineError, match="does not answer") as caught, engine.connected():

@@ -100,6 +100,16 @@ def test_order_days_owners_names_and_steps_leave_no_trace(form_of):
     assert first_difference(one, two) is None
 
 
+def test_an_empty_file_that_an_engine_mounts_over_leaves_no_trace_and_one_with_content_does(form_of):
+    one = form_of(packed(member("opt", None), member("opt/a", b"1")))
+    two = form_of(
+        packed(member("etc", None), member("etc/hosts"), member("opt", None), member("opt/a", b"1"))
+    )
+    assert one.id == two.id
+    written = form_of(packed(member("etc", None), member("etc/hosts", b"::1 a"), member("opt", None)))
+    assert "etc/hosts" in {file.name for file in written.files}
+
+
 def test_what_a_later_step_removes_is_not_in_the_image(form_of):
     kept = form_of(packed(member("opt", None), member("opt/a", b"1")))
     removed = form_of(

@@ -73,7 +73,8 @@ def test_what_lies_in_the_cache_is_not_fetched_again(package, tmp_path, monkeypa
     debs.keep([package], cache=cache)
     monkeypatch.setenv("PATH", "")
     folder = debs.fetch(
-        _described(package), sources=(), architecture="amd64", cache=cache, on_progress=pytest.fail,
+        _described(package), sources=lambda: pytest.fail("an archive was asked for"), architecture="amd64",
+        cache=cache, on_progress=pytest.fail,
     )  # fmt: skip
     assert (folder / package.name).read_bytes() == package.read_bytes()
 
@@ -100,7 +101,7 @@ def apt(tmp_path, monkeypatch):
 def test_a_distribution_that_has_moved_on_is_told_package_by_package(tmp_path):
     with pytest.raises(ImageError, match=r"tool 1:2\.0-1 -> 1:3\.0-1") as caught:
         debs.fetch(
-            [deb()], sources=("deb http://x y main",), architecture="amd64", cache=tmp_path,
+            [deb()], sources=lambda: ("deb http://x y main",), architecture="amd64", cache=tmp_path,
             on_progress=lambda _line: None,
         )  # fmt: skip
     assert "--from-vendor" in caught.value.fix

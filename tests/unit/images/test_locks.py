@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError, RecipeError
+from reprokit.images import bases
+from reprokit.images.debs import read_base_lock
 from reprokit.images.locks import project_around, read_lock
 
 
@@ -24,6 +26,19 @@ def test_the_projects_own_lock_is_read(project: Path):
     assert lock.variant("cpu").python == "3.11"
     assert lock.variant("cpu").packages_path == project / "images" / "cpu" / "requirements.lock"
     assert lock.bootstrap.epoch == 1790812800
+
+
+def test_a_variant_s_own_system_packages_make_a_base_of_its_own_and_leave_the_others_alone(project: Path):
+    lock = read_lock(project)
+    tpu = lock.based_for(lock.variant("tpu"))
+    assert tpu.bootstrap.packages == (*lock.bootstrap.packages, "libpython3.11")
+    assert tpu.base_packages("x86_64").name == "x86_64+libpython3.11.lock"
+    assert tpu.based_for(lock.variant("tpu-pypi")) == tpu
+    assert tpu.based_for(lock.variant("cpu")) == lock == lock.based_for(lock.variant("cuda"))
+    common, own = (set(read_base_lock(one.base_packages("x86_64"))) for one in (lock, tpu))
+    assert {deb.name for deb in own ^ common} == {"libpython3.11"}
+    kinds = [bases.identity(one, kind="bootstrap", machine="x86_64") for one in (lock, tpu)]
+    assert len(set(kinds)) == 2
 
 
 def test_an_unknown_variant_is_a_fault_of_the_recipe_and_lists_the_known(project: Path):
