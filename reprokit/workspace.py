@@ -81,10 +81,17 @@ def sha256_of(path: Path) -> str:
     return f"sha256:{sha.hexdigest()}"
 
 
-def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
-    """SHA-256 over relative names and contents of a folder's files, in sorted order."""
-    sha = hashlib.sha256()
-    for path in sorted(p for p in folder.rglob(pattern) if p.is_file() and "__pycache__" not in p.parts):
+def sha256_of_tree(folder: Path, *, pattern: str = "*", without: str = "__pycache__") -> str:
+    """SHA-256 over relative names and contents of a folder's files, in sorted order.
+
+    Args:
+        folder: Whose files.
+        pattern: Of their names.
+        without: The name of folders that do not count, besides ``__pycache__``.
+    """
+    sha, left_out = hashlib.sha256(), {"__pycache__", without}
+    found = (path for path in folder.rglob(pattern) if path.is_file())
+    for path in sorted(one for one in found if left_out.isdisjoint(one.relative_to(folder).parts)):
         sha.update(f"{path.relative_to(folder).as_posix()}\0{sha256_of(path)}\n".encode())
     return f"sha256:{sha.hexdigest()}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,6 +18,7 @@ from reprokit.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from reprokit.diagnosis import Cause
     from reprokit.harness.diagnosed import Diagnosis
 
 _MOST_TAPS = 12
@@ -29,6 +31,7 @@ _MOST_TAPS = 12
     epilog=examples(
         "reprokit diagnose -- python train.py --seed {seed} --logdir {run_dir}",
         "reprokit diagnose cartpole_baseline",
+        "reprokit diagnose --across here/runs/x/RUN there/runs/x/RUN",
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
@@ -46,6 +49,14 @@ _MOST_TAPS = 12
     "--ignore-metric", "ignore", multiple=True, metavar="PATTERN",
     help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
 )  # fmt: skip
+@click.option(
+    "--vary", "vary", multiple=True, metavar="NAME",
+    help="Where runs are equal, vary only this; for what takes long, such as cpu_model.",
+)  # fmt: skip
+@click.option(
+    "--across", nargs=2, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN RUN",
+    help="Run nothing: hold two run folders from two machines against each other.",
+)  # fmt: skip
 @click.option("--resume", is_flag=True, help="Hold a whole run against one that is stopped and resumed.")
 @click.option("--stop-args", metavar="WORDS", help="What stops the command on its way (with --resume).")
 @click.option(
@@ -56,8 +67,9 @@ _MOST_TAPS = 12
 @run_options
 @folder_options
 def command(
-    recipe: str | None, as_json: bool, level: str, budget: int, ignore: tuple[str, ...], **options: Any
-) -> int:
+    recipe: str | None, as_json: bool, level: str, budget: int, ignore: tuple[str, ...],
+    vary: tuple[str, ...], **options: Any,
+) -> int:  # fmt: skip
     """Run a program under watch, and find out why two runs of it differ.
 
     What one run drew at a suspicious line is given to another run at that line only: where that makes the
@@ -68,9 +80,15 @@ def command(
     import json
 
     from reprokit.cli import show
+    from reprokit.cli.across import show_across
+    from reprokit.cli.causes import annotate, keep_page
     from reprokit.harness.diagnose import diagnose_command, diagnose_recipe
     from reprokit.harness.diagnose_resume import Words, diagnose_resume
+    from reprokit.harness.plan import shell_line
+    from reprokit.harness.surroundings import check_names
 
+    if (folders := options.pop("across")) is not None:
+        return show_across(folders, recipe, ignore=ignore, as_json=as_json)
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
@@ -79,36 +97,35 @@ def command(
         raise click.UsageError(
             "--resume wants --stop-args, --resume-args and a command; for a recipe: reproduce --resume"
         )
+    check_names(vary)
     request, project = request_of(options, ignore=ignore), project_of(options)
+    how: dict[str, Any] = {"budget": budget, "deep": level == "deep", "vary": vary or None}
     with show.progress() as progress:
         if resume:
             words = Words(stop=stop, resume=go_on)
             found = diagnose_resume(plain, request, words, project=project, progress=progress)
         elif recipe is not None:
-            found = diagnose_recipe(
-                recipe, request, project=project, progress=progress, budget=budget, deep=level == "deep"
-            )
+            found = diagnose_recipe(recipe, request, project=project, progress=progress, **how)
         else:
-            found = diagnose_command(
-                plain, request, project=project, progress=progress, budget=budget, deep=level == "deep"
-            )
+            found = diagnose_command(plain, request, project=project, progress=progress, **how)
+    keep_page(found, subject=recipe or shell_line(plain), sentence=_headline(found))
+    annotate(found.as_data())
     click.echo(json.dumps(found.as_data(), indent=2) if as_json else "\n".join(_page(found)))
     return 1 if found.verdict == "NONDETERMINISTIC" else 0
 
 
 def _page(found: Diagnosis) -> list[str]:
     from reprokit.cli.called import as_called
+    from reprokit.cli.causes import not_seen, ruled_out
     from reprokit.cli.tables import shown
 
-    lines = [_headline(found)]
+    lines = [_headline(found), *_beginning(found)]
     for cause in found.causes:
-        place = f"{shown(cause.file)}:{cause.line}" if cause.file else "no line"
+        place = f"{shown(_near(cause.file))}:{cause.line}" if cause.file else "no line"
         lines += [f"  cause: {cause.category} at {place}: {shown(cause.what)}", f"  fix: {shown(cause.fix)}",
                   f"  confidence: {cause.confidence}"]  # fmt: skip
     lines += [f"  known: {shown(one)}" for one in found.known]
-    if found.ruled_out:
-        lines.append("Ruled out:")
-        lines += [f"  {shown(one.what)}: {shown(one.how)}" for one in found.ruled_out[:_MOST_TAPS]]
+    lines += ruled_out(found)
     if found.taps:
         lines.append("Lines that draw on surroundings:")
         lines += [
@@ -116,17 +133,68 @@ def _page(found: Diagnosis) -> list[str]:
             + (", differs" if one.differs else "")
             for one in found.taps[:_MOST_TAPS]
         ]
+    lines += not_seen(found)
     lines.append(f"{found.runs} runs, kept in {shown(str(found.folder))}")
     return [*lines, *(as_called(f"Again: {one}") for one in found.replay)]
 
 
 def _headline(found: Diagnosis) -> str:
+    """Where, what, which line, and what would mend it: one sentence."""
     from reprokit.cli.tables import shown
 
-    first = found.divergence
-    if first is None:
+    if found.divergence is None:
         return "REPEATABLE: nothing differs, under equal surroundings nor under varied ones"
-    where = f"first differs at step {first.step}, {shown(str(first.metric))}" if first.metric else "differs"
     varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
-    unknown = "" if found.causes else "; cause unknown: no experiment made the runs equal"
-    return f"NONDETERMINISTIC: {where} ({first.expected} and {first.actual}){varied}{unknown}"
+    where, cause = _where(found), found.cause
+    if cause is None:
+        return f"NONDETERMINISTIC: {where}{varied}; cause unknown: no experiment made the runs equal"
+    fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
+    return f"NONDETERMINISTIC: {where}{varied}; cause: {shown(_said(cause))}{fix}"
+
+
+def _said(cause: Cause) -> str:
+    """What a cause does, with its place: ``np.random.shuffle at train.py:88 draws from …``."""
+    subject, _, rest = cause.what.rpartition(": ")
+    if not cause.file:
+        return cause.what
+    place = f"{_near(cause.file)}:{cause.line}"
+    return f"{subject} at {place} {rest}" if subject else f"{place}: {rest}"
+
+
+def _near(path: str) -> str:
+    """A path as one would type it from here."""
+    here = Path(path)
+    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else path
+
+
+def _where(found: Diagnosis) -> str:
+    from reprokit import diagnosis
+    from reprokit.cli.tables import shown
+
+    if found.began is not None:
+        place, what = diagnosis.place_of(found.began), diagnosis.stream_of(found.began)
+        exactly = "" if found.began.single else " or before"
+        return f"first differs at {place}{exactly}, in {shown(what)}"
+    first = found.divergence
+    if first is None or not first.metric:
+        return "differs"
+    return f"first differs at step {first.step}, in {shown(str(first.metric))}"
+
+
+def _beginning(found: Diagnosis) -> list[str]:
+    """The evidence in its order: what was equal, what was not, and what the metrics then show."""
+    from reprokit.cli.tables import shown
+
+    lines, began, first = [], found.began, found.divergence
+    if began is not None:
+        equal = began.equal_before or "nothing that was looked at"
+        lines.append(f"  still equal just before: {shown(equal)}")
+        if len(began.streams) > 1:
+            lines.append(f"  differs there: {shown(', '.join(began.streams))}")
+        lines += [
+            f"  another state from update {at} on: {shown(name)}" for name, at in began.generators.items()
+        ]
+    if first is not None and first.metric:
+        told = f"{first.expected} and {first.actual}"
+        lines.append(f"  first metric that differs: step {first.step}, {shown(str(first.metric))} ({told})")
+    return lines

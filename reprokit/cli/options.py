@@ -51,7 +51,7 @@ def engine_option(function: _Function) -> _Function:
     """``--engine-host``: which container engine, as the variable DOCKER_HOST names one."""
     return click.option(
         "--engine-host", metavar="URL", expose_value=False, callback=_named_engine,
-        help="Container engine, such as unix:///run/user/1000/podman/podman.sock  [default: $DOCKER_HOST].",
+        help="Container engine, such as unix:///run/podman/podman.sock  [default: $DOCKER_HOST].",
     )(function)  # fmt: skip
 
 
@@ -103,6 +103,18 @@ def attribute_option(function: _Function) -> _Function:
         "--attribute", is_flag=True,
         help="On a mismatch, run the golden's commit and lock too: is it the code or the environment?",
     )(function)  # fmt: skip
+
+
+def why_options(function: _Function) -> _Function:
+    """``--vary`` and ``--diagnose``: what a result hangs on, and why runs differ."""
+    for option in reversed((
+        click.option("--vary", is_flag=True,
+                     help="Train once more under the variations that the recipe is `immune_to`."),
+        click.option("--diagnose", is_flag=True,
+                     help="Where two runs differ, find the cause, and put it into the report."),
+    )):  # fmt: skip
+        function = option(function)
+    return function
 
 
 def resume_options(function: _Function) -> _Function:
@@ -178,6 +190,8 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
         timeout_s=options.get("timeout_s"),
         side_by_side=not options.get("sequential", False),
         command=shell_line(["reprokit", *without_key(sys.argv[1:])]),
+        vary=options.get("vary", False),
+        diagnose=options.get("diagnose", False),
         resume=options.get("resume", False) or options.get("stop_at") is not None,
         stop_at=options.get("stop_at"),
         resume_from=options.get("resume_from"),
@@ -197,13 +211,19 @@ class RecipeOrCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+def plain_command() -> tuple[str, ...] | None:
+    """What stands after ``--``; None where nothing does."""
+    plain: tuple[str, ...] | None = click.get_current_context().meta.get(_PLAIN)
+    return plain
+
+
 def recipe_or_command(recipe: str | None) -> tuple[str | None, tuple[str, ...]]:
     """RECIPE, or the plain command; never both, never neither.
 
     Raises:
         click.UsageError: Both, neither, or nothing after ``--``.
     """
-    plain: tuple[str, ...] | None = click.get_current_context().meta.get(_PLAIN)
+    plain = plain_command()
     if recipe is not None and plain is not None:
         raise click.UsageError("name a recipe, or a command after --, not both")
     if plain == ():

@@ -17,6 +17,7 @@ from reprokit.cli.options import (
     request_of,
     resume_options,
     run_options,
+    why_options,
 )
 from reprokit.cli.runs_remote import copied, copy_option, must_be_reachable
 from reprokit.cli.signing import key_of, sign, sign_option
@@ -40,6 +41,7 @@ from reprokit.cli.signing import key_of, sign, sign_option
 )  # fmt: skip
 @sign_option
 @attribute_option
+@why_options
 @resume_options
 @copy_option
 @judge_options
@@ -59,6 +61,8 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
     if plain and (options["resume"] or options["stop_at"] is not None):
         raise click.UsageError("--resume is for recipes: nobody knows how a plain command goes on")
+    if plain and options["vary"]:
+        raise click.UsageError("--vary is for recipes, which say what they are immune to: reprokit diagnose")
     must_be_reachable(options["copy_to"])
     request, project = request_of(options, ignore=ignore), project_of(options)
     key = key_of(options["sign_with"])

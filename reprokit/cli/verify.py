@@ -16,6 +16,7 @@ from reprokit.cli.options import (
     request_of,
     resume_options,
     run_options,
+    why_options,
 )
 from reprokit.cli.signing import key_of, sign, sign_option
 from reprokit.cli.under_cpus import cpu_options
@@ -27,6 +28,7 @@ from reprokit.cli.under_cpus import cpu_options
     epilog=examples(
         "reprokit verify --golden golden/",
         "reprokit verify cartpole_baseline --backend local",
+        "reprokit verify --vary    # under other surroundings too",
         "reprokit verify --cpu Haswell,EPYC,Skylake-Server",
     ),
 )
@@ -38,6 +40,7 @@ from reprokit.cli.under_cpus import cpu_options
 )  # fmt: skip
 @sign_option
 @attribute_option
+@why_options
 @resume_options
 @judge_options
 @run_options

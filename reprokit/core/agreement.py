@@ -195,6 +195,8 @@ def _unfinished(run: RunEvidence) -> str:
     exit_code = run.run.get("exit_code")
     if run.run.get("resumed_from") is not None:
         return f"{run.path}: a resumed run holds only the later steps of a training"
+    if run.run.get("varied") is not None:
+        return f"{run.path}: its surroundings were varied on purpose"
     if run.run.get("outcome") != "completed" or not is_integer(exit_code) or exit_code != 0:
         return f"{run.path}: run.json does not say that the run completed"
     return ""

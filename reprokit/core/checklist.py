@@ -117,6 +117,8 @@ class Report:
             ``files`` changed since (``path``, ``added``, ``removed``) and ``why`` that is not known.
         attribution: Where it was asked for, what four runs say of whose fault it is: ``answer``,
             ``sentence``, ``golden_commit`` and ``cells``.
+        cause: Where it was asked for, what `reprokit diagnose` found of two runs that differ, as its
+            ``--json`` has it; ``problem`` alone where it could not.
     """
 
     verdict: Verdict
@@ -144,6 +146,7 @@ class Report:
     evidence_digests: Mapping[str, str] = field(default_factory=dict)
     code_changes: Mapping[str, Any] | None = None
     attribution: Mapping[str, Any] | None = None
+    cause: Mapping[str, Any] | None = None
     schema: int = 1
 
 

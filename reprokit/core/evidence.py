@@ -174,6 +174,48 @@ class ResumeEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VariedRun:
+    """One more run of the same thing under other surroundings, held against the first run.
+
+    Attributes:
+        path: Its folder.
+        names: What was varied; empty for a run in which nothing was.
+        watched: Whether it ran under the watch, which some variations need.
+        problem: Why it cannot be held against the first run, one sentence; "" when it can.
+        failure: Why it did not finish, one sentence; "" when it did.
+        records: Records of ``metrics.jsonl`` that were compared.
+        difference: Where it differs from the first run, to follow "differs"; "" when it is equal.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    watched: bool = False
+    problem: str = ""
+    failure: str = ""
+    records: int = 0
+    difference: str = ""
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.problem and not self.failure and not self.difference and self.records > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariedEvidence:
+    """What came of varying the surroundings.
+
+    Attributes:
+        runs: In the order in which they were made.
+        held: Name → why there is nothing to vary where the runs were made.
+        unmade: Name → why it could not be varied there.
+    """
+
+    runs: tuple[VariedRun, ...]
+    held: Mapping[str, str] = field(default_factory=dict)
+    unmade: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Everything a check may look at.
 
@@ -195,6 +237,7 @@ class Evidence:
             platform; None when that very lock is not at hand any more.
         sweep: The recipe with several seeds; None when nobody asked for it.
         resume: A training that was stopped and resumed; None when nobody asked for it.
+        varied: Runs under other surroundings; None when nobody asked for them.
         strict: Whether advisory checks are required too.
     """
 
@@ -213,6 +256,7 @@ class Evidence:
     locked: Mapping[str, str] | None = None
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None
+    varied: VariedEvidence | None = None
     strict: bool = False
 
 

@@ -6,13 +6,23 @@ This package knows traces and experiments as functions; it refuses to run anythi
     ('unseeded',)
 """
 
+from reprokit.diagnosis.beginning import Began, first_difference, place_of, same_samples, schedules, stream_of
 from reprokit.diagnosis.isolation import isolate
+from reprokit.diagnosis.limits import limits_of
 from reprokit.diagnosis.lost import Lost, lost_states
-from reprokit.diagnosis.naming import Cause, category_of, cause_of, cause_of_operation
+from reprokit.diagnosis.naming import (
+    Cause,
+    category_of,
+    cause_of,
+    cause_of_operation,
+    cause_of_simulator,
+    known_of_operation,
+)
 from reprokit.diagnosis.operations import Operation, first_operation
 from reprokit.diagnosis.traces import Left, Site, Trace, differing, read_trace
 
 __all__ = [
+    "Began",
     "Cause",
     "Left",
     "Lost",
@@ -22,9 +32,17 @@ __all__ = [
     "category_of",
     "cause_of",
     "cause_of_operation",
+    "cause_of_simulator",
     "differing",
+    "first_difference",
     "first_operation",
     "isolate",
+    "known_of_operation",
+    "limits_of",
     "lost_states",
+    "place_of",
     "read_trace",
+    "same_samples",
+    "schedules",
+    "stream_of",
 ]

@@ -50,7 +50,9 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "environment": ("environment", "lets an environment variable reach a number", "make it a setting"),
     "host_name": ("environment", "lets the host's name reach a number", "derive the value from the seed"),
     "cpu_count": ("environment", "lets the number of cores reach a number", "make it a setting"),
-    "surroundings": ("environment", "lets working folder or user reach a number", "make it a setting"),
+    "working_folder": ("environment", "lets the path of the working folder reach a number",
+                       "let no number depend on the path"),
+    "surroundings": ("environment", "lets the user reach a number", "make it a setting"),
     "run_path": ("environment", "lets the path of the run folder reach a number",
                  "let no number depend on the path"),
     "file_read": ("environment", "reads a file of the system that is another every time",
@@ -107,21 +109,57 @@ _ALTERNATIVES = {
 }
 
 
-def cause_of_operation(found: Operation, *, varied: bool) -> Cause:
+_GIVEN, _DRAW, _STEP = "what ", "a draw from ", "the optimizer's step"
+
+
+def cause_of_operation(found: Operation, *, varied: bool) -> Cause | None:
     """The cause that an operation is which gave another output for the same inputs.
 
     Args:
-        found: The operation.
+        found: The operation, or what the hook tells beside operations: a draw, or a step of an optimizer.
         varied: Whether it took other surroundings for that.
+
+    Returns:
+        None for what only arrives with other numbers: where they come from is not known.
     """
+    if found.name.startswith(_GIVEN):
+        return None
+    if found.name.startswith(_DRAW):
+        what = f"{found.name}: takes another number of values, though its state was equal before"
+        return _at(found, "unknown", what, "let the number of draws depend on nothing but the seed")
     name = found.name.removeprefix("aten.").split(".")[0]
     fix = next((text for word, text in _ALTERNATIVES.items() if name.startswith(word)), "")
     fix = (
         fix
         or "fix the number of threads: torch.set_num_threads(1); or torch.use_deterministic_algorithms(True)"
     )
+    what = f"{found.name}: gives another output for the same inputs"
+    if found.name == _STEP:
+        what = f"{found.name}: gives other parameters for the same gradients, state and settings"
+        fix = "let the optimizer's own code draw on nothing else; foreach=False, fused=False"
+    return _at(found, "nonportable_numerics" if varied else "nondeterministic_kernel", what, fix)
+
+
+def cause_of_simulator(found: Operation, *, confidence: str) -> Cause:
+    """The cause that an environment is which gave another answer to the same actions.
+
+    Args:
+        found: What the hook calls ``environment N``.
+        confidence: ``high`` where it did so alone, in processes of its own; else ``medium``.
+    """
+    alone = ", alone in new processes too" if confidence == "high" else ""
+    what = f"{found.name}: answers the same actions otherwise{alone}"
+    return _at(found, "simulator", what, "seed it in reset(seed=…); else its own code draws", confidence)
+
+
+def known_of_operation(found: Operation) -> str:
+    """What is known where something arrives with other numbers, and nothing watched explains them."""
+    where = f" at {found.file}:{found.line}" if found.file else ""
+    return f"{found.name}{where} differs, and nothing that was watched before it does"
+
+
+def _at(found: Operation, category: str, what: str, fix: str, confidence: str = "high") -> Cause:
     return Cause(
-        category="nonportable_numerics" if varied else "nondeterministic_kernel",
-        file=found.file or None, line=found.line or None, function=found.function or None,
-        what=f"{found.name} gives another output for the same inputs", fix=fix, confidence="high",
+        category=category, file=found.file or None, line=found.line or None,
+        function=found.function or None, what=what, fix=fix, confidence=confidence,
     )  # fmt: skip

@@ -36,15 +36,19 @@ class Operation:
 
 
 def _may_differ(name: str) -> bool:
-    """Whether the output is arbitrary by what the operation is: unwritten memory, or a random draw."""
-    return any(word in name for word in _ARBITRARY)
+    """Whether the output is arbitrary by what the operation is: unwritten memory, or a random draw.
+
+    Names of more than one word are the hook's own, of what is no operation: their inputs are all that counts.
+    """
+    return " " not in name and any(word in name for word in _ARBITRARY)
 
 
 def first_operation(one: Path, other: Path) -> Operation | None:
-    """The first operation with equal inputs and another output, in the main process; None without one.
+    """The first that had equal inputs and another output, in the main process; None without one.
 
-    An operation that has other inputs is not to blame for its output. Where the operations themselves part
-    there is nothing more to compare.
+    Operations, and what the hook tells beside them: draws, environments, steps of optimizers. What has other
+    inputs is not to blame for its output. Where the operations themselves part there is nothing more to
+    compare.
     """
     streams = [json.loads((folder / "trace-0.json").read_bytes())["streams"] for folder in (one, other)]
     for number, (left, right) in enumerate(zip(*streams, strict=False)):

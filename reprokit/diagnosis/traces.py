@@ -66,13 +66,20 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """Everything that the hook left of a run, its processes taken together."""
+    """Everything that the hook left of a run, its processes taken together.
+
+    Attributes:
+        progress: Process → what the hook left of its training: counts, schedule, events.
+        scripts: What was done in environments, where that was asked for.
+    """
 
     sites: Mapping[str, Site]
     files: Mapping[str, Left]
     processes: int
     started: int
     facts: Mapping[str, Any] = field(default_factory=dict)
+    progress: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    scripts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def read_trace(folder: Path) -> Trace:
@@ -84,10 +91,15 @@ def read_trace(folder: Path) -> Trace:
     records: dict[str, dict[str, Any]] = {}
     files: dict[str, Left] = {}
     facts: dict[str, Any] = {}
+    progress: dict[str, Any] = {}
+    scripts: dict[str, Any] = {}
     found = sorted(folder.glob("trace-*.json"))
     for path in found:
         trace = json.loads(path.read_bytes())
         facts.update(trace["facts"])
+        if "progress" in trace:
+            progress[trace["process"]] = trace["progress"]
+        scripts = trace.get("scripts") or scripts
         for name, one in trace["sites"].items():
             known = records.setdefault(name, {**one, "counts": {}, "values": {}})
             known["counts"].update(one["counts"])
@@ -96,7 +108,10 @@ def read_trace(folder: Path) -> Trace:
             files.setdefault(name, _left(name, one))
     sites = {name: _site(one) for name, one in records.items()}
     started = len(list(folder.glob("started-*")))
-    return Trace(sites=sites, files=files, processes=len(found), started=started, facts=facts)
+    return Trace(
+        sites=sites, files=files, processes=len(found), started=started, facts=facts, progress=progress,
+        scripts=scripts,
+    )  # fmt: skip
 
 
 def differing(first: Trace, second: Trace) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ _OF_THE_MOMENT = {
     "golden",
     "code_changes",
     "attribution",
+    "cause",
 }
 
 
@@ -89,13 +90,25 @@ def _unsigned(path: Path, signers: Sequence[signing.Signer] | None) -> tuple[tup
 
 
 def _places(report: Report) -> tuple[str, ...]:
-    return (*report.runs, *((report.golden,) if report.golden else ()), *_interrupted(report))
+    return (
+        *report.runs,
+        *((report.golden,) if report.golden else ()),
+        *_interrupted(report),
+        *_varied(report),
+    )
 
 
 def _interrupted(report: Report) -> tuple[str, ...]:
     """The stopped and the resumed run, where the report was made with ``--resume``."""
     told = next((row.evidence for row in report.checks if row.id == "resume_equal"), {})
     return tuple(str(told[name]) for name in ("stopped", "resumed") if told.get(name))
+
+
+def _varied(report: Report) -> tuple[str, ...]:
+    """The runs under other surroundings, where the report was made with ``--vary``."""
+    told = next((row.evidence for row in report.checks if row.id == "unchanged_when_varied"), {})
+    folders = told.get("runs")
+    return tuple(map(str, folders)) if isinstance(folders, list | tuple) else ()
 
 
 def _exchanged(report: Report) -> Iterator[str]:
@@ -139,7 +152,8 @@ def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> R
     """As the report was made: against the project's golden, or the run in the golden's part."""
     if not _is_run(report.golden):
         halves = [Path(folder) for folder in _interrupted(report)]
-        return judge_again(folders, _as_asked(report), project=project, interrupted=halves)
+        varied = [Path(folder) for folder in _varied(report)]
+        return judge_again(folders, _as_asked(report), project=project, interrupted=halves, varied=varied)
     yardstick = read_yardstick(Path(str(report.golden)))
     return judge_against(folders, yardstick, recipe_of(yardstick), request=_as_asked(report))
 

@@ -100,7 +100,7 @@ def newest_pair(
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)
         fits = seed is None or stored.record.get("seed") == seed
-        fits = fits and stored.record.get("resumed_from") is None
+        fits = fits and stored.record.get("resumed_from") is None and stored.record.get("varied") is None
         if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
             by_stamp.setdefault(folder.name.rpartition("-")[0], []).append(folder)
     pairs = [folders for folders in by_stamp.values() if len(folders) >= 2]
@@ -121,6 +121,9 @@ def _candidate(folder: Path) -> golden.Candidate:
     if record.get("resumed_from") is not None:
         what = "a resumed run holds only the later steps of a training"
         raise GoldenError(what, where=str(folder), fix="bless runs that were never stopped")
+    if record.get("varied") is not None:
+        what = "the surroundings of this run were varied on purpose"
+        raise GoldenError(what, where=str(folder), fix="bless runs of a plain reproduce")
     environment = read_json(folder / "environment.json")
     image = environment.get("image") or {}
     source = environment.get("source") or {}

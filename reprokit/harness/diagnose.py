@@ -9,6 +9,7 @@ what makes them differ. It refuses to know the experiments.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,25 +17,26 @@ from typing import TypeVar
 
 from reprokit import diagnosis, images, recipes
 from reprokit.diagnosis import Cause, Site
-from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
-from reprokit.harness.diagnosed import DIFFERS, EQUAL, Diagnosis, RuledOut, Tap
+from reprokit.execution.docker_config import MOUNTS
+from reprokit.harness.beginning import MEASURE, by_operation, like, where_it_began
+from reprokit.harness.diagnosed import DIFFERS, EQUAL, Diagnosis, Tap
 from reprokit.harness.execute import Progress
 from reprokit.harness.experiments import (
     HASH_SEED,
     LEFTOVERS,
     VARIATION,
     Inquiry,
-    by_operation,
     explain,
     in_turn,
-    under,
 )
-from reprokit.harness.laboratory import Laboratory, Ran, need
+from reprokit.harness.laboratory import Conditions, Laboratory, need
 from reprokit.harness.plan import plan_command, plan_recipe, shell_line
 from reprokit.harness.project import Project
+from reprokit.harness.realise import backend_named, choose_backend
 from reprokit.harness.request import Request, stamp
-from reprokit.harness.variations import Variation, catalogue
+from reprokit.harness.varied_runs import differs_when_varied
 from reprokit.workspace import write_json
 
 #: Where lines that draw on surroundings differ and the numbers do not, short programs are run again.
@@ -50,6 +52,7 @@ def diagnose_command(
     progress: Progress,
     budget: int = 60,
     deep: bool = False,
+    vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
     """Diagnose a plain command.
 
@@ -60,6 +63,7 @@ def diagnose_command(
         progress: Told what is run.
         budget: How many runs at most.
         deep: Whether operations are watched even where a line was found.
+        vary: Names of the variations to make; None for all that do not take long.
 
     Raises:
         CannotRunError: The program does not come to its end.
@@ -76,7 +80,7 @@ def diagnose_command(
         spec, folder=folder, backend=local_backend.LocalBackend(), progress=progress, budget=budget,
         ignore=request.ignore,
     ) as lab:  # fmt: skip
-        lab.deep = deep
+        lab.deep, lab.vary = deep, vary
         found = _diagnose(lab)
     line = shell_line(["reprokit", "diagnose", "--seed", str(seed), "--", *command])
     found = replace(found, replay=(line,))
@@ -85,9 +89,10 @@ def diagnose_command(
 
 
 def diagnose_recipe(
-    name: str, request: Request, *, project: Project, progress: Progress, budget: int = 60, deep: bool = False
-) -> Diagnosis:
-    """Diagnose a recipe, in a virtual environment of its lock.
+    name: str, request: Request, *, project: Project, progress: Progress, budget: int = 60,
+    deep: bool = False, vary: tuple[str, ...] | None = None,
+) -> Diagnosis:  # fmt: skip
+    """Diagnose a recipe, in containers where an engine answers, else in a virtual environment of its lock.
 
     Args:
         name: The recipe.
@@ -96,30 +101,30 @@ def diagnose_recipe(
         progress: Told what is run.
         budget: How many runs at most.
         deep: Whether operations are watched even where a line was found.
+        vary: Names of the variations to make; None for all that do not take long.
 
     Raises:
-        UsageError: A container was asked for: the watch does not reach into one.
-        CannotRunError: The training does not come to its end.
+        CannotRunError: The training does not come to its end, or no engine answers that was asked for.
     """
-    if request.backend == "docker":
-        raise UsageError("diagnose does not look into containers", fix="--backend local: the same lock")
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     seed = request.seed if request.seed is not None else recipe.seeds[0]
     progress.phase("environment")
+    backend = choose_backend(request.backend, progress=progress)
     realisation = images.resolve(
-        recipe.variant, project=project.root, kind="venv", base=request.base, on_progress=progress.note
-    )
+        recipe.variant, project=project.root, kind="image" if backend == "docker" else "venv",
+        base=request.base, on_progress=progress.note,
+    )  # fmt: skip
     moment = stamp()
     plan = plan_recipe(
-        recipe, seed=seed, repeats=1, realisation=realisation, backend="local", stamp=moment,
+        recipe, seed=seed, repeats=1, realisation=realisation, backend=backend, stamp=moment,
         runs_dir=project.runs_dir, timeout_s=request.timeout_s,
     )  # fmt: skip
     folder = project.reports_dir / recipe.name / f"{moment}-diagnose"
     with Laboratory(
-        plan.specs[0], folder=folder, backend=local_backend.LocalBackend(), progress=progress, budget=budget,
-        files=plan.files,
+        plan.specs[0], folder=folder, backend=backend_named(backend, project), progress=progress,
+        budget=budget, files=plan.files,
     ) as lab:  # fmt: skip
-        lab.deep = deep
+        lab.deep, lab.vary = deep, vary
         found = _diagnose(lab)
     sets = [word for override in request.overrides for word in ("--set", override)]
     found = replace(
@@ -132,17 +137,25 @@ def diagnose_recipe(
 
 def _in_source(found: Diagnosis, trainer: str) -> Diagnosis:
     """The same answer, with the trainer's own path in place of its copy's."""
-    end = f"source/trainers/{Path(trainer).name}"
+    name = re.escape(Path(trainer).name)
+    copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/trainers/{name}(?![\w.])")
+
+    def there(text: str) -> str:
+        return copy.sub(lambda _: trainer, text)
 
     def moved(one: _Placed) -> _Placed:
-        return replace(one, file=trainer) if one.file and one.file.endswith(end) else one
+        return replace(one, file=there(one.file)) if one.file else one
 
-    return replace(found, causes=tuple(map(moved, found.causes)), taps=tuple(map(moved, found.taps)))
+    return replace(
+        found, causes=tuple(map(moved, found.causes)), taps=tuple(map(moved, found.taps)),
+        known=tuple(map(there, found.known)),
+        ruled_out=tuple(replace(one, what=there(one.what)) for one in found.ruled_out),
+    )  # fmt: skip
 
 
 def _diagnose(lab: Laboratory) -> Diagnosis:
     lab.progress.phase("repeat")
-    first = need(lab.run("first"))
+    first = need(lab.run("first", Conditions(progress=MEASURE)))
     if not first.trace.processes:
         raise CannotJudgeError(
             "the watch was not loaded into the program", where=str(first.folder),
@@ -150,39 +163,25 @@ def _diagnose(lab: Laboratory) -> Diagnosis:
         )  # fmt: skip
     if first.trace.facts.get("torch_drew"):
         lab.draws = True
-        first = need(lab.run("first-by-draws"))
-    second = need(lab.run("second"))
+        first = need(lab.run("first-by-draws", Conditions(progress=MEASURE)))
+    alike = Conditions(progress=like(first))
+    second = need(lab.run("second", alike))
     for _ in range(_MORE_REPEATS):
         quick = second.duration_s < _QUICK_S
         if not (quick and diagnosis.differing(first.trace, second.trace) and lab.equal(first, second)):
             break
-        second = need(lab.run("again"))  # equal by luck, perhaps
+        second = need(lab.run("again", alike))  # equal by luck, perhaps
     if not lab.equal(first, second):
         inquiry = Inquiry(lab=lab, first=first, other=second)
         return _explained(inquiry)
-    return _varied(lab, first, second)
-
-
-def _varied(lab: Laboratory, first: Ran, second: Ran) -> Diagnosis:
-    """The runs are equal under equal surroundings: change the surroundings."""
-    lab.progress.phase("vary")
-    innocent = Inquiry(lab=lab, first=first, other=second)
-    chosen = catalogue(lab.folder / "elsewhere")
-    other = lab.run("all-varied", under(chosen, first))
-    if other.trouble:
-        chosen, other = _bearable(lab, chosen, first, innocent)
-    if other.trouble or lab.equal(first, other):
-        innocent.ruled_out += [
-            RuledOut(what=one.says, how="varied together with all others: the numbers stay") for one in chosen
-        ]
-        return _answer(innocent, None)
-    innocent.other, innocent.variations = other, chosen
-    return _explained(innocent)
+    inquiry = Inquiry(lab=lab, first=first, other=second)
+    return _explained(inquiry) if differs_when_varied(inquiry) else _answer(inquiry, None)
 
 
 def _explained(inquiry: Inquiry) -> Diagnosis:
     """Hold lines; where that is not enough, let threads take turns; where not even that, watch operations."""
     held = explain(inquiry)
+    inquiry.began = where_it_began(inquiry)
     if inquiry.lab.deep and held is not None:
         for one in by_operation(inquiry):
             inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
@@ -191,21 +190,6 @@ def _explained(inquiry: Inquiry) -> Diagnosis:
     elif {VARIATION + "threads"} & set(held):
         inquiry.causes = by_operation(inquiry)
     return _answer(inquiry, held)
-
-
-def _bearable(
-    lab: Laboratory, chosen: tuple[Variation, ...], first: Ran, inquiry: Inquiry
-) -> tuple[tuple[Variation, ...], Ran]:
-    """The variations under which the program still comes to its end, and a run under all of them."""
-    kept = []
-    for one in chosen:
-        if lab.spent:
-            break
-        if lab.run(f"varied-{one.name}", under((one,), first)).trouble:
-            inquiry.known.append(f"with {one.says} changed the program does not come to its end")
-        else:
-            kept.append(one)
-    return tuple(kept), lab.run("all-varied", under(kept, first))
 
 
 def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
@@ -220,6 +204,9 @@ def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
         variation=guilty[0].name if guilty else _variation_of(inquiry, held or ()),
         known=tuple(inquiry.known),
         ruled_out=tuple(inquiry.ruled_out),
+        not_varied=tuple(inquiry.not_varied),
+        limits=diagnosis.limits_of(first.trace),
+        began=inquiry.began,
         taps=tuple(_tap(site, differs=name in differs) for name, site in first.trace.sites.items()),
         folder=lab.folder,
         runs=lab.made,

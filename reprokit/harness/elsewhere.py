@@ -106,7 +106,7 @@ def _runtime(package: Path) -> list[str]:
     folders = (package / "runtime", package / "execution")
     files = [package / one for one in ("core/numerics.py", "harness/plan.py", "harness/realise.py")]
     return [
-        *(workspace.sha256_of_tree(one, pattern="*.py") for one in folders),
+        *(workspace.sha256_of_tree(one, pattern="*.py", without="hook") for one in folders),
         *(workspace.sha256_of(one) if one.is_file() else "" for one in files),
     ]
 

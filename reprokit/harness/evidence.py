@@ -22,6 +22,7 @@ from reprokit.errors import GoldenError, MetricsError, UsageError
 from reprokit.harness.locking import locked_versions
 from reprokit.harness.resumed import resume_evidence
 from reprokit.harness.traces import compare_traces, count_records, update_steps
+from reprokit.harness.varied_evidence import varied_evidence
 from reprokit.recipes import Recipe
 
 METRICS = "metrics.jsonl"
@@ -38,6 +39,7 @@ def gather(
     ignore: Sequence[str] = (),
     strict: bool = False,
     interrupted: Sequence[Path] = (),
+    varied: Sequence[Path] = (),
 ) -> Evidence:
     """Read the run folders of one recipe and seed, and the golden they are held against.
 
@@ -50,6 +52,7 @@ def gather(
         ignore: Patterns of metrics that a person asked to leave out (plain commands only).
         strict: Whether advisory rows are required too.
         interrupted: The run that was killed on its way and the one that it was resumed as, if anybody asked.
+        varied: Runs under other surroundings, if anybody asked.
     """
     stored = [runs.read(folder) for folder in folders]
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
@@ -78,6 +81,7 @@ def gather(
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
         resume=resume_evidence(folders[0], interrupted) if interrupted else None,
+        varied=varied_evidence(folders[0], varied) if varied else None,
     )
 
 

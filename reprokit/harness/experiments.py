@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from reprokit import diagnosis
-from reprokit.diagnosis import Cause
+from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosed import RuledOut
 from reprokit.harness.laboratory import Conditions, Laboratory, Ran
-from reprokit.harness.variations import Variation
+from reprokit.harness.surroundings import joined
+from reprokit.variations import Variation
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
 #: How often runs must be equal: for a result that is believed, and where they were equal by luck before.
@@ -38,7 +39,9 @@ class Inquiry:
         causes: What was found without holding a line.
         known: What else is known, a sentence each.
         ruled_out: What is no cause.
+        not_varied: Variations that were not made, and why.
         confidence: Of what is held.
+        began: Where it began, as far as that is known.
     """
 
     lab: Laboratory
@@ -48,18 +51,17 @@ class Inquiry:
     causes: tuple[Cause, ...] = ()
     known: list[str] = field(default_factory=list)
     ruled_out: list[RuledOut] = field(default_factory=list)
+    not_varied: list[RuledOut] = field(default_factory=list)
     confidence: str = "medium"
+    began: Began | None = None
 
 
 def under(chosen: Sequence[Variation], first: Ran) -> Conditions:
     """The conditions of a run under variations."""
-    environment: dict[str, str] = {}
-    for one in chosen:
-        environment.update(one.environment)
-    folder = next((one.run_folder for one in chosen if one.run_folder), "run")
+    found = joined(chosen)
     return Conditions(
-        like=first, vary=tuple(word for one in chosen for word in one.vary), environment=environment,
-        run_folder=folder,
+        like=first, vary=found.vary, environment=found.environment, run_folder=found.run_folder or "run",
+        start=found.start, cpu=found.cpu,
     )  # fmt: skip
 
 
@@ -159,22 +161,3 @@ def _equal_in_turn(inquiry: Inquiry, serial: tuple[str, ...]) -> bool:
 def all_held(inquiry: Inquiry) -> Conditions:
     """Everything that can be held is the first run's."""
     return Conditions(pins=("*",), like=inquiry.first, hash_seed=True, fresh=True)
-
-
-def by_operation(inquiry: Inquiry) -> tuple[Cause, ...]:
-    """The first operation of PyTorch with the same inputs and another output: two runs, every one watched."""
-    if not inquiry.first.trace.facts.get("torch"):
-        return ()
-    inquiry.lab.progress.phase("watch operations")
-    varied = under(inquiry.variations, inquiry.first)
-    one = inquiry.lab.run("operations", replace(all_held(inquiry), level="deep"))
-    other = inquiry.lab.run("operations", replace(
-        varied, pins=("*",), hash_seed=True, fresh=True, level="deep"))  # fmt: skip
-    if one.trouble or other.trouble:
-        inquiry.known.append("with every operation watched the program does not come to its end")
-        return ()
-    found = diagnosis.first_operation(one.traced, other.traced)
-    if found is None:
-        inquiry.known.append("no operation of PyTorch gave another output for the same inputs")
-        return ()
-    return (diagnosis.cause_of_operation(found, varied=bool(inquiry.variations)),)

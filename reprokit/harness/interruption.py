@@ -13,7 +13,7 @@ from pathlib import Path
 from reprokit import checkpoints
 from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, UsageError
-from reprokit.harness.plan import Part
+from reprokit.harness.part import Part
 from reprokit.harness.project import Project
 from reprokit.harness.realise import run_recipe
 from reprokit.harness.request import Phases, Request

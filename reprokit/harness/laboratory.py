@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from reprokit import adapters, diagnosis, runtime, workspace
+from reprokit import adapters, diagnosis, workspace
 from reprokit.core.difference import Comparison
 from reprokit.core.records import RunSpec
 from reprokit.core.tolerance import Tolerances
@@ -26,10 +26,18 @@ from reprokit.diagnosis import Trace
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
 from reprokit.harness.execute import Progress
+from reprokit.harness.surroundings import changed, in_container
+from reprokit.harness.watched import (
+    HASH_SEED,
+    ORDERS,
+    Places,
+    bring_out,
+    hooked,
+    make_room,
+    own_mounts,
+    places_of,
+)
 from reprokit.workspace import cannot_write
-
-HOOK = Path(runtime.__file__).parent / "hook"
-_HASH_SEED = "PYTHONHASHSEED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +54,11 @@ class Conditions:
         level: How closely operations are watched.
         environment: Variables to set.
         run_folder: Name of the folder that the program is given.
+        start: What a process inherits and is to be changed: words for ``execution/varied_start.py``.
+        cpu: The CPU to emulate, or "".
         words: What is added to the command.
+        command: What is run in the program's place; empty for the program itself.
+        progress: Where the hook is to look into the training; empty for where it looked in the run ``like``.
     """
 
     pins: tuple[str, ...] = ()
@@ -58,7 +70,11 @@ class Conditions:
     level: str = "light"
     environment: Mapping[str, str] = field(default_factory=dict)
     run_folder: str = "run"
+    start: tuple[str, ...] = ()
+    cpu: str = ""
     words: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    progress: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +118,7 @@ class Laboratory:
     Attributes:
         deep: Whether operations are to be watched even where a line was found.
         draws: Whether every operation of PyTorch is looked at for draws from a generator without a seed.
+        vary: Names of the variations to make, whatever they take; None for all but those made seldom.
     """
 
     def __init__(
@@ -114,6 +131,7 @@ class Laboratory:
         self._backend, self._files, self._ignore = backend, dict(files or {}), tuple(ignore)
         self._tolerances = tolerances
         self.draws = self.deep = False
+        self.vary: tuple[str, ...] | None = None
         self._left: dict[str, diagnosis.Left] = {}
 
     def __enter__(self) -> Self:
@@ -162,15 +180,19 @@ class Laboratory:
             for name, content in self._files.items():
                 (stage / name).parent.mkdir(parents=True, exist_ok=True)
                 (stage / name).write_bytes(content)
-            workspace.write_json(
-                traced / "orders.json", self._orders(given, key=key, traced=traced, stage=stage)
-            )
+            make_room(self.spec, stage)
+            places = places_of(
+                self.spec, stage=stage, traced=traced, apart=self.folder / "elsewhere",
+                replay=given.like.traced if given.like else None,
+            )  # fmt: skip
+            workspace.write_json(traced / ORDERS, self._orders(given, places, key=key))
         except OSError as error:
             raise cannot_write(stage, error) from error
         result = self._backend.run(
-            self._hooked(given, stage=stage, traced=traced, hash_seed=hash_seed), stage,
+            self._hooked(given, places, stage=stage, hash_seed=hash_seed), stage,
             on_tick=lambda: self.progress.alive(label, "at work"),
         )  # fmt: skip
+        bring_out(self.spec, stage, traced)
         stage.rename(self.folder / label)
         trace = diagnosis.read_trace(traced)
         ran = Ran(
@@ -178,7 +200,7 @@ class Laboratory:
             trouble="" if result.completed else result.message, duration_s=result.duration_s,
         )  # fmt: skip
         for path, one in trace.files.items():
-            if one.written is not None:
+            if one.written is not None and not in_container(self.spec):  # a container's files go with it
                 self._left.setdefault(path, one)
         return ran
 
@@ -200,10 +222,12 @@ class Laboratory:
         return not second.trouble and self.compare(first, second).within_tolerance
 
     def _hash_seed(self, given: Conditions) -> str:
+        if HASH_SEED in given.environment:
+            return given.environment[HASH_SEED]
         if given.hash_seed and given.like is not None:
             return given.like.hash_seed
-        inherited = os.environ.get(_HASH_SEED, "") if self.spec.inherit_environment else ""
-        fixed = self.spec.environment.get(_HASH_SEED, inherited)
+        inherited = os.environ.get(HASH_SEED, "") if self.spec.inherit_environment else ""
+        fixed = self.spec.environment.get(HASH_SEED, inherited)
         return fixed if fixed not in {"", "random"} else str(1 + secrets.randbelow(2**32 - 2))
 
     @property
@@ -211,40 +235,27 @@ class Laboratory:
         """Whether the program's hash seed is fixed by its environment."""
         return self._hash_seed(Conditions()) == self._hash_seed(Conditions())
 
-    def _orders(self, given: Conditions, *, key: str, traced: Path, stage: Path) -> dict[str, Any]:
+    def _orders(self, given: Conditions, places: Places, *, key: str) -> dict[str, Any]:
         return {
-            "out": str(traced.resolve()),
-            "output": str((stage / "output").resolve()),
+            "out": places.out,
+            "output": places.output,
             "key": key,
             "pins": list(given.pins),
-            "replay": str(given.like.traced.resolve()) if given.like else None,
+            "replay": places.replay,
             "replay_key": given.like.key if given.like else None,
             "vary": list(given.vary),
             "serial": list(given.serial),
             "level": given.level,
             "draws": self.draws,
-            "apart": str(self.folder.resolve() / "elsewhere"),
+            "apart": places.apart,
+            "progress": dict(given.progress) or (diagnosis.schedules(given.like.trace) if given.like else {}),
         }
 
-    def _hooked(self, given: Conditions, *, stage: Path, traced: Path, hash_seed: str) -> RunSpec:
-        inherited = os.environ.get("PYTHONPATH", "") if self.spec.inherit_environment else ""
-        paths = [str(HOOK), *filter(None, [self.spec.environment.get("PYTHONPATH", inherited)])]
-        added = {
-            **given.environment,
-            "PYTHONPATH": os.pathsep.join(paths),
-            "REPROKIT_HOOK": str((traced / "orders.json").resolve()),
-            _HASH_SEED: hash_seed,
-        }
-        own = {"recipes": stage / "source", "config.yaml": stage / "config.yaml"} if self._files else {}
-        mounts = tuple(
-            replace(one, path=str(own[one.name])) if one.name in own else one for one in self.spec.mounts
-        )
-        return replace(
-            self.spec,
-            environment={**self.spec.environment, **added},
-            mounts=mounts,
-            command=(*self.spec.command, *given.words),
-        )
+    def _hooked(self, given: Conditions, places: Places, *, stage: Path, hash_seed: str) -> RunSpec:
+        spec = own_mounts(self.spec, stage, names=tuple(self._files))
+        spec = replace(spec, command=(*(given.command or spec.command), *given.words))
+        spec = hooked(spec, places, environment={HASH_SEED: hash_seed, **given.environment})
+        return changed(spec, start=given.start, cpu=given.cpu)
 
 
 def need(ran: Ran) -> Ran:

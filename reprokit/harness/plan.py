@@ -21,6 +21,7 @@ from reprokit import capture, workspace
 from reprokit.core import numerics
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec, digest
 from reprokit.harness import data_files
+from reprokit.harness.part import Part
 from reprokit.recipes import Recipe
 
 _PACKAGE = Path(reprokit.__file__).parent
@@ -33,40 +34,6 @@ _CHECKPOINT = "resumed_from.pt"
 
 # A brace around one word means nothing to a shell.
 _TYPED_AS_IT_IS = re.compile(r"(?:[\w@%+=:,./-]|\{[a-z_]+\})+", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumePoint:
-    """A whole checkpoint of an earlier run, from which a training goes on.
-
-    Attributes:
-        path: The checkpoint.
-        step: Its step.
-        sha256: Of the file.
-        run: How the earlier run is named wherever its folder lies: ``<recipe>/<run id>``.
-        attempt: The earlier run's attempt.
-    """
-
-    path: Path
-    step: int
-    sha256: str
-    run: str
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Only a part of a training: up to a step at which it is killed, or on from a checkpoint.
-
-    Attributes:
-        name: Ends the run's id.
-        stop_at: The step, or None.
-        resume: The checkpoint, or None.
-    """
-
-    name: str
-    stop_at: int | None = None
-    resume: ResumePoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,10 +179,12 @@ def shell_line(command: Sequence[str]) -> str:
 def digests_of(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
     """Content digests of everything of ours that can change a run's numbers."""
     numerics_table = workspace.sha256_of(_PACKAGE / "core" / "numerics.py")
+    # Nothing of the watch is loaded into a run that is judged.
+    runtime = workspace.sha256_of_tree(_PACKAGE / "runtime", pattern="*.py", without="hook")
     return {
         "recipe": recipe.digest,
         "trainer": workspace.sha256_of(recipe.trainer),
-        "runtime": digest([workspace.sha256_of_tree(_PACKAGE / "runtime", pattern="*.py"), numerics_table]),
+        "runtime": digest([runtime, numerics_table]),
         "config": digest(recipe.training_config),
         "lock": realisation.lock_digest,
     }

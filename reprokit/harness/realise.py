@@ -20,9 +20,11 @@ from reprokit.execution import local as local_backend
 from reprokit.harness.attested import documents_of
 from reprokit.harness.execute import Progress, execute, usable_cores
 from reprokit.harness.locking import copy_of_lock
-from reprokit.harness.plan import Part, command_name, plan_command, plan_recipe
+from reprokit.harness.part import Part
+from reprokit.harness.plan import command_name, plan_command, plan_recipe
 from reprokit.harness.project import Project
 from reprokit.harness.request import Phases, Request, now, stamp
+from reprokit.harness.varied_plan import varied
 from reprokit.recipes import Recipe
 
 
@@ -120,6 +122,8 @@ def _train(
             files={**copy_of_lock(realisation, project=project.root), **documents_of(realisation)},
         )  # fmt: skip
         plan = replace(plan, facts={**plan.facts, "backend_asked": request.backend})
+        if part is not None and part.varying is not None:
+            plan = varied(plan, part.varying, runs_dir=project.runs_dir)
         with phases.of("train"):
             return execute(
                 plan, backend=backend_named(backend, project), runs_dir=project.runs_dir, host=host,

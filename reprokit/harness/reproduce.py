@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +19,31 @@ from reprokit.core.checklist import Report
 from reprokit.errors import ReportError
 from reprokit.harness.aftermath import explained
 from reprokit.harness.answer import report_of
+from reprokit.harness.causes import with_cause
 from reprokit.harness.evidence import gather
 from reprokit.harness.execute import Progress
 from reprokit.harness.foresight import foresee, must_have_variant
 from reprokit.harness.interruption import interrupt
-from reprokit.harness.plan import Part, shell_line
+from reprokit.harness.part import Part
+from reprokit.harness.plan import shell_line
 from reprokit.harness.project import Project
 from reprokit.harness.realise import run_command, run_recipe
 from reprokit.harness.request import Phases, Request, now, stamp
 from reprokit.harness.resuming import choose, fit
+from reprokit.harness.varying import vary
 from reprokit.recipes import Recipe
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """Runs beyond the pair: the stopped and the resumed one, and those under other surroundings.
+
+    ``command`` is the plain command.
+    """
+
+    interrupted: tuple[Path, ...] = ()
+    varied: tuple[Path, ...] = ()
+    command: tuple[str, ...] = ()
 
 
 def reproduce(name: str, request: Request, *, project: Project, progress: Progress) -> tuple[Report, Path]:
@@ -48,7 +63,9 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     halves: tuple[Path, ...] = ()
     if request.resume and runs.read(folders[0], verify=False).complete:
         halves = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
-    return _answer(recipe, folders, request, project=project, phases=phases, interrupted=halves)
+    changed = vary(recipe, folders, request, project=project, phases=phases) if request.vary else ()
+    extra = Extra(interrupted=halves, varied=changed)
+    return _answer(recipe, folders, request, project=project, phases=phases, extra=extra)
 
 
 def run_once(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
@@ -84,7 +101,9 @@ def reproduce_command(
     """Run a plain command twice and judge: one after the other, nothing pinned, nothing set."""
     phases = Phases(progress)
     folders = run_command(command, request, project=project, phases=phases)
-    return _answer(None, folders, request, project=project, phases=phases)
+    return _answer(
+        None, folders, request, project=project, phases=phases, extra=Extra(command=tuple(command))
+    )
 
 
 def run_command_once(
@@ -95,7 +114,12 @@ def run_command_once(
 
 
 def judge_again(
-    folders: Sequence[Path], request: Request, *, project: Project, interrupted: Sequence[Path] = ()
+    folders: Sequence[Path],
+    request: Request,
+    *,
+    project: Project,
+    interrupted: Sequence[Path] = (),
+    varied: Sequence[Path] = (),
 ) -> Report:
     """The report that follows from run folders alone: no engine, nothing run, nothing written.
 
@@ -104,9 +128,11 @@ def judge_again(
         request: ``strict`` and ``ignore``.
         project: Where goldens live.
         interrupted: The stopped and the resumed run, where the report has them.
+        varied: The runs under other surroundings, likewise.
     """
     recipe = _recipe_of(folders, project)
-    return _judge(recipe, folders, request, project=project, phases={}, interrupted=interrupted)
+    extra = Extra(interrupted=tuple(interrupted), varied=tuple(varied))
+    return _judge(recipe, folders, request, project=project, phases={}, extra=extra)
 
 
 def _answer(
@@ -116,14 +142,16 @@ def _answer(
     *,
     project: Project,
     phases: Phases,
-    interrupted: Sequence[Path] = (),
+    extra: Extra | None = None,
 ) -> tuple[Report, Path]:
     with phases.of("judge"):
-        report = _judge(
-            recipe, folders, request, project=project, phases=phases.seconds, interrupted=interrupted
-        )
+        report = _judge(recipe, folders, request, project=project, phases=phases.seconds, extra=extra)
     folder = project.reports_dir / folders[0].parent.name / stamp()
     report = explained(report, recipe, request, project=project, folder=folder, phases=phases)
+    report = with_cause(
+        report, recipe=recipe, command=extra.command if extra else (), request=request, project=project,
+        phases=phases,
+    )  # fmt: skip
     reports.render_all(report, folder)
     return report, folder
 
@@ -135,13 +163,17 @@ def _judge(
     *,
     project: Project,
     phases: Mapping[str, float],
-    interrupted: Sequence[Path] = (),
+    extra: Extra | None = None,
 ) -> Report:
-    stopped = runs.read(interrupted[0], verify=False).record if interrupted else None
-    rerun = rerun_line(runs.read(folders[0], verify=False).record, ignore=request.ignore, stopped=stopped)
+    extra = extra or Extra()
+    stopped = runs.read(extra.interrupted[0], verify=False).record if extra.interrupted else None
+    rerun = rerun_line(
+        runs.read(folders[0], verify=False).record, ignore=request.ignore, stopped=stopped,
+        varied=bool(extra.varied),
+    )  # fmt: skip
     evidence = gather(
         recipe, folders, golden_dir=project.golden_dir, seed=request.seed, rerun=rerun, ignore=request.ignore,
-        strict=request.strict, interrupted=interrupted,
+        strict=request.strict, interrupted=extra.interrupted, varied=extra.varied,
     )  # fmt: skip
     file = recipe.file if recipe else None
     inside = file is not None and file.is_relative_to(project.root)
@@ -167,7 +199,11 @@ def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
 
 
 def rerun_line(
-    record: Mapping[str, Any], *, ignore: Sequence[str] = (), stopped: Mapping[str, Any] | None = None
+    record: Mapping[str, Any],
+    *,
+    ignore: Sequence[str] = (),
+    stopped: Mapping[str, Any] | None = None,
+    varied: bool = False,
 ) -> str:
     """The line that anyone can type, in a checkout, to run the same again and judge it.
 
@@ -175,6 +211,7 @@ def rerun_line(
         record: ``run.json``.
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
+        varied: Whether the surroundings were varied too.
     """
     seed, plain = record.get("seed"), record.get("plain_command")
     if plain:
@@ -184,6 +221,7 @@ def rerun_line(
     words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
     asked = record.get("backend_asked")
     options = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
+    options += ["--vary"] if varied else []
     for_make = shlex.join(options).replace("$", "$$")  # make reads it before the shell does
     return shell_line([*words, f"ARGS={for_make}"] if options else words)
 

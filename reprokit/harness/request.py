@@ -32,6 +32,8 @@ class Request:
         timeout_s: Limit for each run, seconds.
         side_by_side: False to run one after the other.
         command: The command line as typed, for the report.
+        vary: Train once more under the variations that the recipe says it is immune to.
+        diagnose: Where two runs differ, find out why.
         resume: Kill one more training on its way, resume it, and hold it against the first.
         stop_at: The step at which; None for one that is drawn from the seed.
         resume_from: A run or a checkpoint to go on from; None to start anew.
@@ -49,6 +51,8 @@ class Request:
     timeout_s: float | None = None
     side_by_side: bool = True
     command: str = ""
+    vary: bool = False
+    diagnose: bool = False
     resume: bool = False
     stop_at: int | None = None
     resume_from: str | None = None

@@ -18,7 +18,7 @@ from typing import Any
 from reprokit import checkpoints, recipes, runs
 from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness import changes
-from reprokit.harness.plan import ResumePoint
+from reprokit.harness.part import ResumePoint
 from reprokit.harness.project import Project
 from reprokit.harness.request import Request
 from reprokit.recipes import Recipe

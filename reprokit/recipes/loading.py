@@ -200,6 +200,7 @@ def _recipe(
         expected={name: Expected(**one.model_dump()) for name, one in said.expected.items()},
         tolerances=_tolerances(said),
         nondeterminism=None if said.nondeterminism is None else tuple(said.nondeterminism),
+        immune_to=tuple(said.immune_to),
         limits=RecipeLimits(**said.limits.model_dump()),
         checks=CheckRules(
             relax=tuple(Relaxation(**one.model_dump()) for one in said.checks.relax),

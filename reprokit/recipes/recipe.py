@@ -124,6 +124,7 @@ class Recipe:
         expected: Metric → what it comes to.
         tolerances: How far a run may be from the golden, where no platform has its own.
         nondeterminism: Known sources of it, or None when the recipe does not declare any.
+        immune_to: Variations of the surroundings that must not change a number, by name.
         limits: What a run may use.
         checks: Rows of the checklist relaxed and required.
         keep_checkpoints: How many of the last checkpoints a run keeps; None for all.
@@ -151,6 +152,7 @@ class Recipe:
     expected: Mapping[str, Expected]
     tolerances: Tolerances
     nondeterminism: tuple[str, ...] | None
+    immune_to: tuple[str, ...]
     limits: RecipeLimits
     checks: CheckRules
     keep_checkpoints: int | None

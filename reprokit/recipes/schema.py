@@ -19,8 +19,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from reprokit import variations
 from reprokit.core.checklist import VERDICT_ROWS
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.recipes.mistakes import near_miss
 
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
 
@@ -58,6 +60,15 @@ def _relaxable(check: str) -> str:
     return check
 
 
+def _variation(name: str) -> str:
+    known = variations.names()
+    if name not in known:
+        near = near_miss(name, known)
+        hint = f"did you mean {near!r}?" if near else ", ".join(known)
+        raise PydanticCustomError("told", "the name of a variation ({hint})", {"hint": hint})
+    return name
+
+
 def _matching(pattern: str, rule: str) -> AfterValidator:
     def validate(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -79,6 +90,7 @@ Platform = Annotated[
         "a platform such as cpu-x86_64, cpu-aarch64, cuda-h200, tpu-v5e or xla-cpu",
     ),
 ]
+VariationName = Annotated[str, AfterValidator(_variation)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Text = Annotated[str, AfterValidator(_text)]
 Line = Annotated[str, Field(max_length=200), AfterValidator(_line)]
@@ -176,6 +188,7 @@ class RecipeModel(BaseModel):
     expected: dict[Line, Expected] = {}
     tolerances: AllTolerances = AllTolerances()
     nondeterminism: list[Text] | None = None
+    immune_to: Annotated[list[VariationName], AfterValidator(_distinct)] = []
     limits: Limits = Limits()
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()

@@ -17,6 +17,7 @@ from typing import Any
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
 from reprokit.core.rows import counted
+from reprokit.reports.cause import CausePage, cause_page
 from reprokit.reports.escaping import Visible, log_lines, one_line
 from reprokit.reports.explanations import explanations
 from reprokit.reports.shortening import from_root, short_digests
@@ -117,6 +118,7 @@ class Outline:
     not_run: Facts
     log_tail: tuple[Visible, ...]
     divergence: Facts
+    cause: CausePage | None
     explanations: tuple[tuple[Visible, Facts], ...]
     differences: tuple[Difference, ...]
     num_differences_cut: int
@@ -150,6 +152,7 @@ def outline(report: Report) -> Outline:
         not_run=in_words(facts_of(not_run)),
         log_tail=log_lines(log_tail if isinstance(log_tail, str) else "\n".join(map(str, log_tail))),
         divergence=_divergence(report),
+        cause=cause_page(report.cause),
         explanations=explanations(report),
         differences=tuple(_difference(row) for row in differences[:_MAX_DIFFERENCES]),
         num_differences_cut=max(0, len(differences) - _MAX_DIFFERENCES),

@@ -10,7 +10,7 @@ which keeps every path and digest whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -42,12 +42,32 @@ def from_root(report: Report) -> Report:
         golden=report.golden and short(report.golden),
         checks=tuple(rows),
         not_run=failure if report.not_run is not None else None,
+        cause=None if report.cause is None else _everywhere(report.cause, short),
     )
+
+
+def below(found: Mapping[str, Any], root: str) -> dict[str, Any]:
+    """JSON in which every path below a folder is as it is typed in that folder."""
+    shortened: dict[str, Any] = _everywhere(found, _without(PurePosixPath(root)))
+    return shortened
+
+
+def _everywhere(value: Any, short: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return short(value)
+    if isinstance(value, Mapping):
+        return {key: _everywhere(one, short) for key, one in value.items()}
+    return [_everywhere(one, short) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _relative(report: Report) -> Callable[[str], str]:
     folder = PurePosixPath(report.runs[0]) if report.runs else PurePosixPath()
-    root = folder.parents[2] if len(folder.parents) > 2 and folder.is_absolute() else PurePosixPath("/")
+    return _without(
+        folder.parents[2] if len(folder.parents) > 2 and folder.is_absolute() else PurePosixPath("/")
+    )
+
+
+def _without(root: PurePosixPath) -> Callable[[str], str]:
     if root == PurePosixPath("/"):
         return str
     inside = re.compile(rf"(?<![\w./-]){re.escape(str(root))}/(?=\w)")

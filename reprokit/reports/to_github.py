@@ -10,10 +10,12 @@ of the step, so both functions take all the reports of a step. What is cut is sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reprokit.core.checklist import Report, Status
+from reprokit.reports.cause import CausePage, cause_page
 from reprokit.reports.escaping import Visible, github_message, github_property, one_line
 from reprokit.reports.outline import Row, outline
 from reprokit.reports.to_markdown import heading, sections
@@ -40,6 +42,7 @@ _RECIPE_KEYS = {
     "pinned_image": ("variant",),
     "several_seeds": ("seeds",),
     "statistics": ("seeds",),
+    "unchanged_when_varied": ("immune_to",),
 }
 
 
@@ -97,13 +100,40 @@ def annotation_commands(reports: Sequence[Report], *, each: int = ANNOTATIONS_EA
         reports: All reports of the step, in order.
         each: How many of each kind GitHub shows.
     """
-    verdicts = [found for report in reports for found in _of_verdict(report)]
+    verdicts = [found for report in reports for found in (*_of_verdict(report), *_of_cause(report))]
     rows = [found for report in reports for found in _of_rows(report)]
     lines: list[str] = []
     for kind in _KINDS:
         found = [one for one in (*verdicts, *rows) if one.kind == kind]
         lines += [_command(one) for one in _within(found, each)]
     return tuple(lines)
+
+
+def cause_commands(found: Mapping[str, Any], *, each: int = ANNOTATIONS_EACH) -> tuple[str, ...]:
+    """Workflow commands for what `reprokit diagnose` found: an error on the line of each cause.
+
+    Args:
+        found: Its JSON, with paths from the repository's root.
+        each: How many errors GitHub shows.
+    """
+    return tuple(_command(one) for one in _within(list(_at_causes(cause_page(found))), each))
+
+
+def _of_cause(report: Report) -> Iterator[_Annotation]:
+    return _at_causes(outline(report).cause)
+
+
+def _at_causes(page: CausePage | None) -> Iterator[_Annotation]:
+    for card in page.cards if page else ():
+        file, _, line = card.place.rpartition(":")
+        known = bool(file) and line.isdecimal()
+        yield _Annotation(
+            kind="error",
+            file=Visible(file if known else ""),
+            line=int(line) if known else 1,
+            title=one_line(f"Cause: {card.category}", limit=200),
+            message=_message(card.what, card.fix),
+        )
 
 
 def _of_verdict(report: Report) -> Iterator[_Annotation]:

@@ -13,33 +13,55 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
+from collections.abc import Mapping
 from importlib import resources
+from typing import Any
 
 import jinja2
 
 from reprokit.core.checklist import Report
+from reprokit.reports.cause import cause_page
 from reprokit.reports.curves import HEIGHT, WIDTH, charts
-from reprokit.reports.escaping import pieces
+from reprokit.reports.escaping import one_line, pieces
 from reprokit.reports.outline import outline
 
 
 def to_html(report: Report) -> str:
     """The report as a self-contained HTML 5 page."""
-    style = _template_text("report.css")
-    return _page().render(
+    return _page("report.html.jinja").render(
         found=outline(report),
         pieces=pieces,
         curves=charts(report),
         chart_width=f"{WIDTH:g}",
         chart_height=f"{HEIGHT:g}",
-        style=style,
-        policy=f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'",
+        **_style(),
     )
 
 
+def diagnosis_to_html(found: Mapping[str, Any], *, subject: str, sentence: str) -> str:
+    """What `reprokit diagnose` found as a page of its own, drawn as the report's section on it is.
+
+    Args:
+        found: Its JSON.
+        subject: The recipe or command.
+        sentence: The answer as the terminal has it.
+    """
+    verdict = str(found.get("verdict") or "UNJUDGED")
+    return _page("diagnosis.html.jinja").render(
+        cause=cause_page(found), verdict=one_line(verdict), subject=one_line(subject),
+        sentence=one_line(sentence.removeprefix(f"{verdict}: ")), **_style(),
+    )  # fmt: skip
+
+
+def _style() -> dict[str, str]:
+    style = _template_text("report.css")
+    policy = f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'"
+    return {"style": style, "policy": policy}
+
+
 @functools.cache
-def _page() -> jinja2.Template:
-    """The page's template, compiled once a process: that takes ten times as long as drawing it."""
+def _page(name: str) -> jinja2.Template:
+    """A page's template, compiled once a process: that takes ten times as long as drawing it."""
     environment = jinja2.Environment(
         loader=jinja2.FunctionLoader(_template_text),
         autoescape=True,
@@ -48,7 +70,7 @@ def _page() -> jinja2.Template:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return environment.get_template("report.html.jinja")
+    return environment.get_template(name)
 
 
 def _template_text(name: str) -> str:

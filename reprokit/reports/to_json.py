@@ -154,6 +154,12 @@ def _check_parts(report: Report, where: str) -> dict[str, list[dict[str, Any]]]:
         ("code_changes", report.code_changes, "files"), ("attribution", report.attribution, "cells")
     ):  # fmt: skip
         _decode((part or {}).get(rows, []), Sequence[Mapping[str, Any]], f"{where}: {name}.{rows}")
+    cause, listed = report.cause or {}, ("causes", "ruled_out", "not_varied", "taps")
+    hints = {**dict.fromkeys(listed, Sequence[Mapping[str, Any]]),
+             **dict.fromkeys(("known", "replay", "limits"), Sequence[str])}  # fmt: skip
+    for name, hint in hints.items():
+        _decode(cause.get(name, []), hint, f"{where}: cause.{name}")
+    _decode(cause.get("divergence"), Mapping[str, Any] | None, f"{where}: cause.divergence")
     curves: dict[str, list[dict[str, Any]]] = {}
     for metric, series in report.curves.items():
         read: list[_Series] = _decode(series, Sequence[_Series], f"{where}: curves.{metric}")

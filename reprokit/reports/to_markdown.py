@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reprokit.core.checklist import Report, Status
+from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import markdown, markdown_block, markdown_code, markdown_prose
 from reprokit.reports.outline import Compared, Group, Outline, Row, outline
 from reprokit.reports.values import Facts
@@ -54,6 +55,7 @@ def sections(found: Outline) -> tuple[Section, ...]:
     candidates = (
         Section(title="What happened", text=_what_happened(found)),
         Section(title="First divergence", text=_facts(found.divergence)),
+        Section(title="Cause", text=_facts(cause_facts(found.cause))),
         Section(title=f"Checklist: {found.counts}", text=_checklist(found.rows)),
         *(Section(title=title, text=_facts(facts)) for title, facts in found.explanations),
         Section(title="Environment compared with the golden's", text=_differences(found)),

@@ -26,6 +26,7 @@ from rich.text import Text
 
 from reprokit.core.checklist import Report, Status
 from reprokit.reports.brevity import gathered, harmless, that_apply, that_matter
+from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
 from reprokit.reports.outline import Compared, Outline, Row, outline
 from reprokit.reports.values import Facts
@@ -113,6 +114,8 @@ def _plain(found: Outline) -> Iterator[str]:
     yield from _plain_rows(found)
     for label, value in found.divergence:
         yield f"first divergence: {label}: {value}"
+    for label, value in cause_facts(found.cause):
+        yield f"cause: {label}: {value}"
     for one in found.comparisons:
         yield f"compared: {one.title}: {one.summary}"
         yield from (f"problem: {one.title}: {problem}" for problem in one.problems)
@@ -165,6 +168,7 @@ def _drawn(found: Outline, style: Style) -> str:
         _draw_not_run(console, found)
         _draw_checklist(console, found)
         _draw_facts(console, "First divergence", found.divergence)
+        _draw_facts(console, "Cause", cause_facts(found.cause))
         _draw_errors(console, found.comparisons)
         for title, facts in found.explanations:
             _draw_facts(console, title, facts)

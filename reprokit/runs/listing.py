@@ -30,8 +30,9 @@ REPORT = "report.json"
 COMPLETE = "complete"
 NO_VERDICT = "-"
 
-_VERSION = 2  # of what is remembered: raise it when a fact is added or means something else
+_VERSION = 3  # of what is remembered: raise it when a fact is added or means something else
 _MAX_REPORT_BYTES = 64 << 20
+_VARIED = "unchanged_when_varied"  # the row that names runs under other surroundings
 _STAMP = re.compile(r"(\d{8}T\d{6})Z")
 
 
@@ -213,7 +214,7 @@ def _report_facts(file: Path) -> Facts:
         return {"problem": "it does not name its runs"}
     golden = report.get("golden")
     against = [key_of(golden)] if isinstance(golden, str) else []
-    against += [key_of(run) for run in _interrupted(report.get("checks"))]
+    against += [key_of(run) for run in _besides(report.get("checks"))]
     return {
         "verdict": _text(report.get("verdict")) or NO_VERDICT,
         "created_at": moment_of(report.get("created_at")),
@@ -222,11 +223,13 @@ def _report_facts(file: Path) -> Facts:
     }
 
 
-def _interrupted(rows: Any) -> list[str]:
-    """The stopped and the resumed run of a report that was asked for them."""
+def _besides(rows: Any) -> list[str]:
+    """The stopped, the resumed and the varied runs of a report that was asked for them."""
     found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     told = (_mapping(row.get("evidence")) for row in found if row.get("id") == "resume_equal")
-    return [run for one in told for name in ("stopped", "resumed") if (run := _text(one.get(name)))]
+    halves = [run for one in told for name in ("stopped", "resumed") if (run := _text(one.get(name)))]
+    varied = (_mapping(row.get("evidence")).get("runs") for row in found if row.get("id") == _VARIED)
+    return halves + [run for one in varied if isinstance(one, list) for run in map(_text, one) if run]
 
 
 def _note(file: str, facts: Mapping[str, Any]) -> ReportNote:

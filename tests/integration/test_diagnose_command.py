@@ -139,7 +139,8 @@ def test_the_page_names_line_cause_and_fix(tmp_path):
          "--", sys.executable, "train.py", "{run_dir}"],
         cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-    assert done.stdout.startswith("NONDETERMINISTIC: first differs at step 0, loss")
+    sentence = "NONDETERMINISTIC: first differs at step 0, in loss; cause: random.random at train.py:"
+    assert done.stdout.startswith(sentence)
     assert f"train.py:{line_of(tmp_path, 'random.random')}: random.random" in done.stdout
     assert "fix: seed it" in done.stdout
 

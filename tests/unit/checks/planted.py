@@ -21,6 +21,8 @@ from reprokit.core.evidence import (
     RunEvidence,
     SweepEvidence,
     TraceComparison,
+    VariedEvidence,
+    VariedRun,
 )
 
 Fault = Callable[[Evidence], Evidence]
@@ -47,6 +49,7 @@ DIFFERENT = replace(
     divergence=Divergence(record=3, step=8192, metric="losses/policy", expected=0.5, actual=0.25),
 )
 CLOSE = replace(EQUAL, identical=False)
+PARTED = "from step 2048 on: losses/policy is 0.25, expected 0.5"
 TORN = replace(
     EQUAL,
     identical=False,
@@ -62,6 +65,7 @@ OTHER_TRACE = TraceComparison(
 )
 
 RECIPE: dict[str, Any] = {
+    "immune_to": ["umask", "clock", "network"],
     "schema": 1,
     "name": "cartpole",
     "title": "PPO on CartPole",
@@ -285,6 +289,19 @@ def on_resume(**changes: Any) -> Fault:
     return lambda evidence: replace(evidence, resume=replace(evidence.resume, **changes))
 
 
+def varied_run(number: int, *names: str, **changes: Any) -> VariedRun:
+    """One more run, under some variations, equal to the first."""
+    path = f"runs/cartpole/20261120T101700Z-seed42-varied{number}"
+    return replace(VariedRun(path=path, names=names, records=49), **changes)
+
+
+def on_varied(*runs: VariedRun, **changes: Any) -> Fault:
+    """What came of varying the surroundings; of all at once where no run is given."""
+    return lambda evidence: replace(
+        evidence, varied=replace(evidence.varied, **({"runs": runs} if runs else {}), **changes)
+    )
+
+
 def clean(**changes: Any) -> Evidence:
     """Two agreeing runs of a recipe in the pinned image, equal to the golden, and a sweep."""
     evidence = Evidence(
@@ -299,6 +316,7 @@ def clean(**changes: Any) -> Evidence:
         locked={"numpy": "2.4.0", "torch": "2.13.0+cpu"},
         sweep=sweep(),
         resume=resumed(),
+        varied=VariedEvidence(runs=(varied_run(1, "umask", "clock"),), held={"network": "there is none"}),
     )
     return replace(evidence, **changes)
 
@@ -999,6 +1017,39 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no checkpoint compared": on_resume(checkpoints=()),
         "the final model was not compared": on_resume(checkpoints=("checkpoint_51200.pt",)),
     },
+    "unchanged_when_varied": {
+        "one of them is guilty": on_varied(
+            varied_run(1, "umask", "clock", difference=PARTED),
+            varied_run(2, "umask", difference=PARTED),
+            varied_run(3, "umask", difference=PARTED),
+            varied_run(4),
+            varied_run(5, "clock"),
+        ),
+        "two of them together are": on_varied(
+            varied_run(1, "umask", "clock", difference=PARTED),
+            varied_run(2, "umask"),
+            varied_run(3, "clock"),
+        ),
+        "under one the run does not finish": on_varied(
+            varied_run(1, "umask", failure="exit code 1"), varied_run(2, "clock")
+        ),
+        "only now and then": on_varied(
+            varied_run(1, "umask", "clock", difference=PARTED), varied_run(2, "umask", "clock")
+        ),
+        "with nothing varied as well": on_varied(
+            varied_run(1, "umask", "clock", difference=PARTED), varied_run(2, difference=PARTED)
+        ),
+        "the watch alone changes the numbers": on_varied(
+            varied_run(1, "umask", "clock", difference=PARTED, watched=True),
+            varied_run(2, difference=PARTED, watched=True),
+        ),
+        "one was never made": on_varied(varied_run(1, "umask")),
+        "one cannot be made": on_varied(varied_run(1, "umask"), unmade={"clock": "there is no clock"}),
+        "one is held only": on_varied(held={}),
+        "of another program": on_varied(varied_run(1, "umask", "clock", problem="digests is another")),
+        "no record compared": on_varied(varied_run(1, "umask", "clock", records=0)),
+        "no run at all": on_varied(runs=()),
+    },
     "several_seeds": {
         "a seed is absent": on_sweep(final_values={42: {}, 43: {}, 45: {}}),
         "none finished": on_sweep(final_values={}),
@@ -1062,6 +1113,10 @@ GREEN: dict[str, dict[str, Fault]] = {
         "a program without a trace": on_resume(updates=None),
         "nobody timed it": on_resume(resumed_s=None),
         "killed at the checkpoint's own step": on_resume(stopped_at=40_960),
+    },
+    "unchanged_when_varied": {
+        "one by one": on_varied(varied_run(1, "umask"), varied_run(2, "clock")),
+        "all of them held": both(in_recipe("immune_to", ["network"]), on_varied(varied_run(1))),
     },
     "checkpoints_complete": {"updates in another order": on_run(1, update_steps=STEPS[::-1])},
     "logs_complete": {

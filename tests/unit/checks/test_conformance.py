@@ -91,7 +91,14 @@ def test_runs_without_any_content_never_pass_where_a_row_is_about_runs(name):
     else:
         empty = tuple(type(run)(path=run.path, complete=True) for run in planted.clean().runs)
         evidence = replace(
-            planted.clean(), runs=empty, repeats=(), trace_repeats=(), golden=None, sweep=None, resume=None
+            planted.clean(),
+            runs=empty,
+            repeats=(),
+            trace_repeats=(),
+            golden=None,
+            sweep=None,
+            resume=None,
+            varied=None,
         )
     finding = CHECKS[name].check(evidence)
     _assert_well_formed(finding)

@@ -59,6 +59,8 @@ PASSED = {
     "resume_equal": "killed by SIGKILL at step 43008, resumed from checkpoint_40960.pt: 49 records, 49 "
     "traced updates and 3 later checkpoints as if never stopped; the resumed run did steps 40961 to 100352 "
     "in 6.0 s of 10.0 s",
+    "unchanged_when_varied": "unchanged under umask, clock, all at once: 49 records in 1 more run; network: "
+    "there is none",
     "logs_complete": "49 records of 3 metrics up to step 100352, whole in every run",
     "expected_declared": "the recipe expects 1 result, with its tolerance",
     "verification_available": "anyone can check it: make reproduce RECIPE=cartpole SEED=42",
@@ -337,6 +339,34 @@ FAILED = [
         ),
     ),
     ("resume_equal", "the resumed run crashed", "the resumed run did not finish: exit code 1"),
+    (
+        "unchanged_when_varied",
+        "one of them is guilty",
+        "with umask varied the run differs from step 2048 on: losses/policy is 0.25, expected 0.5",
+    ),
+    (
+        "unchanged_when_varied",
+        "two of them together are",
+        "with umask and clock varied the run differs from step 2048 on: losses/policy is 0.25, expected 0.5",
+    ),
+    (
+        "unchanged_when_varied",
+        "under one the run does not finish",
+        "with umask varied the run does not come to its end: exit code 1",
+    ),
+    (
+        "unchanged_when_varied",
+        "only now and then",
+        (
+            "with umask and clock varied the run differs now and then from step 2048 on: losses/policy is "
+            "0.25, expected 0.5"
+        ),
+    ),
+    (
+        "unchanged_when_varied",
+        "with nothing varied as well",
+        "with nothing varied the run differs from step 2048 on: losses/policy is 0.25, expected 0.5",
+    ),
     ("several_seeds", "a seed is absent", "seeds without a finished run: [44]"),
     ("several_seeds", "two seeds", "only 2 seeds finished"),
     ("statistics", "no interval", "without an estimate and interval over all seeds: eval/return"),
@@ -349,6 +379,7 @@ def test_a_broken_promise_is_failed_and_names_what_broke(name, fault, reason):
 
 
 ERRORS = [
+    ("unchanged_when_varied", "one cannot be made", "clock was not varied: there is no clock"),
     ("numerics_in_force", "an unknown profile asked for", "the recipe asks for the profile 'fastest'"),
     ("repeatable", "one run only", "it takes two runs to judge, and there is only one"),
     ("repeatable", "an unfinished run", "a run did not finish, so its numbers prove nothing"),
@@ -420,6 +451,16 @@ SKIPPED = [
     ),
     ("hardened", planted.LOCAL, "ran as a process of this user, with no container around it"),
     ("resume_equal", planted.with_(resume=None), "no run was stopped and resumed; nobody asked for it"),
+    (
+        "unchanged_when_varied",
+        planted.with_(varied=None),
+        "the recipe names 3 variations; nobody asked for them",
+    ),
+    (
+        "unchanged_when_varied",
+        planted.in_recipe("immune_to", []),
+        "the recipe names no variation that it is immune to",
+    ),
     ("several_seeds", planted.with_(sweep=None), "one seed was judged; nobody asked for more"),
     ("statistics", planted.with_(sweep=None), "one seed was judged; nobody asked for statistics"),
     (

@@ -309,3 +309,8 @@ def test_runs_that_were_never_repeated_prove_nothing(num_runs):
 @pytest.mark.parametrize("num_runs", [2, 3, 5, 10, 60, 100])
 def test_at_the_bound_so_many_runs_agree_by_chance_once_in_twenty(num_runs):
     assert (1 - chance_of_another(num_runs)) ** (num_runs - 1) == pytest.approx(0.05)
+
+
+def test_a_run_whose_surroundings_were_varied_on_purpose_is_not_one_of_a_pair():
+    varied = planted.in_run("run", "varied", {"names": ["umask"]})(planted.clean())
+    assert "its surroundings were varied on purpose" in not_two_of_one_thing(varied)

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from reprokit import runtime
-from reprokit.diagnosis import Site, category_of, cause_of
+from reprokit.diagnosis import (
+    Operation,
+    Site,
+    category_of,
+    cause_of,
+    cause_of_operation,
+    cause_of_simulator,
+    known_of_operation,
+)
 
 CATEGORIES = {
     "unseeded_rng", "hash_order", "file_order", "clock", "process_identity", "concurrency",
@@ -36,3 +44,37 @@ def test_every_kind_of_the_hook_has_a_category_and_a_fix(kind):
     assert category_of(kind) in CATEGORIES - {"unknown"}
     assert cause.what
     assert cause.fix
+
+
+def operation(name):
+    return Operation(name=name, file="train.py", line=9, function="main", number=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "word"),
+    [
+        ("aten.index_put_.default", "nondeterministic_kernel", "another output"),
+        ("the optimizer's step", "nondeterministic_kernel", "other parameters"),
+        ("a draw from NumPy's global generator", "unknown", "another number of values"),
+    ],
+)
+def test_what_gave_another_output_for_equal_inputs_is_named_with_its_line(name, category, word):
+    cause = cause_of_operation(operation(name), varied=False)
+    assert (cause.category, cause.line, cause.confidence) == (category, 9, "high")
+    assert word in cause.what
+    assert cause.fix
+
+
+def test_numbers_that_only_arrive_have_no_cause_but_are_told():
+    found = operation("what Linear is given")
+    assert cause_of_operation(found, varied=False) is None
+    assert known_of_operation(found).startswith("what Linear is given at train.py:9 differs")
+
+
+def test_an_environment_is_as_sure_a_cause_as_its_check_was():
+    alone, unchecked = (
+        cause_of_simulator(operation("environment 2"), confidence=how) for how in ("high", "medium")
+    )
+    assert (alone.category, alone.confidence, unchecked.confidence) == ("simulator", "high", "medium")
+    assert "alone" in alone.what
+    assert "alone" not in unchecked.what

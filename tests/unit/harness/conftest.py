@@ -213,4 +213,5 @@ def fake() -> type[FakeBackend]:
 @pytest.fixture
 def programs() -> dict[str, Any]:
     """The fake programs and results, by name (test files cannot import each other)."""
-    return {"training": training, "logging": logging, "ended": ended, "host": HOST}
+    made = {"training": training, "logging": logging, "ended": ended}
+    return {**made, "host": HOST, "realisation": REALISATION}

@@ -199,3 +199,21 @@ def test_sections_without_any_setting_left_out_are_not_missed(folder):
 def test_a_long_wrong_text_is_cut(folder):
     folder.edit("3e-4", "x" * 5000)
     assert len(folder.refusal()) < 300
+
+
+def test_a_recipe_says_what_it_must_be_immune_to(folder):
+    folder.edit("seeds:", "immune_to: [umask, hash_seed]\nseeds:")
+    assert folder.load().immune_to == ("umask", "hash_seed")
+
+
+def test_a_variation_that_does_not_exist_is_told_with_its_line_and_the_nearest_name(folder):
+    folder.edit("seeds:", "immune_to: [umask, hash_sed]\nseeds:")
+    line = next(at for at, text in enumerate(folder.file.read_text().splitlines(), 1) if "immune_to" in text)
+    told = folder.refusal()
+    assert f"recipe.yaml:{line}: immune_to.1 must be the name of a variation" in told
+    assert "did you mean 'hash_seed'?" in told
+
+
+def test_a_variation_is_named_once(folder):
+    folder.edit("seeds:", "immune_to: [umask, umask]\nseeds:")
+    assert "without repeats" in folder.refusal()

@@ -22,7 +22,7 @@ _FORMATS: dict[str, tuple[Callable[[Report], str], str, tuple[Verdict, ...]]] = 
     "json": (to_json, ".json", (Verdict.REGRESSION, Verdict.NOT_RUN)),
     "markdown": (to_markdown, ".md", _ALL),
     "junit": (to_junit, ".xml", _ALL),
-    "html": (to_html, ".html", (Verdict.REGRESSION, Verdict.NOT_RUN)),
+    "html": (to_html, ".html", (Verdict.REGRESSION, Verdict.NOT_RUN, Verdict.NONDETERMINISTIC)),
     "plain": (lambda report: to_terminal(report, style=Style(is_terminal=False)), ".txt", _ALL),
     "terminal80": (lambda report: to_terminal(report, style=Style(width=80)), ".txt", _ALL),
     "terminal200": (lambda report: to_terminal(report, style=Style(width=200)), ".txt", _RICH),

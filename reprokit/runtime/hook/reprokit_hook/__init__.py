@@ -12,6 +12,8 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .watching import Watch
 
 _current: list[Watch] = []
@@ -24,26 +26,57 @@ def current() -> Watch | None:
 
 def start() -> None:
     """Begin the watch in this process; its children begin their own."""
-    from . import arrays, concurrency, files, imports, processes, rewriting, standard, tensors
+    from . import arrays, files, imports, limits, processes, rewriting, standard, tensors
     from .watching import Watch
 
     watch = Watch.from_orders(os.environ["REPROKIT_HOOK"])
     _current[:] = [watch]
+    begun = _follow_training(watch)
+    limits.watch(watch)
     standard.watch(watch)
     files.watch(watch)
     processes.watch_open(watch)
-    concurrency.watch(watch)
+    _watch_completion(watch)
     imports.after("numpy.random", lambda module: arrays.watch_numpy_random(module, watch))
-    imports.after("concurrent.futures", lambda module: concurrency.watch_futures(module, watch))
-    for kind in ("thread", "process"):
-        imports.after(f"concurrent.futures.{kind}", lambda module: concurrency.watch_executors(module, watch))
-    imports.after("multiprocessing.pool", lambda module: concurrency.watch_pools(module, watch))
-    imports.after("multiprocessing.pool", lambda module: concurrency.watch_callbacks(module, watch))
-    imports.after("asyncio.tasks", lambda module: concurrency.watch_asyncio(module, watch))
-    imports.after("multiprocessing.queues", lambda module: concurrency.watch_queues(module, watch))
-    imports.after("queue", lambda module: concurrency.watch_queues(module, watch))
     imports.after("subprocess", lambda module: processes.watch_subprocess(module, watch))
     imports.after("tempfile", lambda module: processes.watch_temporary(module, watch))
     imports.after("torch", lambda module: tensors.watch_torch(module, watch))
     imports.begin()
     rewriting.begin(watch)
+    begun()
+
+
+def _follow_training(watch: Watch) -> Callable[[], None]:
+    """Look at updates, loaders and environments, where that is ordered; what is to be done last of all."""
+    from . import imports, learning, worlds
+    from .draws import Draws
+    from .progress import Progress
+
+    if not watch.orders.get("progress"):
+        return lambda: None
+    progress = watch.progress = Progress(watch.orders["progress"], watch.process)
+    loaders, vectors = "torch.utils.data.dataloader", "gymnasium.vector.vector_env"
+    imports.after("torch", lambda module: learning.watch_learning(module, watch, progress))
+    imports.after(loaders, lambda module: learning.watch_loaders(module, progress))
+    imports.after("gymnasium.core", lambda module: worlds.watch_environments(module, watch, progress))
+    imports.after(vectors, lambda module: worlds.watch_vectors(module, watch, progress))
+    if progress.mode != "deep":
+        return lambda: None
+    draws = Draws(watch, progress)
+    progress.changed.append(draws.listen)
+    return draws.listen
+
+
+def _watch_completion(watch: Watch) -> None:
+    """Whatever comes in the order in which it is done: threads, tasks, pools, queues."""
+    from . import futures, imports, pools, queues, threads
+
+    threads.watch(watch)
+    imports.after("concurrent.futures", lambda module: futures.watch_futures(module, watch))
+    for kind in ("thread", "process"):
+        imports.after(f"concurrent.futures.{kind}", lambda module: futures.watch_executors(module, watch))
+    imports.after("multiprocessing.pool", lambda module: pools.watch_pools(module, watch))
+    imports.after("multiprocessing.pool", lambda module: pools.watch_callbacks(module, watch))
+    imports.after("asyncio.tasks", lambda module: futures.watch_asyncio(module, watch))
+    imports.after("multiprocessing.queues", lambda module: queues.watch_queues(module, watch))
+    imports.after("queue", lambda module: queues.watch_queues(module, watch))

@@ -30,7 +30,7 @@ def watch_numpy_random(module: ModuleType, watch: Watch) -> None:
         setattr(module, name, _unseeded(draw, name, state, of_site, module, watch))
     module.mtrand._rand = _shared(module, natural_state, drawn)
     for name in ("seed", "set_state"):
-        setattr(module, name, _seeding(getattr(module, name), state))
+        setattr(module, name, _seeding(getattr(module, name), state, watch))
 
 
 def _seed_sequences(module: ModuleType, watch: Watch) -> None:
@@ -59,10 +59,12 @@ def _shared(module: ModuleType, natural_state: Any, drawn: set[str]) -> Any:
     return Shared(natural_state._bit_generator)
 
 
-def _seeding(natural: Any, state: dict[str, bool]) -> Any:
+def _seeding(natural: Any, state: dict[str, bool], watch: Watch) -> Any:
     @functools.wraps(natural)
     def seeded(*args: Any, **options: Any) -> Any:
         state["seeded"] = True
+        if watch.progress is not None:
+            watch.progress.generators.seeded.add("numpy")
         return natural(*args, **options)
 
     return seeded

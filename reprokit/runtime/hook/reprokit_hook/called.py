@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import memory
+from . import files, memory
 from .watching import Watch
 
 #: Names whose calls are looked at; what a call really calls decides at run time.
@@ -29,6 +29,11 @@ NAMES = frozenset(
         "fromtimestamp",
         "astimezone",
         "mktime",
+        "default_rng",
+        "Generator",
+        "RandomState",
+        "Random",
+        "execute",
         *memory.NAMES,
     }
 )
@@ -160,8 +165,25 @@ def _text(watch: Watch, place: Any, real: Any, args: Any, options: Any) -> Any:
     return inside if type(items) is set else f"frozenset({inside})"
 
 
+def _generator(watch: Watch, place: Any, real: Any, args: Any, options: Any) -> Any:
+    made = real(*args, **options)
+    if watch.progress is not None:
+        watch.progress.generators.add(made, place[0], place[1])
+    return made
+
+
+def _query(watch: Watch, place: Any, real: Any, args: Any, options: Any) -> Any:
+    """The first query of a database that was there: where what it holds comes in."""
+    text = args[0] if args and isinstance(args[0], str) else ""
+    if text.lstrip()[:6].lower() == "select":
+        files.queried(getattr(real, "__self__", None), place, watch)
+    return real(*args, **options)
+
+
 _BUILT_IN: dict[str, Callable[..., Any]] = {
     "hash": _hash, "id": _id, "now": _now, "utcnow": _now, "today": _now, "pop": _pop, "seed": _seed,
     "fromtimestamp": _local, "astimezone": _local,
     "repr": _text, "str": _text,
+    "default_rng": _generator, "Generator": _generator, "RandomState": _generator, "Random": _generator,
+    "execute": _query,
 }  # fmt: skip

@@ -81,3 +81,15 @@ def _keep(name: str, record: dict[str, Any], watch: Watch) -> None:
     kept = os.path.join(watch.out, f"kept-{watch.process}-{len(watch.files)}")
     shutil.copy2(name, kept)
     record["kept"] = kept
+
+
+def queried(database: Any, place: tuple[str, int, str], watch: Watch) -> None:
+    """A connection or cursor of ``sqlite3`` is asked: here, not where it was opened, a file is read."""
+    sqlite3 = sys.modules.get("sqlite3")
+    if sqlite3 is None or not isinstance(database, (sqlite3.Connection, sqlite3.Cursor)):
+        return
+    connection = getattr(database, "connection", database)
+    for _, _, name in connection.execute("PRAGMA database_list"):
+        record = watch.files.get(name, {})
+        if "read" in record and not record.get("queried"):
+            record["read"], record["queried"] = list(place), True

@@ -1,63 +1,49 @@
 """Every operation of PyTorch: digests of what went in and came out, and the line: level ``deep``.
 
->>> watch_operations(torch, dispatch, watch)
+Without a stretch to look at, from the first operation on; else only there.
+
+>>> Operations(torch, dispatch, watch).begin()
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
-from .frames import own_caller, real
+from . import digests
+from .frames import own_caller
 from .watching import Watch
-
-_MOST = 200_000
 
 
 def watch_operations(torch: Any, dispatch: Any, watch: Watch) -> None:
-    """Begin to write operations into the trace."""
-    stream = watch.streams
+    """Begin to write operations into the trace: now, or where the next update is due."""
+    progress = watch.progress
+    if progress is None or progress.mode != "deep":
+        _mode(torch, dispatch, watch).__enter__()
+        return
+    entered: list[Any] = []
+
+    def listen() -> None:
+        if progress.due and not entered:
+            entered.append(_mode(torch, dispatch, watch))
+            entered[0].__enter__()
+        elif entered and not progress.due and dispatch._get_current_dispatch_mode() is entered[0]:
+            entered.pop().__exit__(None, None, None)
+
+    progress.changed.append(listen)
+    listen()
+
+
+def _mode(torch: Any, dispatch: Any, watch: Watch) -> Any:
+    progress = watch.progress if watch.progress is not None and watch.progress.mode == "deep" else None
 
     class Operations(dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined, unused-ignore]
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             options = kwargs or {}
-            if len(stream) >= _MOST:
+            if digests.at_work or watch.full or (progress is not None and not progress.due):
                 return func(*args, **options)
-            given = _digest(torch, (args, options))
+            given = digests.of(args, options)
             made = func(*args, **options)
-            frame = own_caller()
-            place = (
-                (real(frame.f_code.co_filename), frame.f_lineno, frame.f_code.co_name)
-                if frame
-                else ("", 0, "")
-            )
-            stream.append([str(func), *place, given, _digest(torch, made)])
+            watch.note_operation(str(func), own_caller(), given=given, made=digests.of(made))
             return made
 
-    Operations().__enter__()
-
-
-def _digest(torch: Any, value: Any) -> str:
-    seen = hashlib.blake2b(digest_size=12)
-    _feed(torch, value, seen)
-    return seen.hexdigest()
-
-
-def _feed(torch: Any, value: Any, seen: Any) -> None:
-    if isinstance(value, torch.Tensor):
-        seen.update(f"{tuple(value.shape)}{value.dtype}".encode())
-        with torch.utils._python_dispatch._disable_current_modes():
-            plain = value.detach().to("cpu").contiguous().view(-1)
-            if plain.numel():
-                seen.update(plain.view(torch.uint8).numpy())
-    elif isinstance(value, (list, tuple)):
-        for one in value:
-            _feed(torch, one, seen)
-    elif isinstance(value, dict):
-        for name in sorted(value):
-            seen.update(name.encode())
-            _feed(torch, value[name], seen)
-    elif isinstance(value, torch.Generator):
-        _feed(torch, value.get_state(), seen)
-    else:
-        seen.update(repr(value).encode())
+    return Operations()

@@ -59,8 +59,9 @@ def _identity(watch: Watch) -> None:
         _wrap(threading, name, "process_id", watch, shift=4_096)
     for name in ("cpu_count", "getloadavg"):
         _wrap(os, name, "cpu_count", watch, shift=3 if name == "cpu_count" else None)
-    for name in ("getcwd", "getlogin", "getuid", "umask"):
-        if hasattr(os, name) and name != "umask":
+    _wrap(os, "getcwd", "working_folder", watch)
+    for name in ("getlogin", "getuid"):
+        if hasattr(os, name):
             _wrap(os, name, "surroundings", watch)
     _wrap(uuid, "getnode", "host_name", watch, shift=1)
     _wrap(uuid, "uuid1", "clock", watch, encode=str, decode=uuid.UUID)
@@ -156,6 +157,7 @@ def _global_random(watch: Watch) -> None:
             a = int.from_bytes(watch.entropy(site_of(frame, "unseeded"), 32), "little")
         if self is module:
             state["seeded"] = True
+            _is_seeded(watch)
         seed(self, a, version)
 
     random.Random.seed = seeding  # type: ignore[method-assign]
@@ -164,12 +166,18 @@ def _global_random(watch: Watch) -> None:
 
     def restored(state_of_generator: Any) -> None:
         state["seeded"] = True
+        _is_seeded(watch)
         setstate(state_of_generator)
 
     setattr(random, "setstate", restored)  # noqa: B010 - typeshed gives it another parameter
     for name in _DRAWS:
         if hasattr(random, name):
             setattr(random, name, _unseeded(getattr(random, name), name, state, of_site, watch))
+
+
+def _is_seeded(watch: Watch) -> None:
+    if watch.progress is not None:
+        watch.progress.generators.seeded.add("random")
 
 
 def _unseeded(

@@ -21,15 +21,19 @@ import random
 import sys
 import threading
 from ast import literal_eval
-from bisect import bisect_right
 from collections.abc import Callable, Iterable
+from types import FrameType
 from typing import Any
 
 from . import imports
-from .frames import Site
+from .claiming import claim, started
+from .frames import Site, real
+from .progress import Progress
+from .replaying import Earlier, named, reordered
 
 _MOST_VALUES = 20_000
 _MOST_TEXT = 4_000_000
+_MOST_OPERATIONS = 200_000
 _RAISED = "..."
 
 
@@ -50,6 +54,8 @@ class Watch:
         self.busy = threading.local()
         self._forks = 0
         self.at_end: list[Callable[[], None]] = []
+        self.progress: Progress | None = None
+        self.worlds: Any = None
         self._begin()
 
     @classmethod
@@ -61,7 +67,7 @@ class Watch:
         """
         with open(path, encoding="utf-8") as stream:
             orders = json.load(stream)
-        watch = cls(orders, process=_claim(orders["out"], os.environ.get("REPROKIT_HOOK_PROCESS", "")))
+        watch = cls(orders, process=claim(orders["out"], os.environ.get("REPROKIT_HOOK_PROCESS", "")))
         os.environ["REPROKIT_HOOK_PROCESS"] = watch.process
         os.register_at_fork(before=watch._before_fork, after_in_child=watch._after_fork)
         atexit.register(watch.write)
@@ -78,7 +84,7 @@ class Watch:
         self.sites: dict[str, dict[str, Any]] = {}
         self.facts: dict[str, Any] = {}
         self.files: dict[str, dict[str, Any]] = {}
-        self._earlier = _trace_of(self.orders.get("replay"))
+        self._earlier = Earlier.read(self.orders.get("replay"))
         self._earlier_key = self.orders.get("replay_key") or self.key
         self._events = 0
         self.streams: list[list[Any]] = []
@@ -91,7 +97,9 @@ class Watch:
         self._forks = 0
         self.lock = threading.RLock()
         self._begin()
-        _started(self.out, self.process)
+        if self.progress is not None:
+            self.progress.restart(self.process)
+        started(self.out, self.process)
 
     # --- what the taps ask -------------------------------------------------------------------------
 
@@ -133,22 +141,18 @@ class Watch:
 
     def ranks(self, site: Site) -> dict[int, int]:
         """Of a pinned call site: which came when in the other run, number → rank; empty where not pinned."""
-        if not self.pinned(site):
-            return {}
-        found = self._earlier.get(unit(site), {}).values()
-        seen = sorted(pair for one in found for pair in zip(one[1], one[2], strict=True))
-        return {int(literal_eval(number)): rank for rank, (_, number) in enumerate(seen)}
+        return self._earlier.ranks(unit(site)) if self.pinned(site) else {}
 
     def order(self, site: Site, items: list[Any], key: Callable[[Any], str], *, vary: str = "") -> list[Any]:
         """An order that surroundings decide: the natural one, a varied one, or the other run's."""
         number = self._next(site)
-        both = _named(items, key)
+        both = named(items, key)
         plain = sorted(name for name, _ in both)
         if vary and self.varies(vary):
             self.random(site, number).shuffle(both)
         found = self._replayed(site, number) if self.pinned(site) else None
         if found is not None:
-            both = _reordered(both, plain, literal_eval(found))
+            both = reordered(both, plain, literal_eval(found))
         self._note(site, number, repr([name for name, _ in both]))
         return [item for _, item in both]
 
@@ -170,6 +174,24 @@ class Watch:
         self._note(site, self._next(site), repr(text))
         if what:
             self.sites[unit(site)]["what"] = what
+
+    @property
+    def full(self) -> bool:
+        """Whether no more operations are kept."""
+        return len(self.streams) >= _MOST_OPERATIONS
+
+    def note_operation(
+        self, name: str, frame: FrameType | None, line: int = 0, *, given: str, made: str
+    ) -> None:
+        """Keep something that was computed: its name and line, what went in and what came out."""
+        if not self.full:
+            code = frame.f_code if frame else None
+            place = (
+                (real(code.co_filename), line or frame.f_lineno, code.co_name)
+                if code and frame
+                else ("", 0, "")
+            )
+            self.streams.append([name, *place, given, made])
 
     @property
     def context(self) -> str:
@@ -218,27 +240,28 @@ class Watch:
             values[number] = last[self.context] = text
 
     def _replayed(self, site: Site, number: int) -> str | None:
-        """What the other run had there: the last change at or before this number."""
-        found = self._earlier.get(unit(site), {}).get(self.context)
-        if found is None or number >= found[0]:
-            return None
-        at = bisect_right(found[1], number) - 1
-        return found[2][at] if at >= 0 else None
+        return self._earlier.at(unit(site), self.context, number)
 
     def write(self) -> None:
         """Leave the trace of this process. Called at its end; calling it twice is harmless."""
         for act in self.at_end:
             act()
         with self.lock:
-            self.facts["not_watched"] = list(imports.failed)
+            self.facts |= {
+                "not_watched": list(imports.failed),
+                "executable": sys.executable,
+                "path": sys.path,
+            }
             sites = {
                 name: {word: one for word, one in record.items() if word != "last"}
                 for name, record in self.sites.items()
             }
+            told = {} if self.progress is None else {"progress": self.progress.told()}
+            scripts = {} if self.worlds is None else {"scripts": self.worlds.scripts}
             trace = {
                 "process": self.process, "python": sys.version.split()[0], "sites": sites,
                 "files": self.files, "facts": self.facts,
-                "streams": self.streams,
+                "streams": self.streams, **told, **scripts,
             }  # fmt: skip
         path = os.path.join(self.out, f"trace-{self.process}.json")
         with _quiet(self), open(f"{path}.new", "w", encoding="utf-8") as stream:
@@ -270,60 +293,3 @@ def unit(site: Iterable[Any]) -> str:
 
 def _same(value: Any) -> Any:
     return value
-
-
-def _claim(out: str, parent: str) -> str:
-    """A process name that no other has: ``0`` for the first, ``0.s1``, ``0.s2`` for what it starts."""
-    number = 0
-    while True:
-        name = f"{parent}.s{number}" if parent else str(number)
-        if _started(out, name):
-            return name
-        number += 1
-
-
-def _started(out: str, process: str) -> bool:
-    try:
-        os.close(
-            os.open(os.path.join(out, f"started-{process}"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
-        )
-    except FileExistsError:
-        return False
-    return True
-
-
-def _reordered(both: list[tuple[str, Any]], plain: list[str], names: list[str]) -> list[tuple[str, Any]]:
-    """Items in the order of the other run's names; where names differ, in the same shuffle."""
-    ranks = {name: rank for rank, name in enumerate(names)}
-    if len(names) == len(both) and not set(plain) <= set(ranks):
-        ranks = dict(zip(plain, (ranks[name] for name in sorted(names)), strict=True))
-    return sorted(both, key=lambda one: ranks.get(one[0], len(ranks)))
-
-
-def _named(items: list[Any], key: Callable[[Any], str]) -> list[tuple[str, Any]]:
-    """Items with their names; equal names are told apart by how often they came before."""
-    seen: dict[str, int] = {}
-    both = []
-    for item in items:
-        name = key(item)
-        seen[name] = number = seen.get(name, -1) + 1
-        both.append((f"{name} {number}" if number else name, item))
-    return both
-
-
-def _trace_of(folder: str | None) -> dict[str, dict[str, tuple[int, list[int], list[str]]]]:
-    """Every process's values of an earlier run: call site → context → how many, where it changed, to what."""
-    merged: dict[str, dict[str, tuple[int, list[int], list[str]]]] = {}
-    if not folder:
-        return merged
-    for name in sorted(os.listdir(folder)):
-        if not (name.startswith("trace-") and name.endswith(".json")):
-            continue
-        with open(os.path.join(folder, name), encoding="utf-8") as stream:
-            sites = json.load(stream)["sites"]
-        for one, record in sites.items():
-            for context, values in record["values"].items():
-                pairs = sorted((int(at), text) for at, text in values.items())
-                found = record["counts"][context], [at for at, _ in pairs], [text for _, text in pairs]
-                merged.setdefault(one, {})[context] = found
-    return merged

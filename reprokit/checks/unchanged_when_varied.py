@@ -1,0 +1,104 @@
+"""Row ``unchanged_when_varied``: the result does not hang on the surroundings that the recipe names.
+
+It knows runs under other surroundings, held against the first run; it refuses to know how they were made. A
+variation that could not be made is ERROR, never a pass. Nobody has to ask; whoever does is told.
+
+    >>> check(evidence).reason
+    'unchanged under hash_seed, host_name, umask, all at once: 25 records in 1 more run'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from reprokit.core.evidence import Evidence, VariedEvidence, VariedRun
+from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
+
+ID = "unchanged_when_varied"
+TITLE = "The result is unchanged under the variations that the recipe names"
+ORDER = 250
+ADVISORY = False
+NEEDS_RECIPE = True
+
+_ASK = "`reprokit verify RECIPE --vary`"
+_CAUSE = "find the line: `reprokit diagnose RECIPE`"
+
+
+def check(evidence: Evidence) -> Finding:
+    """Every stated variation is in a run that is equal to the first, and in none that alone is not."""
+    stated = _stated(evidence)
+    seen = evidence.varied
+    if not stated:
+        return not_applicable("the recipe names no variation that it is immune to", "add `immune_to` to it")
+    if seen is None:
+        return not_applicable(
+            f"the recipe names {counted(len(stated), 'variation')}; nobody asked for them", _ASK
+        )
+    about = {"runs": [run.path for run in seen.runs], "stated": list(stated)}
+    told = next((run.problem for run in seen.runs if run.problem), "") or _hole(seen)
+    if told:
+        return unjudged(told, f"look at the run folders, then {_ASK} again", **about)
+    guilty = list(_guilty(seen))
+    if guilty:
+        sets = [list(run.names) for run in guilty]
+        said = "; ".join(_sentence(run, seen) for run in guilty)
+        return failed(said, _CAUSE, **about, guilty=sets)
+    unknown = [name for name in stated if name not in _innocent(seen) and name not in seen.held]
+    if unknown:
+        why = "; ".join(
+            f"{name} was not varied: {seen.unmade.get(name, 'nobody made it')}" for name in unknown
+        )
+        return unjudged(
+            why, "run it where it can be, or take it out of `immune_to`", **about, unknown=unknown
+        )
+    return passed(_unchanged(seen, stated), **about)
+
+
+def _stated(evidence: Evidence) -> tuple[str, ...]:
+    named = (evidence.recipe or {}).get("immune_to")
+    return tuple(map(str, named)) if isinstance(named, list | tuple) else ()
+
+
+def _hole(seen: VariedEvidence) -> str:
+    """What makes the runs say nothing of a variation."""
+    for run in seen.runs:
+        if not run.names and not run.is_equal and run.watched:
+            return f"{run.path}: under the watch alone, with nothing varied, the numbers are others already"
+        if not run.failure and not run.difference and run.records <= 0:
+            return f"{run.path}: not one record could be compared"
+    return ""
+
+
+def _guilty(seen: VariedEvidence) -> Iterator[VariedRun]:
+    """Of the runs that are not equal, those with a least set of variations, each set once."""
+    wrong = [run for run in seen.runs if not run.is_equal]
+    told: list[set[str]] = []
+    for run in sorted(wrong, key=lambda run: len(run.names)):
+        names = set(run.names)
+        if not any(smaller <= names for smaller in told):
+            told.append(names)
+            yield run
+
+
+def _sentence(run: VariedRun, seen: VariedEvidence) -> str:
+    luck = any(other.is_equal and other.names == run.names for other in seen.runs)
+    often = " now and then" if luck else ""
+    what = f"with {' and '.join(run.names)} varied" if run.names else "with nothing varied"
+    if run.failure:
+        return f"{what} the run does not come to its end{often}: {run.failure}"
+    return f"{what} the run differs{often} {run.difference}"
+
+
+def _innocent(seen: VariedEvidence) -> set[str]:
+    return {name for run in seen.runs if run.is_equal for name in run.names}
+
+
+def _unchanged(seen: VariedEvidence, stated: Sequence[str]) -> str:
+    varied = [name for name in stated if name not in seen.held]
+    held = "".join(f"; {name}: {seen.held[name]}" for name in stated if name in seen.held)
+    if not varied:
+        return f"there is nothing to vary{held}"
+    records = min(run.records for run in seen.runs)
+    more = counted(len(seen.runs), "more run")
+    together = ", all at once" if len(varied) > 1 and len(seen.runs) == 1 else ""
+    return f"unchanged under {', '.join(varied)}{together}: {counted(records, 'record')} in {more}{held}"

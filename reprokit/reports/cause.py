@@ -1,0 +1,199 @@
+"""Why two runs differ, ready to be drawn: what `reprokit diagnose` found, each piece of text already visible.
+
+This module knows the answer's JSON; it refuses to know formats, and how anything was found. Names of files
+and functions come from the program under test, and pass the one gate that all text passes.
+
+    >>> cause_page(found).headline
+    'unseeded_rng at train.py:88: random.random: draws from a generator that was never seeded'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.values import Facts, value_text
+
+_MOST_TAPS = 40
+_MOST_ROWS = 60
+_DIFFERS = "NONDETERMINISTIC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseCard:
+    """One cause."""
+
+    category: Visible
+    place: Visible
+    function: Visible
+    what: Visible
+    fix: Visible
+    confidence: Visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TapRow:
+    """One line of the program that draws on surroundings."""
+
+    category: Visible
+    place: Visible
+    what: Visible
+    count: Visible
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CausePage:
+    """The section on a cause.
+
+    Attributes:
+        headline: The answer in one sentence.
+        tone: ``bad`` where runs differ, ``good`` where nothing does, ``unknown`` where nobody could say.
+        first: Where the runs first differ.
+        cards: The causes.
+        known: What is known besides, in the order in which it was found.
+        ruled_out: What is no cause, and how that is known.
+        not_varied: What was not varied, and why.
+        limits: What the watch could not see in this program.
+        taps: Lines that draw on surroundings.
+        num_taps_cut: How many more there are.
+        replay: Commands that show it again.
+        made: How many runs it took, and where they lie.
+    """
+
+    headline: Visible
+    tone: str
+    first: Facts
+    cards: tuple[CauseCard, ...]
+    known: tuple[Visible, ...]
+    ruled_out: Facts
+    not_varied: Facts
+    limits: tuple[Visible, ...]
+    taps: tuple[TapRow, ...]
+    num_taps_cut: int
+    replay: tuple[Visible, ...]
+    made: Facts
+
+
+def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
+    """The section; None where nobody looked for a cause.
+
+    Args:
+        found: What ``reprokit diagnose --json`` prints, or ``problem`` alone.
+    """
+    if not found:
+        return None
+    cards = tuple(map(_card, found.get("causes") or ()))
+    taps = list(found.get("taps") or ())
+    return CausePage(
+        headline=_headline(found, cards),
+        tone="unknown" if found.get("problem") else "bad" if found.get("verdict") == _DIFFERS else "good",
+        first=_first(found),
+        cards=cards,
+        known=_lines(found.get("known")),
+        ruled_out=_pairs(found.get("ruled_out")),
+        not_varied=_pairs(found.get("not_varied")),
+        limits=_lines(found.get("limits")),
+        taps=tuple(map(_tap, taps[:_MOST_TAPS])),
+        num_taps_cut=max(0, len(taps) - _MOST_TAPS),
+        replay=_lines(found.get("replay")),
+        made=tuple(_made(found)),
+    )
+
+
+def cause_facts(page: CausePage | None) -> Facts:
+    """The same as labels and values, for formats without a page."""
+    if page is None:
+        return ()
+    facts: list[tuple[str, str]] = [("answer", page.headline), *page.first]
+    for card in page.cards:
+        facts += [("cause", f"{card.category} at {card.place}: {card.what}"), ("fix", card.fix),
+                  ("confidence", card.confidence)]  # fmt: skip
+    facts += [("known", one) for one in page.known]
+    facts += [("ruled out", f"{what}: {how}") for what, how in page.ruled_out]
+    facts += [("not varied", f"{what}: {why}") for what, why in page.not_varied]
+    facts += [("not seen", one) for one in page.limits]
+    facts += [("tap", f"{tap.category} at {tap.place}, {tap.count} times{', differs' if tap.differs else ''}")
+              for tap in page.taps]  # fmt: skip
+    facts += [("again", one) for one in page.replay]
+    return tuple((Visible(label), Visible(value)) for label, value in (*facts, *page.made) if value)
+
+
+def _headline(found: Mapping[str, Any], cards: Sequence[CauseCard]) -> Visible:
+    if found.get("problem"):
+        return one_line(f"no cause was looked for: {found['problem']}")
+    if found.get("verdict") != _DIFFERS:
+        return Visible("the difference did not show again: nothing differs in the runs of the diagnosis")
+    if not cards:
+        return Visible("cause unknown: no experiment made the runs equal; nothing is guessed")
+    first = cards[0]
+    more = f" (and {len(cards) - 1} more)" if len(cards) > 1 else ""
+    return Visible(f"{first.category} at {first.place}: {first.what}{more}")
+
+
+def _card(cause: Mapping[str, Any]) -> CauseCard:
+    return CauseCard(
+        category=one_line(cause.get("category") or "unknown"),
+        place=_place(cause),
+        function=one_line(cause.get("function") or ""),
+        what=one_line(cause.get("what") or ""),
+        fix=one_line(cause.get("fix") or ""),
+        confidence=one_line(cause.get("confidence") or ""),
+    )
+
+
+def _tap(tap: Mapping[str, Any]) -> TapRow:
+    return TapRow(
+        category=one_line(tap.get("category") or ""), place=_place(tap), what=one_line(tap.get("what") or ""),
+        count=one_line(tap.get("count", "")), differs=tap.get("differs") is True,
+    )  # fmt: skip
+
+
+def _place(where: Mapping[str, Any]) -> Visible:
+    return one_line(f"{where['file']}:{where.get('line')}") if where.get("file") else Visible("no line")
+
+
+def _first(found: Mapping[str, Any]) -> Facts:
+    first = found.get("divergence") or {}
+    facts = {
+        "update": value_text(first["update"]) if first.get("update") is not None else "",
+        "event": one_line(first.get("event") or ""),
+        "what differs first": one_line(first.get("stream") or ""),
+        "all that differs there": one_line(", ".join(_words(first.get("streams")))),
+        "still equal just before": one_line(first.get("equal_before") or ""),
+        "first metric that differs": one_line(first.get("metric") or ""),
+        "step": value_text(first["step"]) if first.get("step") is not None else "",
+        "expected": value_text(first["expected"]) if "expected" in first else "",
+        "actual": value_text(first["actual"]) if "actual" in first else "",
+        "takes": one_line(f"another {found['variation'].replace('_', ' ')}")
+        if isinstance(found.get("variation"), str)
+        else "",
+    }
+    return tuple((Visible(label), Visible(text)) for label, text in facts.items() if text)
+
+
+def _words(value: object) -> list[str]:
+    """The texts of a list with more than one; of anything else none."""
+    texts = [str(one) for one in value] if isinstance(value, list | tuple) else []
+    return texts if len(texts) > 1 else []
+
+
+def _pairs(rows: Sequence[Mapping[str, Any]] | None) -> Facts:
+    found = list(rows or ())
+    told = [(one_line(row.get("what") or ""), one_line(row.get("how") or "")) for row in found[:_MOST_ROWS]]
+    if len(found) > len(told):
+        told.append((Visible("more"), one_line(f"{len(found) - len(told):,} in diagnosis.json")))
+    return tuple(told)
+
+
+def _lines(texts: Sequence[str] | None) -> tuple[Visible, ...]:
+    return tuple(one_line(text) for text in list(texts or ())[:_MOST_ROWS])
+
+
+def _made(found: Mapping[str, Any]) -> Iterator[tuple[Visible, Visible]]:
+    if found.get("runs"):
+        yield Visible("runs made"), one_line(found["runs"])
+    if found.get("folder"):
+        yield Visible("kept in"), one_line(found["folder"])

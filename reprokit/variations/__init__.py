@@ -1,0 +1,180 @@
+"""Surroundings that must not change a result, one file each: how each is changed, or why it cannot be here.
+
+This package knows what a change of surroundings is; it refuses to know what follows from one, and to run
+anything. Adding a variation is adding a file: its name is the variation's, and it has what ``Maker`` asks
+for. Nothing else lists them.
+
+    >>> "umask" in names()
+    True
+
+A variation that cannot be made is an ``Unmade`` with its reason, never left out: what was not varied is
+not innocent.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+from reprokit.errors import CannotJudgeError
+
+__all__ = ["Maker", "Survey", "There", "Unmade", "Variation", "discover", "names", "survey"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class There:
+    """Where runs are made.
+
+    Attributes:
+        container: Whether in a container.
+        folder: A folder that runs may write to, as the program sees it: for homes, temporary files and
+            the like.
+        cores: The cores that a run may use, by number.
+        environment: Variables that a run has anyway, as far as they are known.
+        device: ``cpu``, ``cuda`` or ``tpu``.
+        num_gpus: How many there are.
+        emulator: Path of the CPU emulator, or "".
+        no_emulator: Why there is none.
+        network: Whether a run can be kept from the network; None where nobody has tried.
+    """
+
+    container: bool
+    folder: str
+    cores: tuple[int, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    device: str = "cpu"
+    num_gpus: int = 0
+    emulator: str = ""
+    no_emulator: str = ""
+    network: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variation:
+    """One thing that is changed.
+
+    Attributes:
+        name: The word for it in recipes and answers: the name of its file.
+        says: What was changed, in words.
+        category: Of the cause that it is when no line can be named.
+        fix: What would mend it.
+        seldom: Why it is made only where it is asked for by name, without a full stop; "" where it always is.
+        vary: What the hook is to vary.
+        environment: Variables to set.
+        run_folder: Another name for the folder that the program is given, or "".
+        start: Words for ``execution/varied_start.py``, which changes what a process inherits.
+        cpu: The CPU to emulate, or "".
+    """
+
+    name: str
+    says: str
+    category: str
+    fix: str
+    seldom: str = ""
+    vary: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    run_folder: str = ""
+    start: tuple[str, ...] = ()
+    cpu: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unmade:
+    """A variation that is not made here.
+
+    Attributes:
+        name: As of the variation.
+        says: What would have been changed, in words.
+        why: One sentence, without a full stop.
+        held: Whether there is nothing to vary: no run there can ever be otherwise, or every run is
+            otherwise already.
+    """
+
+    name: str
+    says: str
+    why: str
+    held: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What can be varied somewhere, and what cannot."""
+
+    made: tuple[Variation, ...]
+    unmade: tuple[Unmade, ...]
+
+
+class Maker(Protocol):
+    """What a module of this package offers.
+
+    Attributes:
+        ORDER: Place among the others, unique.
+        SAYS: What is changed, in words.
+    """
+
+    ORDER: int
+    SAYS: str
+
+    def vary(self, there: There) -> Variation | Unmade:
+        """The change, or why it cannot be made there."""
+
+
+def names() -> tuple[str, ...]:
+    """The names of all variations, sorted; nothing is imported for it."""
+    return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__)))
+
+
+def discover() -> dict[str, Maker]:
+    """Every module of this package, by its ORDER: name → module.
+
+    Raises:
+        CannotJudgeError: One of them is no variation, or takes another one's place.
+    """
+    found = sorted(((name, _load(name)) for name in names()), key=lambda pair: pair[1].ORDER)
+    for (one, before), (other, after) in itertools.pairwise(found):
+        if before.ORDER == after.ORDER:
+            raise _no_variation(other, f"its ORDER {after.ORDER} is that of {one}")
+    return dict(found)
+
+
+def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
+    """What can be varied there, in order.
+
+    Args:
+        there: Where runs are made.
+        only: These, whatever it takes; None for all but those that are made seldom, which are told as unmade.
+    """
+    made: list[Variation] = []
+    unmade: list[Unmade] = []
+    for name, maker in discover().items():
+        if only is not None and name not in only:
+            continue
+        found = maker.vary(there)
+        if found.name != name:
+            raise _no_variation(name, f"it calls itself {found.name!r}")
+        if isinstance(found, Unmade):
+            unmade.append(found)
+        elif found.seldom and only is None:
+            why = f"{found.seldom}: ask for it with --vary {name}"
+            unmade.append(Unmade(name=name, says=found.says, why=why))
+        else:
+            made.append(found)
+    return Survey(made=tuple(made), unmade=tuple(unmade))
+
+
+def _load(name: str) -> Maker:
+    module = cast("Any", importlib.import_module(f"{__name__}.{name}"))
+    if type(getattr(module, "ORDER", None)) is not int or not callable(getattr(module, "vary", None)):
+        raise _no_variation(name, "it needs an ORDER and vary()")
+    return cast("Maker", module)
+
+
+def _no_variation(name: str, why: str) -> CannotJudgeError:
+    fix = "see docs/how-to/find-the-cause.md, or remove the file"
+    return CannotJudgeError(
+        f"this file is no variation: {why}", where=f"reprokit/variations/{name}.py", fix=fix
+    )

@@ -1,0 +1,32 @@
+"""Variation ``address_layout``: every library at the same address in each run, instead of at a random one.
+
+Source: personality(2), ADDR_NO_RANDOMIZE; what ``setarch -R`` does.
+"""
+
+from pathlib import Path
+
+from reprokit.variations import There, Unmade, Variation
+
+ORDER = 170
+SAYS = "where the system puts libraries, heap and stack"
+_SWITCH = Path("/proc/sys/kernel/randomize_va_space")
+
+
+def vary(there: There) -> Variation | Unmade:
+    """The change; containers may not change it, and a kernel that does not randomise has no other layout."""
+    if there.container:
+        why = "the engine's system call filter keeps a container from it (with --backend local it is varied)"
+        return Unmade(name="address_layout", says=SAYS, why=why)
+    try:
+        randomised = _SWITCH.read_text(encoding="ascii").strip() != "0"
+    except OSError:
+        return Unmade(name="address_layout", says=SAYS, why="this system does not say whether it randomises")
+    if not randomised:
+        return Unmade(
+            name="address_layout", says=SAYS, why="this kernel puts everything where it always does"
+        )
+    return Variation(
+        name="address_layout", says=SAYS, category="process_identity",
+        fix="let no number depend on addresses",
+        start=("--fixed-addresses",),
+    )  # fmt: skip

@@ -1,0 +1,14 @@
+"""Variation ``clock``: clocks a day ahead, as Python reads them."""
+
+from reprokit.variations import There, Variation
+
+ORDER = 50
+SAYS = "the date"
+
+
+def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+    """The change."""
+    return Variation(
+        name="clock", says=SAYS, category="clock", fix="count steps instead of seconds",
+        vary=("clock",),
+    )  # fmt: skip

@@ -1,0 +1,14 @@
+"""Variation ``cpu_count``: more cores than there are, as Python tells them."""
+
+from reprokit.variations import There, Variation
+
+ORDER = 20
+SAYS = "the number of cores that the program is told of"
+
+
+def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+    """The change."""
+    return Variation(
+        name="cpu_count", says=SAYS, category="environment", fix="make the number of workers a setting",
+        vary=("cpu_count",),
+    )  # fmt: skip

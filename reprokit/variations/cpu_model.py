@@ -1,0 +1,22 @@
+"""Variation ``cpu_model``: an emulated CPU without AVX-512."""
+
+from reprokit.variations import There, Unmade, Variation
+
+ORDER = 220
+SAYS = "the CPU model"
+_CPU = "Haswell"
+
+
+def vary(there: There) -> Variation | Unmade:
+    """The change; it takes the emulator, and a run that computes on the CPU."""
+    if there.device != "cpu":
+        why = f"the run computes on {there.device}, and only CPUs can be emulated"
+        return Unmade(name="cpu_model", says=SAYS, why=why)
+    if not there.emulator:
+        return Unmade(name="cpu_model", says=SAYS, why=there.no_emulator or "there is no emulator")
+    return Variation(
+        name="cpu_model", says=f"{SAYS} ({_CPU}, emulated)", category="nonportable_numerics",
+        fix="numerics: portable, which is bit-equal on every CPU with AVX2",
+        seldom="it takes many times as long",
+        cpu=_CPU,
+    )  # fmt: skip

@@ -1,0 +1,14 @@
+"""Variation ``directory_order``: listings as if the files had been made in another order."""
+
+from reprokit.variations import There, Variation
+
+ORDER = 30
+SAYS = "the order of directory listings"
+
+
+def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+    """The change."""
+    return Variation(
+        name="directory_order", says=SAYS, category="file_order", fix="sort what is listed",
+        vary=("directory_order",),
+    )  # fmt: skip

@@ -1,0 +1,17 @@
+"""Variation ``load``: another program is busy on one of the cores all the while."""
+
+from reprokit.variations import There, Unmade, Variation
+
+ORDER = 200
+SAYS = "what else the machine is busy with"
+
+
+def vary(there: There) -> Variation | Unmade:
+    """The change; it takes two cores."""
+    if len(there.cores) < 2:
+        why = "there is no other core here that could be kept busy"
+        return Unmade(name="load", says=SAYS, why=why)
+    return Variation(
+        name="load", says=SAYS, category="concurrency", fix="let no number depend on who is first",
+        start=("--load", str(there.cores[0])),
+    )  # fmt: skip

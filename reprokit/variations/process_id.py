@@ -1,0 +1,14 @@
+"""Variation ``process_id``: a process id as it is on a host that has run more programs."""
+
+from reprokit.variations import There, Variation
+
+ORDER = 150
+SAYS = "the process id"
+
+
+def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+    """The change."""
+    return Variation(
+        name="process_id", says=SAYS, category="process_identity", fix="derive the value from the seed",
+        start=("--processes", "37"),
+    )  # fmt: skip

@@ -1,0 +1,17 @@
+"""Variation ``run_folder``: another path of the run's folder, and a longer one."""
+
+from reprokit.variations import There, Unmade, Variation
+
+ORDER = 110
+SAYS = "the path of the run folder"
+
+
+def vary(there: There) -> Variation | Unmade:
+    """The change; every container has its run folder at one and the same place."""
+    if there.container:
+        why = "a run in a container has its folder at one path, whatever the host calls it"
+        return Unmade(name="run_folder", says=SAYS, why=why, held=True)
+    return Variation(
+        name="run_folder", says=SAYS, category="environment", fix="let no number depend on the path",
+        run_folder="another-run-folder",
+    )  # fmt: skip

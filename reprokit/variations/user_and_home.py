@@ -1,0 +1,15 @@
+"""Variation ``user_and_home``: another home folder, and another user's name in the variables."""
+
+from reprokit.variations import There, Variation
+
+ORDER = 80
+SAYS = "the home folder and the user's name"
+
+
+def vary(there: There) -> Variation:
+    """The change."""
+    home = f"{there.folder}/home"
+    return Variation(
+        name="user_and_home", says=SAYS, category="environment", fix="make it a setting",
+        environment={"HOME": home, "USER": "somebody", "LOGNAME": "somebody"}, start=("--folder", home),
+    )  # fmt: skip

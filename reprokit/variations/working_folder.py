@@ -1,0 +1,14 @@
+"""Variation ``working_folder``: another path of the same working folder, as Python tells it."""
+
+from reprokit.variations import There, Variation
+
+ORDER = 100
+SAYS = "the path of the working folder"
+
+
+def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
+    """The change."""
+    return Variation(
+        name="working_folder", says=SAYS, category="environment", fix="let no number depend on it",
+        vary=("working_folder",),
+    )  # fmt: skip

@@ -1,0 +1,85 @@
+"""The starter changes what a process inherits, really, or ends with 125 and a sentence."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit.execution import varied_start
+
+STARTER = varied_start.__file__
+
+
+def start(*options, program="", command=None, **more):
+    words = command or [sys.executable, "-I", "-S", "-c", program]
+    return subprocess.run(
+        [sys.executable, "-I", "-S", STARTER, *options, "--", *words],
+        capture_output=True, text=True, timeout=60, check=False, **more,
+    )  # fmt: skip
+
+
+def test_a_umask_is_the_programs():
+    assert start("--umask", "027", program="import os; print(oct(os.umask(0)))").stdout == "0o27\n"
+
+
+def test_cores_are_the_programs():
+    last = str(max(os.sched_getaffinity(0)))
+    assert start("--cores", last, program="import os; print(*os.sched_getaffinity(0))").stdout == f"{last}\n"
+
+
+def test_addresses_are_the_same_in_every_process():
+    shown = "print([one for one in open('/proc/self/maps') if 'stack' in one][0].split('-')[0])"
+    assert (
+        start("--fixed-addresses", program=shown).stdout == start("--fixed-addresses", program=shown).stdout
+    )
+
+
+def test_a_folder_is_made(tmp_path):
+    assert start("--folder", str(tmp_path / "a" / "b")).returncode == 0
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_there_is_no_network_but_a_loopback_that_is_down():
+    done = start("--no-network", program="import socket; print(*[name for _, name in socket.if_nameindex()])")
+    if done.returncode == varied_start.CANNOT:
+        pytest.skip(f"this system lets nobody make a network: {done.stderr.strip()}")
+    assert done.stdout in {"lo\n", "\n"}
+
+
+def test_ids_of_processes_are_used_up_first():
+    program = "import os; print(os.getpid() - os.getppid())"
+    assert int(start("--processes", "9", program=program).stdout) >= 10
+
+
+def test_another_process_is_busy_as_long_as_the_program_runs():
+    program = (
+        "import os, time; time.sleep(0.3); up = os.getppid(); "
+        "print(*[one for one in open(f'/proc/{up}/task/{up}/children').read().split()])"
+    )
+    done = start("--load", str(min(os.sched_getaffinity(0))), program=program)
+    children = done.stdout.split()
+    assert len(children) == 2
+    assert not [pid for pid in children if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.parametrize("options", [(), ("--processes", "1")])
+def test_the_programs_ending_is_the_starters(options):
+    assert start(*options, program="raise SystemExit(7)").returncode == 7
+    killed = start(*options, program="import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
+    assert killed.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("options", [("--cores", "4095"), ("--umask", "nine"), ("--folder", "/proc/1/x")])
+def test_what_cannot_be_changed_starts_no_program(options):
+    done = start(*options, program="print('ran')")
+    assert (done.returncode, done.stdout) == (varied_start.CANNOT, "")
+    assert "cannot be changed" in done.stderr
+
+
+def test_a_program_that_is_not_there_is_told():
+    done = start("--umask", "022", command=["/nowhere/at/all"])
+    assert done.returncode == 127
+    assert "/nowhere/at/all" in done.stderr

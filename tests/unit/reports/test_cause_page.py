@@ -1,0 +1,114 @@
+"""The section on a cause, in every format: whole, and harmless whatever a program is called."""
+
+import dataclasses
+import re
+
+import pytest
+
+from reprokit.core.checklist import Verdict
+from reprokit.errors import ReportError
+from reprokit.reports import to_json
+from reprokit.reports.cause import cause_facts, cause_page
+from reprokit.reports.shortening import below
+from reprokit.reports.to_github import annotation_commands, cause_commands
+from reprokit.reports.to_html import diagnosis_to_html, to_html
+from reprokit.reports.to_markdown import to_markdown
+
+HOSTILE = "x\x1b[2J\n::error::y<script>alert(1)</script>`|%0A,line=1"
+
+
+@pytest.fixture
+def report(sample_report):
+    return sample_report(Verdict.NONDETERMINISTIC)
+
+
+def test_the_page_names_line_fix_evidence_and_what_was_ruled_out(report):
+    text = to_html(report)
+    for words in (
+        "recipes/trainers/ppo.py:88", "seed it from --seed", "aten.index_put.default", "Ruled out, and how",
+        "left to chance", "there is no GPU here", "reprokit diagnose cartpole_baseline --seed 42",
+    ):  # fmt: skip
+        assert words in text
+
+
+def test_a_report_without_one_has_no_section(sample_report):
+    assert "<h2>Cause</h2>" not in to_html(sample_report(Verdict.REGRESSION))
+    assert cause_facts(cause_page(None)) == ()
+
+
+def test_the_page_of_a_diagnosis_is_the_reports_section(report):
+    page = diagnosis_to_html(
+        report.cause, subject="cartpole_baseline", sentence="NONDETERMINISTIC: it differs"
+    )
+    section = re.search(r"<h2>Cause</h2>.*?</section>", to_html(report), re.DOTALL)[0]
+    assert section in page
+    assert '<p class="sentence">it differs</p>' in page
+
+
+def test_an_unknown_cause_is_said_to_be_unknown(report):
+    found = {**report.cause, "causes": []}
+    assert cause_page(found).headline.startswith("cause unknown: no experiment made the runs equal")
+    assert "cause unknown" in diagnosis_to_html(found, subject="x", sentence="y")
+
+
+def test_a_difference_that_did_not_show_again_is_no_cause():
+    page = cause_page({"verdict": "REPEATABLE", "causes": []})
+    assert (page.tone, page.cards) == ("good", ())
+    assert "did not show again" in page.headline
+
+
+def test_a_diagnosis_that_failed_says_why(report):
+    failed = dataclasses.replace(report, cause={"problem": "the program did not come to its end"})
+    assert "did not come to its end" in to_markdown(failed)
+    assert to_json.from_json(to_json.to_json(failed)).cause == failed.cause
+
+
+def test_every_cause_is_an_error_on_its_own_line(report):
+    lines = [one for one in annotation_commands([report]) if "Cause" in one]
+    assert [line.partition("::np")[0] for line in lines] == [
+        "::error file=recipes/trainers/ppo.py,line=88,title=Cause%3A unseeded_rng"
+    ]
+    assert cause_commands(report.cause) == tuple(lines)
+
+
+def test_a_cause_without_a_line_is_annotated_without_a_file():
+    (line,) = cause_commands(
+        {"verdict": "NONDETERMINISTIC", "causes": [{"category": "environment", "what": "a"}]}
+    )
+    assert line == "::error title=Cause%3A environment::a"
+
+
+def test_a_hostile_name_stays_one_command_and_no_markup():
+    cause = dict.fromkeys(("category", "file", "function", "what", "fix", "confidence"), HOSTILE)
+    found = {"verdict": "NONDETERMINISTIC", "causes": [{**cause, "line": 3}], "known": [HOSTILE]}
+    (line,) = cause_commands(found)
+    assert "\n" not in line
+    assert "\x1b" not in line
+    properties = line[2:].partition("::")[0]
+    assert properties.count(",line=") == 1
+    assert properties.startswith("error file=x")
+    assert "<script>" not in diagnosis_to_html(found, subject=HOSTILE, sentence=HOSTILE)
+
+
+def test_paths_are_told_from_the_root(report):
+    found = below({"causes": [{"file": "/home/me/project/train.py", "line": 3}]}, "/home/me/project")
+    assert found == {"causes": [{"file": "train.py", "line": 3}]}
+
+
+@pytest.mark.parametrize("wrong", [{"causes": "x"}, {"taps": ["x"]}, {"known": [1]}, {"divergence": "x"}])
+def test_a_report_whose_cause_is_of_another_shape_is_refused(report, wrong):
+    text = to_json.to_json(dataclasses.replace(report, cause={**report.cause, **wrong}))
+    with pytest.raises(ReportError, match="cause"):
+        to_json.from_json(text)
+
+
+def test_the_section_says_where_it_began_before_the_first_metric_that_differs():
+    first = {
+        "update": 37, "event": "update", "stream": "gradients", "streams": ["gradients", "parameters"],
+        "equal_before": "update 36", "metric": "loss", "step": 40,
+    }  # fmt: skip
+    page = cause_page({"verdict": "NONDETERMINISTIC", "divergence": first, "causes": []})
+    assert [label for label, _ in page.first] == [
+        "update", "event", "what differs first", "all that differs there", "still equal just before",
+        "first metric that differs", "step",
+    ]  # fmt: skip

@@ -1,0 +1,127 @@
+"""What holds for every variation, whoever adds one: the folder is the only list."""
+
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reprokit import variations
+from reprokit.diagnosis import category_of
+from reprokit.errors import CannotJudgeError
+from reprokit.execution import varied_start
+from reprokit.variations import There, Unmade, Variation, survey
+
+GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "find-the-cause.md"
+HERE = There(
+    container=False, folder="/tmp/x", cores=(0, 1), environment={"PYTHONHASHSEED": "0"}, device="cpu",
+    num_gpus=2, emulator="/usr/bin/qemu-x86_64", network=True,
+)  # fmt: skip
+CONTAINER = replace(HERE, container=True, network=None)
+BARE = There(container=False, folder="/tmp/x")
+NAMED = (
+    "hash_seed", "host_name", "user_and_home", "working_folder", "run_folder", "time_zone", "locale",
+    "cpu_count", "cpu_affinity", "threads", "cpu_model", "clock", "umask", "environment_noise",
+    "directory_order", "memory_pattern", "address_layout", "process_id", "network", "load", "leftovers",
+    "gpu_index",
+)  # fmt: skip
+
+
+def made(there, name):
+    return variations.discover()[name].vary(there)
+
+
+def test_every_file_of_the_package_is_listed_and_nothing_else_is():
+    files = {path.stem for path in Path(variations.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == set(variations.names()) == set(variations.discover())
+    assert set(NAMED) <= files
+
+
+@pytest.mark.parametrize("name", variations.names())
+@pytest.mark.parametrize("there", [HERE, CONTAINER, BARE], ids=["here", "container", "bare"])
+def test_a_variation_is_made_or_says_why_it_is_not(name, there):
+    found = made(there, name)
+    assert found.name == name
+    assert found.says
+    if isinstance(found, Unmade):
+        assert found.why
+        assert not found.why.endswith(".")
+        return
+    assert found.category in {category_of(kind) for kind in _KINDS} | {
+        "nonportable_numerics",
+        "leftover_state",
+    }
+    assert found.fix
+    changes = found.vary or found.environment or found.run_folder or found.start or found.cpu
+    assert changes or name == "leftovers"
+
+
+_KINDS = ("unseeded", "set_order", "clock", "environment", "directory_order", "completion_order",
+          "process_id", "unwritten")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", variations.names())
+def test_everything_that_is_named_can_be_made_somewhere(name):
+    assert isinstance(made(HERE, name), Variation)
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "held"),
+    [
+        ("hash_seed", replace(HERE, environment={}), True),
+        ("run_folder", CONTAINER, True),
+        ("network", CONTAINER, True),
+        ("network", replace(HERE, network=False), False),
+        ("address_layout", CONTAINER, False),
+        ("cpu_affinity", replace(HERE, cores=(0,)), False),
+        ("load", replace(HERE, cores=(0,)), False),
+        ("gpu_index", replace(HERE, num_gpus=1), False),
+        ("cpu_model", replace(HERE, emulator="", no_emulator="none is installed"), False),
+        ("cpu_model", replace(HERE, device="cuda"), False),
+    ],
+)
+def test_what_cannot_be_varied_there_is_never_made(name, there, held):
+    found = made(there, name)
+    assert isinstance(found, Unmade)
+    assert found.held is held
+
+
+def test_what_takes_long_is_made_only_where_it_is_named():
+    assert "cpu_model" in {one.name for one in survey(HERE).unmade}
+    assert [one.name for one in survey(HERE, only=("cpu_model",)).made] == ["cpu_model"]
+
+
+def test_a_survey_leaves_nothing_out():
+    found = survey(BARE)
+    told = [one.name for one in (*found.made, *found.unmade)]
+    assert sorted(told) == sorted(variations.names())
+
+
+def test_every_word_for_the_starter_is_one_that_it_knows():
+    source = Path(varied_start.__file__).read_text(encoding="utf-8")
+    for maker in variations.discover().values():
+        found = maker.vary(HERE)
+        words = [word for word in getattr(found, "start", ()) if word.startswith("--")]
+        assert all(f'"{word}"' in source for word in words)
+
+
+def test_a_file_that_is_no_variation_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "moon_phase.py").write_text('"""Nothing."""\n')
+    monkeypatch.setattr(variations, "__path__", [*variations.__path__, str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "reprokit.variations.moon_phase", raising=False)
+    assert "moon_phase" in variations.names()
+    with pytest.raises(CannotJudgeError, match=r"moon_phase\.py: this file is no variation"):
+        variations.discover()
+
+
+def test_the_guide_has_a_line_for_every_variation():
+    rows = set(re.findall(r"^\| `([a-z_]+)` \|", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE))
+    assert set(variations.names()) <= rows
+
+
+def test_threads_that_a_profile_fixes_are_varied_only_where_they_are_named():
+    fixed = replace(HERE, environment={"REPROKIT_NUMERICS": "portable", "OMP_NUM_THREADS": "1"})
+    assert "threads" in {one.name for one in survey(fixed).unmade}
+    assert survey(fixed, only=("threads",)).made[0].environment["OMP_NUM_THREADS"] == "2"
+    assert "threads" in {one.name for one in survey(HERE).made}
