@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.checkpoints import pickled, safetensors_file
+from reprokit.checkpoints.leaves import leaves
+from reprokit.checkpoints.tensors import Tensor
 from reprokit.errors import CheckpointError, ReprokitError
 
 _CONTENTS = "data.pkl"
 _MAX_CONTENTS_BYTES = 64 << 20
+_MAX_VIEWS = 64  # how many times its own size its tensors may come to: weights that layers share are few
 _AGAIN = "copy it again from where it was written, or go on from an earlier checkpoint"
 
 
@@ -34,6 +37,8 @@ def read(path: Path, *, older: bool = False) -> dict[Any, Any]:
     Raises:
         CheckpointError: It is not there, torn, no checkpoint, or asks for something to be run.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():  # a pipe would never end, nor /dev/zero
+        raise CheckpointError("this is no regular file", where=str(path), fix="name the checkpoint itself")
     if path.suffix == safetensors_file.SUFFIX:
         return safetensors_file.read(path)
     try:
@@ -78,6 +83,9 @@ def _state(archive: zipfile.ZipFile, *, size_bytes: int, older: bool) -> dict[An
     state = pickled.load(archive.read(f"{folder}/{contents}"), storage=storage, with_numpy=older)
     if not isinstance(state, dict):
         raise CheckpointError("it holds no dict", actual=type(state).__name__)
+    unfolded = sum(value.values.nbytes for _, value in leaves(state) if isinstance(value, Tensor))
+    if unfolded > _MAX_VIEWS * size_bytes:
+        raise CheckpointError(f"its tensors come to {unfolded:,} bytes, in a file of {size_bytes:,}")
     return state
 
 
@@ -93,4 +101,6 @@ def _sound_names(archive: zipfile.ZipFile, *, size_bytes: int) -> list[str]:
         if one.file_size > size_bytes:
             claims = f"{one.file_size:,} bytes in a file of {size_bytes:,}"
             raise CheckpointError(f"{one.filename[:80]} claims {claims}")
+    if (total := sum(one.file_size for one in entries)) > size_bytes:
+        raise CheckpointError(f"its entries overlap: {total:,} bytes in a file of {size_bytes:,}")
     return names

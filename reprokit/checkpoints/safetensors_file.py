@@ -194,7 +194,10 @@ def _all_of_it(entries: Mapping[str, tuple[str, tuple[int, ...], int, int]], num
 def _tensor(entry: tuple[str, tuple[int, ...], int, int], content: bytes) -> Tensor:
     kind, shape, begin, end = entry
     dtype = _DTYPES[kind]
-    values = np.frombuffer(content[begin:end], dtype=dtype.numpy).reshape(shape)
+    try:
+        values = np.frombuffer(content[begin:end], dtype=dtype.numpy).reshape(shape)
+    except ValueError as error:  # of nothing at all, and yet too large for numpy
+        raise CheckpointError("a tensor has no sound shape", actual=f"{shape!r:.60}") from error
     return Tensor(dtype=dtype.name, shape=shape, values=values)
 
 

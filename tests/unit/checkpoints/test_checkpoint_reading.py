@@ -180,6 +180,52 @@ def test_a_file_that_claims_more_than_it_holds_or_is_packed_is_refused(tmp_path)
         checkpoints.read(tmp_path / "twice.pt")
 
 
+def test_entries_that_lie_over_one_another_are_refused(tmp_path):
+    contents = pickle.dumps({"step": 5}, protocol=2)
+    names = [f"archive/data/{key}" for key in range(4)]
+    path = archive(tmp_path / "overlap.pt", contents, **dict.fromkeys(names, bytes(1000)))
+    assert checkpoints.read(path) == {"step": 5}
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as file:
+        start, end = (file.getinfo(name).header_offset for name in (names[1], names[3]))
+        at = file.start_dir
+    moved = bytearray(whole[:start] + whole[end:])  # all four now read what is left of the last
+    gone = end - start
+    ending = moved.rindex(b"PK\x05\x06")
+    struct.pack_into("<I", moved, ending + 16, at - gone)
+    for name in names[1:]:
+        entry = moved.index(name.encode(), at - gone) - 46
+        struct.pack_into("<I", moved, entry + 42, start)
+    path.write_bytes(moved)
+    with pytest.raises(CheckpointError, match="overlap"):
+        checkpoints.read(path)
+
+
+@pytest.mark.parametrize("times", [3, 100_000])
+def test_one_storage_may_be_seen_a_few_times_and_not_without_end(tmp_path, times):
+    tensor = (
+        b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\x00\x00\x00storagectorch\nFloatStorage\n"
+        b"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuM\x00\x04tQK\x00M\x00\x04\x85K\x01\x85\x89"
+        b"ccollections\nOrderedDict\n)RtRq\x00"
+    )
+    contents = b"\x80\x02}X\x01\x00\x00\x00a](" + tensor + b"h\x00" * (times - 1) + b"es."
+    path = archive(tmp_path / "views.pt", contents, **{"archive/data/0": bytes(4096)})
+    if times == 3:
+        assert len(checkpoints.read(path)["a"]) == 3
+    else:
+        with pytest.raises(CheckpointError, match="its tensors come to 409,600,000 bytes"):
+            checkpoints.read(path)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".safetensors"])
+def test_a_pipe_and_a_device_are_refused_and_never_waited_for(tmp_path, suffix):
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"endless{suffix}").symlink_to("/dev/zero")
+    for name in ("pipe", "endless"):
+        with pytest.raises(CheckpointError, match="no regular file"):
+            checkpoints.read(tmp_path / f"{name}{suffix}")
+
+
 @pytest.mark.parametrize(
     ("offset", "shape", "stride"),
     [(0, (5,), (1,)), (3, (2,), (1,)), (0, (2, 2), (3, 1)), (0, (1 << 40,), (0,)), (-1, (1,), (1,)),
