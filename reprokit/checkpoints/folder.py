@@ -10,6 +10,7 @@ that is not as its manifest says.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from reprokit.errors import CheckpointError
 from reprokit.workspace import sha256_of
 
 MANIFEST = "MANIFEST.json"
+_NAME = re.compile(r"checkpoint_(0|[1-9][0-9]{0,17})\.pt", re.ASCII)
 _RANDOM = ("python", "numpy", "torch")
 
 
@@ -84,15 +86,20 @@ def last_whole(folder: Path) -> Listed:
     return whole[-1]
 
 
-def problems_of(state: Mapping[Any, Any], *, num_envs: int | None = None) -> list[str]:
+def problems_of(
+    state: Mapping[Any, Any], *, num_envs: int | None = None, step: int | None = None
+) -> list[str]:
     """What a checkpoint lacks of all that a training needs to go on bit for bit.
 
     Args:
         state: As ``read`` gives it.
         num_envs: How many training environments there must be; None where nobody knows.
+        step: The step that it is listed with; None where nothing lists it.
     """
     found = [f"it has no {name}" for name in ("step", "extra") if name not in state]
     found += [f"it has no {name}" for name in ("model", "optimizer") if not state.get(name)]
+    if step is not None and "step" in state and _step(state) != step:
+        found.append(f"it holds step {state['step']!r:.40}, not {step} as it is listed")
     random = state.get("random")
     if not isinstance(random, Mapping):
         return [*found, "it has no random state"]
@@ -120,7 +127,7 @@ def _manifest(folder: Path, part: str) -> Mapping[str, Any]:
 
 
 def _held_against(path: Path, entry: Mapping[str, Any] | None) -> Listed:
-    known = _step(entry or {})
+    known, named = _step(entry or {}), _NAME.fullmatch(path.name)
     if path.is_symlink() or not path.is_file():
         return Listed(path=path, step=known, sha256="", problem="it is listed, and not there")
     sha256 = sha256_of(path)
@@ -128,6 +135,9 @@ def _held_against(path: Path, entry: Mapping[str, Any] | None) -> Listed:
         problem = "MANIFEST.json does not list it"
     elif entry.get("sha256") != sha256:
         problem = "it is not the file that MANIFEST.json lists: its SHA-256 is another"
+    elif named and known != int(named[1]):  # sorted by its name all the same
+        problem = f"MANIFEST.json lists it with step {known}, its name says {named[1]}"
+        known = int(named[1])
     else:
         problem = ""
     return Listed(path=path, step=known, sha256=sha256, problem=problem)

@@ -35,7 +35,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @folder_options
 def verify(reference: str, as_json: bool, **options: Any) -> int:
-    """Hold checkpoints against their manifest, read them, and name what they lack to go on from.
+    """Hold checkpoints against manifest and COMPLETE, read them, and name what they lack to go on from.
 
     Exit codes: 0 whole; 1 something is missing or was changed; 2 a file is refused.
     """
@@ -46,7 +46,7 @@ def verify(reference: str, as_json: bool, **options: Any) -> int:
         rows = [
             {
                 "file": str(one.path), "step": one.step, "num_tensors": one.num_tensors, "loaded": one.proven,
-                "problems": list(one.problems), "refused": one.refused,
+                "problems": list(one.problems), "refused": one.refused, "note": one.note,
             }
             for one in found
         ]  # fmt: skip
@@ -56,8 +56,8 @@ def verify(reference: str, as_json: bool, **options: Any) -> int:
     for one in found:
         word = "refused" if one.refused else "not whole" if one.problems else "whole"
         _print(f"{word:9}  {one.path.name:24} {one.num_tensors:4} tensors  {loaded[one.proven]}")
-        for problem in one.problems:
-            _print(f"           {problem}")
+        for told in (*one.problems, *([one.note] if one.note else [])):
+            _print(f"           {told}")
     return checkpoint_files.exit_code(found)
 
 

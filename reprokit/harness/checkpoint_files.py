@@ -17,9 +17,10 @@ from reprokit.checkpoints import safetensors_file, torch_file
 from reprokit.errors import CheckpointError
 from reprokit.harness.evidence import read_json
 from reprokit.harness.project import Project
-from reprokit.harness.resuming import FINAL, num_envs_of
+from reprokit.harness.resuming import CHECKPOINTS, FINAL, num_envs_of, run_above, written_in
 
 _UNSEALED = "it holds no digest of its content: nobody can say whether it was changed"
+_UNLISTED = "no run lists its SHA-256: it can be read, and nobody can say whether it was changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,7 @@ class Verified:
             where nobody tried, as after a kill.
         problems: What is wrong with it, a sentence each.
         refused: Whether it cannot be read at all.
+        note: What nobody can say of it, a sentence; "" where there is nothing.
     """
 
     path: Path
@@ -42,34 +44,31 @@ class Verified:
     proven: bool | None
     problems: tuple[str, ...]
     refused: bool = False
+    note: str = ""
 
 
 def verify(reference: str, *, project: Project) -> list[Verified]:
-    """Hold checkpoints against their manifest, read them, and name what they lack.
+    """Hold checkpoints against manifest and COMPLETE, read them, and name what they lack.
 
     Args:
         reference: A checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
         project: Where runs live.
 
     Raises:
-        CheckpointError: There is no such file, or no manifest beside it.
+        CheckpointError: There is no such file in the run, no manifest, or no checkpoint at all.
         ReportError: There is no such run.
     """
-    if reference.endswith(safetensors_file.SUFFIX):
-        return [_sealed(Path(reference))]
-    if reference.endswith(torch_file.SUFFIX):
-        path = Path(reference)
-        listed = [one for one in checkpoints.listed(path.parent) if one.path.name == path.name]
-        if not listed:
-            raise CheckpointError("it is not there", where=reference, fix="name a checkpoint or a run")
-        above = path.absolute().parent.parent
-        folder = above if (above / runs.RECORD).is_file() else above.parent
-    else:
+    if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
         folder = runs.find(project.runs_dir, reference)
-        listed = checkpoints.listed(checkpoints.folder_of(folder))
-        if not listed:
-            raise CheckpointError("the run wrote no checkpoint", where=str(folder), fix="name another run")
-    return [_verified(one, folder) for one in listed]
+        return _of_run(folder, checkpoints.listed(written_in(folder)))
+    path = Path(reference)
+    run, listing = run_above(path), path.parent / checkpoints.MANIFEST
+    if path.suffix == safetensors_file.SUFFIX or not (run or listing.is_file()):
+        return [_alone(path)]
+    listed = [one for one in checkpoints.listed(path.parent) if one.path.name == path.name]
+    if not listed:
+        raise CheckpointError("it is not there", where=reference, fix="name a checkpoint or a run")
+    return _of_run(run or path.parent.parent, listed, named=True)
 
 
 def find(reference: str, *, project: Project) -> Path:
@@ -80,7 +79,7 @@ def find(reference: str, *, project: Project) -> Path:
         ReportError: There is no such run.
     """
     if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
-        return checkpoints.last_whole(checkpoints.folder_of(runs.find(project.runs_dir, reference))).path
+        return checkpoints.last_whole(written_in(runs.find(project.runs_dir, reference))).path
     path = Path(reference)
     if (path.parent / checkpoints.MANIFEST).is_file():
         for one in checkpoints.listed(path.parent):
@@ -99,11 +98,26 @@ def exit_code(found: Iterable[Verified]) -> int:
     return 1 if any(one.problems for one in rows) else 0
 
 
-def _sealed(path: Path) -> Verified:
-    """A converted file: it stands alone, and holds the digest of its own content."""
+def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool = False) -> list[Verified]:
+    """Files that a manifest lists, and where the run is finished, held against COMPLETE too."""
+    touched = runs.touched(folder, below=CHECKPOINTS)
+    found = [_verified(one, folder, touched.pop(f"{CHECKPOINTS}/{one.path.name}", "")) for one in listed]
+    told = {runs.MARKER, f"{CHECKPOINTS}/{checkpoints.MANIFEST}"} if named else set(touched)
+    rest = [(folder / name, why) for name, why in touched.items() if name in told]
+    return found + [
+        Verified(
+            path=path, step=None, num_tensors=0, proven=None, problems=(why,), refused=not path.is_file()
+        )
+        for path, why in rest
+    ]
+
+
+def _alone(path: Path) -> Verified:
+    """A file that no run vouches for: a converted one, or one that was copied away."""
+    sealed = path.suffix == safetensors_file.SUFFIX
     try:
         state = checkpoints.read(path)
-        problems = [] if safetensors_file.is_sealed(path) else [_UNSEALED]
+        problems = [_UNSEALED] if sealed and not safetensors_file.is_sealed(path) else []
     except CheckpointError as error:
         return Verified(
             path=path, step=None, num_tensors=0, proven=None, problems=(error.told(),), refused=True
@@ -114,15 +128,15 @@ def _sealed(path: Path) -> Verified:
     step = state.get("step")
     return Verified(
         path=path, step=step if isinstance(step, int) else None, num_tensors=num_tensors, proven=None,
-        problems=tuple(problems),
+        problems=tuple(problems), note="" if sealed else _UNLISTED,
     )  # fmt: skip
 
 
-def _verified(listed: checkpoints.Listed, folder: Path) -> Verified:
+def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Verified:
     name = listed.path.name
     proof = (read_json(folder / "runtime.json").get("checkpoints") or {}).get(name) or {}
     proven = proof.get("loadable") if proof.get("sha256") == listed.sha256 else None
-    problems = [listed.problem] if listed.problem else []
+    problems = [told for told in (listed.problem, touched) if told]
     if proven is False:
         problems.append(f"it did not load inside the environment that wrote it: {proof.get('reason')}")
     try:
@@ -137,7 +151,7 @@ def _verified(listed: checkpoints.Listed, folder: Path) -> Verified:
         problems += [] if num_tensors else ["it holds no tensor"]
     else:
         environments = num_envs_of(read_json(folder / runs.RECORD))
-        problems += checkpoints.problems_of(state, num_envs=environments)
+        problems += checkpoints.problems_of(state, num_envs=environments, step=listed.step)
     return Verified(
         path=listed.path, step=listed.step, num_tensors=num_tensors, proven=proven, problems=tuple(problems)
     )

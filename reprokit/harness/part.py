@@ -28,6 +28,7 @@ class ResumePoint:
         sha256: Of the file.
         run: How the earlier run is named wherever its folder lies: ``<recipe>/<run id>``.
         attempt: The earlier run's attempt.
+        lock_digest: Of the environment that the earlier run began in; "" where nobody knows.
     """
 
     path: Path
@@ -35,6 +36,7 @@ class ResumePoint:
     sha256: str
     run: str
     attempt: int
+    lock_digest: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,6 +178,11 @@ def shell_line(command: Sequence[str]) -> str:
 
 def digests_of(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
     """Content digests of everything of ours that can change a run's numbers."""
+    return {**code_digests(recipe), "lock": realisation.lock_digest}
+
+
+def code_digests(recipe: Recipe) -> dict[str, str]:
+    """The same without the environment, which is known only once it is there."""
     numerics_table = workspace.sha256_of(_PACKAGE / "core" / "numerics.py")
     # Nothing of the watch is loaded into a run that is judged.
     runtime = workspace.sha256_of_tree(_PACKAGE / "runtime", pattern="*.py", without="hook")
@@ -186,7 +191,6 @@ def digests_of(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
         "trainer": workspace.sha256_of(recipe.trainer),
         "runtime": digest([runtime, numerics_table]),
         "config": digest(recipe.training_config),
-        "lock": realisation.lock_digest,
     }
 
 

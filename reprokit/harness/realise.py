@@ -13,14 +13,14 @@ from pathlib import Path
 
 from reprokit import capture, images, runs, workspace
 from reprokit.core.records import Outcome, RunResult, RunSpec
-from reprokit.errors import CannotRunError, EngineError
+from reprokit.errors import CannotRunError, EngineError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.attested import documents_of
 from reprokit.harness.execute import Progress, execute, usable_cores
 from reprokit.harness.locking import copy_of_lock
-from reprokit.harness.part import Part
+from reprokit.harness.part import Part, ResumePoint
 from reprokit.harness.plan import command_name, plan_command, plan_recipe
 from reprokit.harness.project import Project
 from reprokit.harness.request import Phases, Request, now, stamp
@@ -111,6 +111,8 @@ def _train(
                 base=request.base, on_progress=phases.progress.note,
             )  # fmt: skip
             host = capture.capture_host(project.root)
+        if part is not None and part.resume is not None:
+            must_be_same_environment(part.resume, realisation.lock_digest)
         cores = usable_cores()
         repeats = 1 if part else request.repeats
         beside = min(repeats, len(cores)) if request.side_by_side and len(cores) > 1 else 1
@@ -146,10 +148,34 @@ def _not_started(
     return folder
 
 
+def settle(project: Project) -> None:
+    """End what a killed tool left running, and close its runs: their files lie where they stay.
+
+    Raises:
+        WorkspaceBusyError: Another tool is at work in the runs folder.
+    """
+    with workspace.exclusive(project.runs_dir):
+        _clean_up(project)
+
+
+def must_be_same_environment(point: ResumePoint, lock_digest: str) -> None:
+    """Refuse to go on in an environment of another lock than the run began in.
+
+    Raises:
+        UsageError: It is of another one.
+    """
+    if lock_digest != point.lock_digest:
+        raise UsageError(
+            "a training cannot go on in another environment than it began in: the lock of the environment",
+            where=str(point.path), expected=point.lock_digest or "a lock in run.json", actual=lock_digest,
+            fix="put the lock back (the run keeps its own in source/), or start a new run",
+        )  # fmt: skip
+
+
 def _clean_up(project: Project) -> None:
-    runs.recover(project.runs_dir)
-    if docker_backend.engine_status().reachable:
+    if docker_backend.engine_status().reachable:  # first: what trains on writes to what is closed then
         docker_backend.remove_orphans(str(project.runs_dir))
+    runs.recover(project.runs_dir)
 
 
 def backend_named(name: str, project: Project) -> Backend:

@@ -27,7 +27,7 @@ from reprokit.harness.interruption import interrupt
 from reprokit.harness.part import Part
 from reprokit.harness.plan import shell_line
 from reprokit.harness.project import Project
-from reprokit.harness.realise import run_command, run_recipe
+from reprokit.harness.realise import run_command, run_recipe, settle
 from reprokit.harness.request import Phases, Request, now, stamp
 from reprokit.harness.resuming import choose, fit
 from reprokit.harness.varying import vary
@@ -86,6 +86,7 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
 
 
 def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
+    settle(project)  # before the checkpoint is chosen: closing a run moves its files
     chosen = choose(str(request.resume_from), project=project)
     recipe, request = fit(chosen, name, request, project=project)
     for skipped in chosen.skipped:

@@ -10,20 +10,34 @@ other settings than it began with is another training, and is refused here, befo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from reprokit import checkpoints, recipes, runs
-from reprokit.errors import CheckpointError, UsageError
+from reprokit.core.evidence import fact
+from reprokit.core.records import Outcome
+from reprokit.errors import CheckpointError, ImageError, RecipeError, UsageError
 from reprokit.harness import changes
 from reprokit.harness.part import ResumePoint
+from reprokit.harness.plan import code_digests
 from reprokit.harness.project import Project
 from reprokit.harness.request import Request
+from reprokit.images import locks, packages
 from reprokit.recipes import Recipe
 
 FINAL = "final_model.pt"
+CHECKPOINTS = "checkpoints"
+
+_SAID = ("numerics", "device", "variant", "data")
+_INPUTS = {
+    "trainer": "the trainer",
+    "runtime": "the runtime of the trainers (reprokit/runtime)",
+    "lock": "the lock of the environment",
+    "config": "the configuration",
+    "recipe": "the recipe",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,17 +65,18 @@ def choose(reference: str, *, project: Project) -> Chosen:
     Raises:
         CheckpointError: It is not whole, is refused, or nothing can go on from it.
         ReportError: There is no such run.
+        UsageError: The run is finished.
     """
     named = Path(reference) if reference.endswith(".pt") else None
     folder = _run_of(named) if named else runs.find(project.runs_dir, reference)
     record = runs.read(folder, verify=False).record
-    found = _named(named, folder) if named else checkpoints.last_whole(checkpoints.folder_of(folder))
-    later = [
-        one
-        for one in checkpoints.listed(checkpoints.folder_of(folder))
-        if (one.step or 0) > (found.step or 0)
-    ]
-    lacking = checkpoints.problems_of(checkpoints.read(found.path), num_envs=num_envs_of(record))
+    there = checkpoints.listed(written_in(folder))
+    _must_be_as_sealed(folder)
+    found = _named(named, there) if named else checkpoints.last_whole(written_in(folder))
+    _must_not_be_finished(folder, record, found if named else None)
+    later = [one for one in there if (one.step or 0) > (found.step or 0)]
+    state = checkpoints.read(found.path)
+    lacking = checkpoints.problems_of(state, num_envs=num_envs_of(record), step=found.step)
     if lacking:
         fix = "go on from another checkpoint, or start the training anew"
         raise CheckpointError(f"nothing can go on from it: {lacking[0]}", where=str(found.path), fix=fix)
@@ -70,6 +85,7 @@ def choose(reference: str, *, project: Project) -> Chosen:
         path=found.path.resolve(), step=found.step or 0, sha256=found.sha256,
         run=f"{folder.resolve().parent.name}/{folder.resolve().name}",
         attempt=attempt if isinstance(attempt, int) else 1,
+        lock_digest=str(fact(record, "digests.lock") or ""),
     )  # fmt: skip
     skipped = () if named else tuple(one.path.name for one in later)
     return Chosen(point=point, record=record, skipped=skipped)
@@ -79,7 +95,8 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
     """Recipe and request that go on as the run began; its seed and settings hold where none are asked for.
 
     Raises:
-        UsageError: Another recipe, seed or setting is asked for; named.
+        UsageError: Another recipe, seed or setting is asked for, or what else the numbers follow from
+            (trainer, runtime, numerics, data, lock) is no longer what it was; named.
     """
     record, where = chosen.record, str(chosen.point.path)
     if (began_as := record.get("recipe")) != name:
@@ -103,7 +120,59 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
             where=where,
             fix="put the settings back, or start a new run without --resume-from",
         )
+    if changed := changed_inputs(record, recipe, project=project):
+        raise UsageError(
+            f"a training cannot go on with anything else than it began with: {', '.join(changed)}",
+            where=where,
+            fix="put it back (the run keeps its own recipe and trainer in source/), or start a new run",
+        )  # fmt: skip
     return recipe, replace(request, seed=seed, overrides=overrides)
+
+
+def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Project) -> list[str]:
+    """What a run's numbers followed from, beside its settings, and is another today: in words.
+
+    Args:
+        record: Its ``run.json``.
+        recipe: The recipe as it is today.
+        project: Where the locks are.
+    """
+    said = recipe.as_data()
+    told = [
+        f"{changes.recipe_line(recipe.name, name, recipe.lines)} {name}"
+        + (f" {then} → {said.get(name)}" if isinstance(then, str) and isinstance(said.get(name), str) else "")
+        for name in _SAID
+        if (then := fact(record, f"recipe_data.{name}")) != said.get(name)
+    ]
+    now = {**code_digests(recipe), "lock": _lock_today(record, project)}
+    differing = [name for name in _INPUTS if now[name] != fact(record, f"digests.{name}")]
+    # The digests of recipe and configuration hold others: named beside these, they tell nothing.
+    found = [*told, *(_INPUTS[name] for name in differing if name not in {"config", "recipe"})]
+    return found or [_INPUTS[name] for name in differing]
+
+
+def _lock_today(record: Mapping[str, Any], project: Project) -> str | None:
+    """The digest of the lock that a run's environment was made from, as it is now; None where it is gone."""
+    try:
+        variant = locks.read_lock(project.root).variant(str(fact(record, "image.variant")))
+        return packages.digest_of(variant.packages_path)
+    except (ImageError, RecipeError):
+        return None
+
+
+def written_in(folder: Path) -> Path:
+    """Where the checkpoints of a run lie.
+
+    Raises:
+        CheckpointError: It wrote none.
+    """
+    there = checkpoints.folder_of(folder)
+    if not (there / checkpoints.MANIFEST).is_file() and not any(there.glob("*.pt")):
+        ended = runs.read(folder, verify=False).record.get("outcome") == Outcome.COMPLETED
+        what = "the run wrote no checkpoint" if ended else "it was stopped before its first checkpoint"
+        fix = "start the training anew; logging.save_interval says how often a checkpoint is written"
+        raise CheckpointError(f"{what}: there is nothing to go on from", where=str(folder), fix=fix)
+    return there
 
 
 def num_envs_of(record: Mapping[str, Any]) -> int | None:
@@ -114,17 +183,42 @@ def num_envs_of(record: Mapping[str, Any]) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
-def _run_of(checkpoint: Path) -> Path:
+def run_above(checkpoint: Path) -> Path | None:
+    """The run folder that a checkpoint lies in, or None."""
     above = checkpoint.absolute().parent.parent
-    for folder in (above, above.parent):
-        if (folder / runs.RECORD).is_file():
-            return folder
+    return next((one for one in (above, above.parent) if (one / runs.RECORD).is_file()), None)
+
+
+def _run_of(checkpoint: Path) -> Path:
+    if (folder := run_above(checkpoint)) is not None:
+        return folder
     what = "the checkpoint lies in no run folder, so nobody knows what training it is of"
     raise CheckpointError(what, where=str(checkpoint), fix="name a run, or a checkpoint within its folder")
 
 
-def _named(checkpoint: Path, folder: Path) -> checkpoints.Listed:
-    there = {one.path.name: one for one in checkpoints.listed(checkpoints.folder_of(folder))}
+def _must_be_as_sealed(folder: Path) -> None:
+    """A list of checkpoints that is not the one that COMPLETE knows cannot vouch for any of them."""
+    touched = runs.touched(folder, below=CHECKPOINTS)
+    for name in (runs.MARKER, f"{CHECKPOINTS}/{checkpoints.MANIFEST}"):
+        if name in touched:
+            fix = f"put {Path(name).name} back, or start the training anew"
+            what = f"its checkpoints cannot be trusted: {touched[name]}"
+            raise CheckpointError(what, where=str(folder), fix=fix)
+
+
+def _must_not_be_finished(folder: Path, record: Mapping[str, Any], named: checkpoints.Listed | None) -> None:
+    if not (folder / runs.MARKER).is_file():
+        return
+    total = fact(record, "training_config.training.total_timesteps")
+    if named is None or (isinstance(total, int) and (named.step or 0) >= total):
+        raise UsageError(
+            "the run is finished: nothing is left to do", where=str(folder),
+            fix="name an earlier checkpoint of it to train its end once more, or start a new run",
+        )  # fmt: skip
+
+
+def _named(checkpoint: Path, listed: Sequence[checkpoints.Listed]) -> checkpoints.Listed:
+    there = {one.path.name: one for one in listed}
     if checkpoint.name == FINAL:
         what = "the final model holds parameters only: nothing can go on from it"
         raise CheckpointError(what, where=str(checkpoint), fix="name a checkpoint_<step>.pt")

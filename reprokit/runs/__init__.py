@@ -9,7 +9,17 @@ as a file does not match.
     True
 """
 
-from reprokit.runs.reading import MARKER, OUTPUT, RECORD, StoredRun, find, inside_facts, list_all, read
+from reprokit.runs.reading import (
+    MARKER,
+    OUTPUT,
+    RECORD,
+    StoredRun,
+    find,
+    inside_facts,
+    list_all,
+    read,
+    touched,
+)
 from reprokit.runs.writing import close_interrupted, close_unfinished, create, finish, recover
 
 __all__ = [
@@ -26,4 +36,5 @@ __all__ = [
     "list_all",
     "read",
     "recover",
+    "touched",
 ]

@@ -68,6 +68,22 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
     )
 
 
+def touched(run_dir: Path, *, below: str) -> dict[str, str]:
+    """What of one folder of a finished run is not as COMPLETE says, every byte looked at.
+
+    Args:
+        run_dir: The run folder.
+        below: The folder within it: ``checkpoints``.
+
+    Returns:
+        Relative name → what became of it, a sentence; of COMPLETE itself where that cannot be read. Empty
+        where nothing was touched, and where the run never was finished.
+    """
+    if not (run_dir / MARKER).is_file():
+        return {}
+    return dict(_touched(run_dir, files_of(run_dir), verify=True, below=f"{below}/"))
+
+
 def list_all(runs_dir: Path, *, recipe: str | None = None) -> list[Path]:
     """Every run folder, oldest first by its name."""
     found = files_two_below(runs_dir, RECORD, first=recipe)
@@ -160,23 +176,23 @@ def _why_incomplete(
         return str(record.get("message") or because)
     if record.get("outcome") != Outcome.COMPLETED or record.get("exit_code") != 0:
         return "run.json does not say that the run completed"
+    return next(_touched(run_dir, files, verify=verify), ("", ""))[1]
+
+
+def _touched(
+    run_dir: Path, files: Mapping[str, int], *, verify: bool, below: str = ""
+) -> Iterator[tuple[str, str]]:
     listed = load_object(run_dir / MARKER).get("files")
     if not isinstance(listed, dict) or RECORD not in listed:
-        return "COMPLETE is damaged"
-    return _first_touched(run_dir, listed, files, verify=verify)
-
-
-def _first_touched(
-    run_dir: Path, listed: Mapping[str, Any], files: Mapping[str, int], *, verify: bool
-) -> str:
-    for name in sorted(set(listed) | set(files)):
+        yield MARKER, "COMPLETE is damaged"
+        return
+    for name in sorted(name for name in set(listed) | set(files) if name.startswith(below)):
         if name not in files:
-            return f"{name} is missing"
-        if name not in listed:
-            return f"{name} was added after the run"
-        if verify and _changed(run_dir / name, listed[name]):
-            return f"{name} was changed after the run"
-    return ""
+            yield name, f"{name} is missing"
+        elif name not in listed:
+            yield name, f"{name} was added after the run"
+        elif verify and _changed(run_dir / name, listed[name]):
+            yield name, f"{name} was changed after the run"
 
 
 def _changed(path: Path, listed: Any) -> bool:

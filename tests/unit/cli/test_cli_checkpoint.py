@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pickle
+import shutil
 import zipfile
 
 import pytest
@@ -83,7 +84,8 @@ def test_a_listed_file_that_is_gone_is_2(run, capsys):
 
 @pytest.mark.parametrize("name", ["step", "model", "optimizer", "extra"])
 def test_a_part_that_is_missing_is_1_and_named(run, capsys, name):
-    write(run / "checkpoints" / "checkpoint_20.pt", {key: STATE[key] for key in STATE if key != name})
+    state = {**STATE, "step": 20}
+    write(run / "checkpoints" / "checkpoint_20.pt", {key: state[key] for key in state if key != name})
     listed(run)
     code, out, _ = reprokit(capsys, "verify", run, "--json")
     assert code == 1
@@ -115,6 +117,93 @@ def test_a_torn_file_is_refused_with_2(run, capsys):
     path = run / "checkpoints" / "checkpoint_20.pt"
     path.write_bytes(path.read_bytes()[:-30])
     code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 2
+    assert "this is no whole checkpoint" in out
+
+
+def seal(run):
+    """COMPLETE, over the files as they are now."""
+    files = {
+        path.relative_to(run).as_posix(): {"sha256": digest(path)}
+        for path in run.rglob("*")
+        if path.is_file()
+    }
+    (run / "COMPLETE").write_text(json.dumps({"files": files}))
+
+
+def test_a_finished_run_that_nobody_touched_is_0(run, capsys):
+    seal(run)
+    assert reprokit(capsys, "verify", run)[0] == 0
+    assert reprokit(capsys, "verify", run / "checkpoints" / "checkpoint_20.pt")[0] == 0
+
+
+@pytest.mark.parametrize("name", ["", "checkpoints/checkpoint_20.pt"])
+def test_a_checkpoint_changed_together_with_its_manifest_is_1(run, capsys, name):
+    seal(run)
+    changed = {**STATE, "step": 20, "model": {"bias": 0.75}}
+    write(run / "checkpoints" / "checkpoint_20.pt", changed)
+    listed(run)
+    code, out, _ = reprokit(capsys, "verify", run / name)
+    assert code == 1
+    assert "not whole  checkpoint_20.pt" in out
+    assert "checkpoints/checkpoint_20.pt was changed after the run" in out
+    assert "checkpoints/MANIFEST.json was changed after the run" in out
+
+
+def test_a_checkpoint_removed_together_with_its_entry_is_2_and_named(run, capsys):
+    seal(run)
+    (run / "checkpoints" / "checkpoint_10.pt").unlink()
+    listed(run)
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 2
+    assert "checkpoints/checkpoint_10.pt is missing" in out
+
+
+def test_a_damaged_complete_vouches_for_nothing(run, capsys):
+    (run / "COMPLETE").write_text("{}")
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 1
+    assert "COMPLETE is damaged" in out
+
+
+def test_a_checkpoint_that_holds_another_step_is_1(run, capsys):
+    write(run / "checkpoints" / "checkpoint_20.pt", {**STATE, "step": 21})
+    listed(run)
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 1
+    assert "it holds step 21, not 20 as it is listed" in out
+
+
+def test_a_manifest_that_gives_a_checkpoint_another_step_is_1(run, capsys):
+    path = run / "checkpoints" / "MANIFEST.json"
+    path.write_text(path.read_text().replace('"step": 20', '"step": 999999'))
+    code, out, _ = reprokit(capsys, "verify", run)
+    assert code == 1
+    assert "MANIFEST.json lists it with step 999999, its name says 20" in out
+
+
+@pytest.mark.parametrize("verb", ["verify", "show"])
+def test_a_run_stopped_before_its_first_checkpoint_is_told_so(run, capsys, verb):
+    shutil.rmtree(run / "checkpoints")
+    code, _, err = reprokit(capsys, verb, run)
+    assert code == 2
+    assert "it was stopped before its first checkpoint" in err
+
+
+def test_a_file_that_lies_in_no_run_is_read_and_nobody_vouches_for_it(capsys, tmp_path):
+    alone = write(tmp_path / "copied.pt", STATE)
+    code, out, _ = reprokit(capsys, "verify", alone)
+    assert code == 0
+    assert out.startswith("whole      copied.pt")
+    assert "nobody can say whether it was changed" in out
+    _, out, _ = reprokit(capsys, "verify", alone, "--json")
+    assert "no run lists its SHA-256" in json.loads(out)["files"][0]["note"]
+
+
+def test_a_torn_file_that_lies_in_no_run_is_refused_with_2(capsys, tmp_path):
+    alone = write(tmp_path / "copied.pt", STATE)
+    alone.write_bytes(alone.read_bytes()[:-30])
+    code, out, _ = reprokit(capsys, "verify", alone)
     assert code == 2
     assert "this is no whole checkpoint" in out
 
