@@ -50,11 +50,17 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     differing = [traces[0].sites[name] for name in diagnosis.differing(*traces)]
     began = diagnosis.first_difference(*traces)
     found = diagnosis.first_operation(first, second)
+    uneven = began is None and _events(traces[0]) != _events(traces[1])
     if as_json:
-        click.echo(json.dumps(_data(traces[0], differing, began, found), indent=2))
+        click.echo(json.dumps(_data(traces, differing, began, found), indent=2))
     else:
         click.echo("\n".join(_page(traces, differing, began, found)))
-    return 1 if differing or began or found else 0
+    return 1 if differing or began or found or uneven else 0
+
+
+def _events(trace: Trace) -> dict[str, int]:
+    """How many events of its training each process has recorded."""
+    return {process: len(one["events"]) for process, one in sorted(trace.progress.items()) if one["events"]}
 
 
 def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
@@ -78,13 +84,14 @@ def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
 
 
 def _data(
-    trace: Trace, differing: Sequence[Site], began: Began | None, found: Operation | None
+    traces: Sequence[Trace], differing: Sequence[Site], began: Began | None, found: Operation | None
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
         "differing": [asdict(site) for site in differing],
-        "compared": len(trace.sites),
+        "compared": len(traces[0].sites),
+        "events": [_events(trace) for trace in traces],
         "began": asdict(began) if began else None,
         "operation": asdict(found) if found else None,
     }
@@ -100,9 +107,11 @@ def _page(
         exactly = "" if began.single else " or before"
         yield f"first differs at {diagnosis.place_of(began)}{exactly}, in {shown(diagnosis.stream_of(began))}"
         yield f"  still equal just before: {shown(began.equal_before or 'nothing that was looked at')}"
-    elif all(trace.progress for trace in traces):
-        events = sum(len(one["events"]) for one in traces[0].progress.values())
-        yield f"{events} events of the training: all equal"
+    elif (events := _events(traces[0])) != (others := _events(traces[1])):
+        counts = sum(events.values()), sum(others.values())
+        yield f"the first recorded {counts[0]} events of the training, the second {counts[1]}"
+    elif events:
+        yield f"{sum(events.values())} events of the training: all equal"
     else:
         yield "nothing was recorded of the training"
     if found is not None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit.errors import CannotJudgeError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
@@ -95,7 +97,7 @@ def read_trace(folder: Path) -> Trace:
     scripts: dict[str, Any] = {}
     found = sorted(folder.glob("trace-*.json"))
     for path in found:
-        trace = json.loads(path.read_bytes())
+        trace = _read(path)
         facts.update(trace["facts"])
         if "progress" in trace:
             progress[trace["process"]] = trace["progress"]
@@ -111,6 +113,23 @@ def read_trace(folder: Path) -> Trace:
     return Trace(
         sites=sites, files=files, processes=len(found), started=started, facts=facts, progress=progress,
         scripts=scripts,
+    )  # fmt: skip
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        trace = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise _torn(path, str(error)) from error
+    if not isinstance(trace, dict) or not {"facts", "sites", "files"} <= trace.keys():
+        raise _torn(path, "no facts, sites and files")
+    return trace
+
+
+def _torn(path: Path, why: str) -> CannotJudgeError:
+    return CannotJudgeError(
+        "this trace is torn, or the watch did not write it", where=str(path), actual=why[:120],
+        fix="run it again; a program must not write into the folder of its trace",
     )  # fmt: skip
 
 

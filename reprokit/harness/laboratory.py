@@ -186,6 +186,7 @@ class Laboratory:
                 replay=given.like.traced if given.like else None,
             )  # fmt: skip
             workspace.write_json(traced / ORDERS, self._orders(given, places, key=key))
+            shutil.copyfile(traced / ORDERS, self.folder / ORDERS)
         except OSError as error:
             raise cannot_write(stage, error) from error
         result = self._backend.run(

@@ -34,7 +34,8 @@ class Places:
 
     Attributes:
         hook: The hook's folder; may hold placeholders.
-        orders: The file of orders; may hold placeholders.
+        orders: The file of orders; may hold placeholders. The same for all runs: a program may read
+            the variable that names it.
         out: Where the trace goes.
         output: The run's own folder.
         replay: The trace of the run whose values are held, or None.
@@ -63,7 +64,7 @@ def places_of(spec: RunSpec, *, stage: Path, traced: Path, apart: Path, replay: 
     """
     if not in_container(spec):
         return Places(
-            hook=str(HOOK), orders=str((traced / ORDERS).resolve()), out=str(traced.resolve()),
+            hook=str(HOOK), orders=str((stage.parent / ORDERS).resolve()), out=str(traced.resolve()),
             output=str((stage / "output").resolve()), replay=str(replay.resolve()) if replay else None,
             apart=str(apart.resolve()),
         )  # fmt: skip

@@ -91,6 +91,17 @@ def test_two_traces_are_compared_event_by_event(tmp_path):
     assert "1 events of the training: all equal" in run(one, same).output
 
 
+def test_a_trace_without_events_is_never_equal_to_one_that_has_some(tmp_path):
+    one, other = (watched(tmp_path / name, "x") for name in "ab")
+    empty = json.loads((tmp_path / "b" / "trace-0.json").read_text())
+    empty["progress"]["events"] = []
+    (tmp_path / "b" / "trace-0.json").write_text(json.dumps(empty))
+    for pair in ((one, other), (other, one)):
+        assert run(*pair).return_value == 1
+    assert run(one, other).output.startswith("the first recorded 1 events of the training, the second 0\n")
+    assert json.loads(run(one, other, "--json").output)["events"] == [{"0": 1}, {}]
+
+
 def test_two_runs_of_a_recipe_are_compared_by_the_digests_that_they_hold(tmp_path):
     for name, digest in (("a", "1"), ("b", "2")):
         (tmp_path / name).mkdir()

@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
+
 from reprokit.diagnosis import differing, first_operation, read_trace
+from reprokit.errors import CannotJudgeError
 
 
 def _site(line, values, *, kind="clock", first=1, context="0"):
@@ -71,3 +74,11 @@ def test_an_operation_with_other_inputs_or_of_unwritten_memory_is_not_to_blame(t
     ]
     folders = _trace(tmp_path / "a", {}, streams=one), _trace(tmp_path / "b", {}, streams=other)
     assert first_operation(*folders) is None
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"sites": {}}', "\x00garbage"])
+def test_a_trace_that_the_watch_did_not_write_is_named(tmp_path, content):
+    folder = _trace(tmp_path / "a", {})
+    (folder / "trace-9.json").write_text(content)
+    with pytest.raises(CannotJudgeError, match=r"trace-9\.json.*did not write it"):
+        read_trace(folder)
