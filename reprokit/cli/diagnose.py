@@ -123,7 +123,7 @@ def _page(found: Diagnosis) -> list[str]:
     for cause in found.causes:
         place = f"{shown(_near(cause.file))}:{cause.line}" if cause.file else "no line"
         lines += [f"  cause: {cause.category} at {place}: {shown(cause.what)}", f"  fix: {shown(cause.fix)}",
-                  f"  confidence: {cause.confidence}"]  # fmt: skip
+                  f"  confidence: {_confidence(cause)}"]  # fmt: skip
     lines += [f"  known: {shown(one)}" for one in found.known]
     lines += ruled_out(found)
     if found.taps:
@@ -143,13 +143,30 @@ def _headline(found: Diagnosis) -> str:
     from reprokit.cli.tables import shown
 
     if found.divergence is None:
-        return "REPEATABLE: nothing differs, under equal surroundings nor under varied ones"
+        varied = f"nothing differs in {found.runs} runs, under equal surroundings or varied ones"
+        return f"REPEATABLE: {found.equality or varied}"
     varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
     where, cause = _where(found), found.cause
     if cause is None:
-        return f"NONDETERMINISTIC: {where}{varied}; cause unknown: no experiment made the runs equal"
+        return f"NONDETERMINISTIC: {where}{varied}; cause unknown: no experiment shows one"
     fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
-    return f"NONDETERMINISTIC: {where}{varied}; cause: {shown(_said(cause))}{fix}"
+    return f"NONDETERMINISTIC: {where}{varied}; {_sure(cause)}: {shown(_said(cause))}{fix}"
+
+
+def _sure(cause: Cause) -> str:
+    return {"high": "cause", "low": "suspected cause"}.get(cause.confidence, "cause, probably")
+
+
+def _confidence(cause: Cause) -> str:
+    """The confidence, and why it is not high."""
+    if cause.confidence == "high":
+        return cause.confidence
+    missing = "no run differed in which this alone was left to chance"
+    if cause.category == "resume_state":
+        missing = "no experiment brought it back"
+    if cause.category == "simulator":
+        missing = "it did not answer otherwise in a process of its own"
+    return f"{cause.confidence}, not high: {missing}"
 
 
 def _said(cause: Cause) -> str:

@@ -9,7 +9,7 @@ This package knows traces and experiments as functions; it refuses to run anythi
 from reprokit.diagnosis.beginning import Began, first_difference, place_of, same_samples, schedules, stream_of
 from reprokit.diagnosis.isolation import isolate
 from reprokit.diagnosis.limits import limits_of
-from reprokit.diagnosis.lost import Lost, lost_states
+from reprokit.diagnosis.lost import ANEW, LATER, Lost, lost_states, where_begun
 from reprokit.diagnosis.naming import (
     Cause,
     category_of,
@@ -22,6 +22,8 @@ from reprokit.diagnosis.operations import Operation, first_operation
 from reprokit.diagnosis.traces import Left, Site, Trace, differing, read_trace
 
 __all__ = [
+    "ANEW",
+    "LATER",
     "Began",
     "Cause",
     "Left",
@@ -45,4 +47,5 @@ __all__ = [
     "same_samples",
     "schedules",
     "stream_of",
+    "where_begun",
 ]

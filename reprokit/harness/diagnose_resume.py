@@ -2,8 +2,8 @@
 
 This module knows the three runs; it refuses to know how the program stops and goes on: it is told the words.
 
-    >>> diagnose_resume(command, request, words, project=project, progress=progress).cause.what
-    '`velocity` begins anew: it does not come back from the checkpoint'
+    >>> diagnose_resume(command, request, words, project=project, progress=progress).cause.confidence
+    'low'
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from pathlib import Path
 
 from reprokit import diagnosis
 from reprokit.diagnosis import Cause, Lost
-from reprokit.errors import CannotJudgeError
+from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosed import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.execute import Progress
-from reprokit.harness.laboratory import Conditions, Laboratory, need
+from reprokit.harness.laboratory import Conditions, Laboratory, Ran, need
 from reprokit.harness.plan import plan_command, shell_line
 from reprokit.harness.project import Project
+from reprokit.harness.rejoined import Rejoined, check_stopped, rejoined
 from reprokit.harness.request import Request, stamp
 from reprokit.workspace import write_json
 
@@ -44,7 +45,7 @@ class Words:
 def diagnose_resume(
     command: Sequence[str], request: Request, words: Words, *, project: Project, progress: Progress
 ) -> Diagnosis:
-    """Hold an uninterrupted run against one that was stopped and resumed; name the state that was lost.
+    """Hold an uninterrupted run against one that was stopped and resumed; name what is suspected to be lost.
 
     Args:
         command: With the placeholders ``{seed}`` and ``{run_dir}``.
@@ -55,7 +56,8 @@ def diagnose_resume(
 
     Raises:
         CannotRunError: One of the runs does not come to its end.
-        CannotJudgeError: Two uninterrupted runs differ already.
+        UsageError: Nothing was stopped, or nothing was resumed.
+        CannotJudgeError: Two uninterrupted runs differ already, or the records cannot be aligned.
     """
     seed, moment = request.seed if request.seed is not None else 0, stamp()
     plan = plan_command(
@@ -66,50 +68,69 @@ def diagnose_resume(
         plan.specs[0], folder=folder, backend=local_backend.LocalBackend(), progress=progress, budget=4,
         ignore=request.ignore,
     ) as lab:  # fmt: skip
-        found = _diagnose(lab, words)
+        found = _diagnose(lab, words, request.ignore)
     write_json(folder / "diagnosis.json", found.as_data())
     return found
 
 
-def _diagnose(lab: Laboratory, words: Words) -> Diagnosis:
+def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis:
+    loops = Conditions(level="loops")
     lab.progress.phase("whole")
-    whole = need(lab.run("whole", Conditions(level="loops")))
-    again = need(lab.run("whole-again"))
+    whole = need(lab.run("whole", loops))
+    again = need(lab.run("whole-again", loops))
     if not lab.equal(whole, again):
         raise CannotJudgeError(
             "two uninterrupted runs differ already", where=str(lab.folder),
             fix="find out why first: the same line without --resume",
         )  # fmt: skip
     lab.progress.phase("stop and resume")
-    stopped = need(lab.run("stopped", Conditions(words=tuple(shlex.split(words.stop)))))
+    stopped = need(lab.run("stopped", Conditions(level="loops", words=tuple(shlex.split(words.stop)))))
+    check_stopped(whole.folder / "output", stopped.folder / "output")
     left = str((stopped.folder / "output").resolve())
     added = tuple(word.replace(PLACEHOLDER, left) for word in shlex.split(words.resume))
     resumed = need(lab.run("resumed", Conditions(level="loops", words=added)))
-    equal = lab.equal(whole, resumed)
-    lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace)
+    found = rejoined(*(one.folder / "output" for one in (whole, stopped, resumed)), ignore=ignore)
+    if found.from_the_first or found.before_the_stop:
+        begun = diagnosis.where_begun(whole.trace, stopped.trace, resumed.trace, again=again.trace)
+        _check_resumed(found, begun, resumed)
+    equal = found.divergence is None
+    lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace)
     unknown = () if equal or lost else ("no variable of a loop is known that did not come back",)
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,
-        divergence=None if equal else lab.compare(whole, resumed).divergence,
-        causes=tuple(map(_cause, lost)) or (() if equal else (_no_line(),)),
+        divergence=found.divergence,
+        causes=tuple(map(_cause, lost)),
         known=unknown,
         replay=(shell_line([*lab.spec.command, *added]),),
         folder=lab.folder,
         runs=lab.made,
+        equality="the stopped and resumed run's records are the whole run's; surroundings were not varied",
     )
+
+
+def _check_resumed(found: Rejoined, begun: str, resumed: Ran) -> None:
+    """Where the resumed run's log begins where the whole one's does: whether it is known to have gone on."""
+    if begun == diagnosis.ANEW:
+        raise UsageError(
+            "nothing was resumed: the resumed run trains anew, from the first round to the last",
+            where=str(resumed.folder), fix="give --resume-args that make the program go on",
+        )  # fmt: skip
+    if found.before_the_stop:
+        raise CannotJudgeError(
+            "the resumed run's log begins where the whole one's does, and does not carry the stopped one's",
+            where=str(resumed.folder), fix="let it write the records that it makes at the whole run's steps",
+        )  # fmt: skip
+    if found.divergence is None and begun != diagnosis.LATER:
+        raise CannotJudgeError(
+            "the records are equal, but whether the resumed run went on or trained anew cannot be told",
+            where=str(resumed.folder), expected="a loop of the program's own that goes on at a later round",
+            fix="stop earlier (400 rounds are remembered), or write only the resumed run's own records",
+        )  # fmt: skip
 
 
 def _cause(lost: Lost) -> Cause:
     return Cause(
-        category="resume_state", file=lost.file, line=lost.line, function=lost.function, confidence="high",
-        what=f"`{lost.name}` begins anew: it does not come back from the checkpoint (round {lost.round})",
-        fix=f"save `{lost.name}` in the checkpoint, and restore it",
-    )  # fmt: skip
-
-
-def _no_line() -> Cause:
-    return Cause(
-        category="resume_state", file=None, line=None, function=None, confidence="high",
-        what="something does not come back from the checkpoint",
-        fix="compare what is saved with what is used",
+        category="resume_state", file=lost.file, line=lost.line, function=lost.function, confidence="low",
+        what=f"suspected, not proven, that `{lost.name}` begins anew on resuming (round {lost.round})",
+        fix=f"see whether `{lost.name}` belongs in the checkpoint",
     )  # fmt: skip

@@ -59,6 +59,7 @@ class Diagnosis:
         replay: Commands that show it again.
         folder: Where all of it lies.
         runs: How many runs it took.
+        equality: What is known where nothing differs; empty where surroundings were varied too.
     """
 
     verdict: str
@@ -74,6 +75,7 @@ class Diagnosis:
     replay: tuple[str, ...] = ()
     folder: Path
     runs: int
+    equality: str = ""
 
     @property
     def cause(self) -> Cause | None:

@@ -1,8 +1,8 @@
 """Which of the suspicions are causes: runs in which all but one of them are held as they were.
 
 What one run drew at a suspicious line is given to another run at that line. Where that makes the runs
-equal, and giving it all the rest does not, the line is a cause. This module knows the order of experiments;
-it refuses to guess: what no experiment shows is no cause.
+equal, and giving it the other run's values makes it that other run, the line is a cause. This module knows
+the order of experiments; it refuses to guess: what is equal by luck, and moves nothing, is no cause.
 
     >>> explain(Inquiry(lab=lab, first=first, other=second, conditions=Conditions(like=first)))
     ('unseeded|/home/me/train.py|88',)
@@ -23,6 +23,8 @@ from reprokit.variations import Variation
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
 #: How often runs must be equal: for a result that is believed, and where they were equal by luck before.
 _CONFIRMATIONS, _CAREFUL = 2, 5
+#: How often what was held must bring the difference back, each time, for it not to be luck.
+_MOVES = 3
 _BY_HASH = {"set_order", "hash"}
 _BY_TIME = ("thread_order", "completion_order", "thread_state", "queue_order")
 
@@ -78,18 +80,69 @@ def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
         if not _enough(inquiry, held, repeats=_CAREFUL):
             inquiry.known.append("what was held made the runs equal only now and then")
             return None
+    rest = _rest(units, held)
+    before = lab.made
+    if not _brings_back(inquiry, held, rest):
+        inquiry.known.append(_suspicion(inquiry, held, made=lab.made - before))
+        return None
+    if not rest or _differs_without(inquiry, rest):
+        inquiry.confidence = "high"
+    for one in rest:
+        how = "left to chance, the runs are equal all the same"
+        inquiry.ruled_out.append(RuledOut(what=_called(inquiry, one), how=how))
+    return held
+
+
+def _called(inquiry: Inquiry, unit: str) -> str:
+    site = inquiry.first.trace.sites.get(unit)
+    return f"{site.file}:{site.line} ({site.kind})" if site else unit
+
+
+def _rest(units: tuple[str, ...], held: tuple[str, ...]) -> tuple[str, ...]:
+    """What could be held besides; the hash seed is no other thing than an order that it makes."""
     by_hash = any(one.split("|")[0] in _BY_HASH for one in held)
-    rest = tuple(
+    return tuple(
         one for one in units
         if one not in held and not (by_hash and one == HASH_SEED) and not one.startswith(VARIATION)
     )  # fmt: skip
-    if not rest or (not lab.spent and not _enough(inquiry, rest, repeats=_CONFIRMATIONS)):
-        inquiry.confidence = "high"
-    for one in rest:
-        site = inquiry.first.trace.sites.get(one)
-        what = f"{site.file}:{site.line} ({site.kind})" if site else one
-        inquiry.ruled_out.append(RuledOut(what=what, how="left to chance, the runs are equal all the same"))
-    return held
+
+
+def _differs_without(inquiry: Inquiry, rest: tuple[str, ...]) -> bool:
+    """Whether runs differ, once at least, with all held but the suspicion."""
+    return not inquiry.lab.spent and not _enough(inquiry, rest, repeats=_CONFIRMATIONS)
+
+
+def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+    """Whether the difference goes with what was held, and not with something rare that nobody sees.
+
+    A rare cause that nobody sees leaves most runs equal, whatever is held. Given what the other run drew,
+    though, a run becomes that other run each time only by the cause. Where that is not so, runs in which
+    the suspicion alone is left to chance must differ for the most part, and none in which it is held.
+    """
+    if all(_moved(inquiry, held) for _ in range(_MOVES)):
+        return True
+    if not _enough(inquiry, held, repeats=_CAREFUL - _CONFIRMATIONS):
+        return False
+    differed = sum(not _equal_with(inquiry, rest) for _ in range(_CAREFUL))
+    return 2 * differed > _CAREFUL
+
+
+def _moved(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
+    """Whether one more run is the other one, made so by what was held; or, with nothing held, another."""
+    lab, other = inquiry.lab, inquiry.other
+    if inquiry.variations or LEFTOVERS in held:
+        return not _equal_with(inquiry, ())
+    pins = tuple(one for one in held if _is_site(one))
+    given = Conditions(pins=pins, like=other, hash_seed=HASH_SEED in held)
+    return lab.equal(other, lab.run("as-the-other", given))
+
+
+def _suspicion(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:
+    names = ", ".join(_called(inquiry, one) for one in held)
+    return (
+        f"{names}: a suspicion, no more: with it held the runs were equal, "
+        f"but it did not bring the difference back each time ({made} more runs)"
+    )
 
 
 def _units(inquiry: Inquiry) -> tuple[str, ...]:

@@ -125,12 +125,14 @@ def _headline(found: Mapping[str, Any], cards: Sequence[CauseCard]) -> Visible:
     if found.get("problem"):
         return one_line(f"no cause was looked for: {found['problem']}")
     if found.get("verdict") != _DIFFERS:
-        return Visible("the difference did not show again: nothing differs in the runs of the diagnosis")
+        runs = f"{found['runs']} runs" if found.get("runs") else "the runs"
+        return one_line(f"the difference did not show again: nothing differs in {runs} of the diagnosis")
     if not cards:
-        return Visible("cause unknown: no experiment made the runs equal; nothing is guessed")
+        return Visible("cause unknown: no experiment shows one; nothing is guessed")
     first = cards[0]
     more = f" (and {len(cards) - 1} more)" if len(cards) > 1 else ""
-    return Visible(f"{first.category} at {first.place}: {first.what}{more}")
+    doubt = "" if first.confidence == "high" else "probably "
+    return Visible(f"{doubt}{first.category} at {first.place}: {first.what}{more}")
 
 
 def _card(cause: Mapping[str, Any]) -> CauseCard:

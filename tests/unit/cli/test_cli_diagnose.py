@@ -12,7 +12,7 @@ from reprokit import cli
 from reprokit.cli.diagnose import _page
 from reprokit.core.difference import Divergence
 from reprokit.diagnosis import Began, Cause
-from reprokit.harness.diagnosed import DIFFERS, Diagnosis
+from reprokit.harness.diagnosed import DIFFERS, EQUAL, Diagnosis
 
 CAUSE = Cause(
     category="unseeded_rng", file="/lib/train.py", line=88, function="main", confidence="high",
@@ -58,8 +58,27 @@ def test_without_a_trace_of_the_training_the_first_metric_is_named():
     )
 
 
+def test_a_cause_that_is_less_than_sure_is_called_probable_at_once_and_why_is_said():
+    page = _page(replace(FOUND, causes=(replace(CAUSE, confidence="medium"),)))
+    assert "; cause, probably: np.random.permutation at /lib/train.py:88" in page[0]
+    missing = "no run differed in which this alone was left to chance"
+    assert f"  confidence: medium, not high: {missing}" in page
+    assert "  confidence: high" in _page(FOUND)
+
+
+def test_an_environment_that_could_not_be_asked_alone_is_only_probable_for_another_reason():
+    cause = replace(CAUSE, category="simulator", confidence="medium")
+    missing = "it did not answer otherwise in a process of its own"
+    assert f"  confidence: medium, not high: {missing}" in _page(replace(FOUND, causes=(cause,)))
+
+
+def test_where_nothing_differs_it_is_said_in_how_many_runs():
+    equal = replace(FOUND, verdict=EQUAL, divergence=None, began=None, causes=())
+    assert _page(equal)[0].startswith("REPEATABLE: nothing differs in 9 runs, ")
+
+
 def test_a_cause_that_is_not_known_is_not_made_up():
-    assert "cause unknown: no experiment made the runs equal" in _page(replace(FOUND, causes=()))[0]
+    assert "cause unknown: no experiment shows one" in _page(replace(FOUND, causes=()))[0]
 
 
 def test_machines_are_told_the_update_the_stream_and_the_event():

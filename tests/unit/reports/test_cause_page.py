@@ -45,9 +45,20 @@ def test_the_page_of_a_diagnosis_is_the_reports_section(report):
     assert '<p class="sentence">it differs</p>' in page
 
 
+def test_a_cause_that_is_less_than_sure_is_called_probable(report):
+    cause = {**report.cause["causes"][0], "confidence": "medium"}
+    assert cause_page({**report.cause, "causes": [cause]}).headline.startswith("probably unseeded_rng at ")
+    assert cause_page(report.cause).headline.startswith("unseeded_rng at ")
+
+
+def test_an_answer_that_nothing_differs_says_in_how_many_runs(report):
+    page = cause_page({**report.cause, "verdict": "REPEATABLE", "causes": []})
+    assert "nothing differs in 9 runs of the diagnosis" in page.headline
+
+
 def test_an_unknown_cause_is_said_to_be_unknown(report):
     found = {**report.cause, "causes": []}
-    assert cause_page(found).headline.startswith("cause unknown: no experiment made the runs equal")
+    assert cause_page(found).headline.startswith("cause unknown: no experiment shows one")
     assert "cause unknown" in diagnosis_to_html(found, subject="x", sentence="y")
 
 

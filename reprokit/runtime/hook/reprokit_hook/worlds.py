@@ -93,7 +93,18 @@ class _Worlds:
                 if progress.steps >= progress.wake:
                     progress.stepped()
 
-        return called
+        if resets or scripted or _may_step_others(natural):
+            return called
+
+        @functools.wraps(natural)
+        def stepped(this: Any, *args: Any, **options: Any) -> Any:
+            steps = progress.steps + 1
+            if steps < progress.wake:  # nobody looks: a count and a comparison are all that is done
+                progress.steps = steps
+                return natural(this, *args, **options)
+            return called(this, *args, **options)
+
+        return stepped
 
     def _looked_at(self, natural: Any, this: Any, args: Any, options: Any, *, resets: bool) -> Any:
         began = perf_counter()
@@ -157,6 +168,12 @@ class _Worlds:
         if len(script["calls"]) < _MOST_CALLS:
             words = {"reset": resets, "args": _plain(args), "options": _plain(options)}
             script["calls"].append(words)
+
+
+def _may_step_others(function: Any) -> bool:
+    """Whether a ``step`` may call another one, its own class's above it or another environment's."""
+    code = getattr(function, "__code__", None)
+    return code is None or bool({"step", "super", "__class__"} & {*code.co_names, *code.co_freevars})
 
 
 def _spec(this: Any) -> str:

@@ -1,0 +1,98 @@
+"""`reprokit diagnose --resume` on small programs, as a user types it."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """\
+import argparse, json
+from pathlib import Path
+
+class Optimizer:
+    def __init__(self):
+        self.speed = 0.0
+    def step(self, point):
+        self.speed = 0.5 * self.speed - point
+        return point + 0.1 * self.speed
+
+parser = argparse.ArgumentParser()
+parser.add_argument("folder", type=Path)
+parser.add_argument("--stop-after", type=int, default=0)
+parser.add_argument("--resume", type=Path)
+given = parser.parse_args()
+optimizer, point, first, lines = Optimizer(), 1.0, 0, []
+best = 9.0
+if given.resume:
+    saved = json.loads((given.resume / "saved.json").read_text())
+    point, first = saved["point"], saved["step"]
+    LOAD
+for step in range(first, given.stop_after or 9):
+    point = optimizer.step(point)
+    best = min(best, abs(point))  # only printed
+    lines.append(json.dumps({"step": step, "loss": point}))
+print(best)
+saved = {"point": point, "step": step + 1, "speed": optimizer.speed, "lines": lines}
+(given.folder / "saved.json").write_text(json.dumps(saved))
+(given.folder / "metrics.jsonl").write_text("\\n".join(lines) + "\\n")
+"""
+SPEED, CARRY = 'optimizer.speed = saved["speed"]', 'lines = saved["lines"]'
+STOP, GO_ON = "--stop-after 4", "--resume {stopped_run_dir}"
+
+
+@pytest.fixture
+def told(tmp_path):
+    def make(load, *, stop=STOP, go_on=GO_ON):
+        (tmp_path / "train.py").write_text(PROGRAM.replace("LOAD", load))
+        return subprocess.run(
+            [sys.executable, "-m", "reprokit", "diagnose", "--reports-dir", str(tmp_path / "reports"),
+             "--resume", "--stop-args", stop, "--resume-args", go_on,
+             "--", sys.executable, "train.py", "{run_dir}"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        )  # fmt: skip
+
+    return make
+
+
+def test_a_resumed_run_that_writes_only_its_own_records_and_loses_nothing_is_repeatable(told):
+    done = told(SPEED)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "varied ones" not in done.stdout
+    assert "surroundings were not varied" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_resumed_run_that_carries_its_records_on_and_loses_nothing_is_repeatable(told):
+    done = told(f"{SPEED}; {CARRY}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_variable_that_begins_anew_is_only_suspected(told):
+    done = told(CARRY)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith(
+        "NONDETERMINISTIC: first differs at step 4, in loss; suspected cause: train.py:"
+    )
+    assert "suspected, not proven, that `best` begins anew" in done.stdout
+    assert "confidence: low" in done.stdout
+
+
+@pytest.mark.slow
+def test_where_no_variable_is_known_no_cause_is_named(told):
+    done = told(f"{CARRY}; best = min(abs(json.loads(one)['loss']) for one in lines)")
+    assert done.returncode == 1, done.stderr
+    assert "cause unknown" in done.stdout
+    assert "resume_state" not in done.stdout
+
+
+@pytest.mark.slow
+def test_words_that_stop_nothing_are_refused(told):
+    done = told(f"{SPEED}; {CARRY}", stop="--stop-after 0")
+    assert (done.returncode, "nothing was stopped" in done.stderr) == (2, True), done.stdout
+
+
+@pytest.mark.slow
+def test_words_that_resume_nothing_are_refused(told):
+    done = told(SPEED, go_on="--stop-after 0")
+    assert (done.returncode, "nothing was resumed" in done.stderr) == (2, True), done.stdout
