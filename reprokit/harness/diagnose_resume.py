@@ -95,13 +95,14 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
         _check_resumed(found, begun, resumed)
     equal = found.divergence is None
     lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace)
+    said = ["--seed", str(lab.spec.seed), "--stop-args", words.stop, "--resume-args", words.resume]
     unknown = () if equal or lost else ("no variable of a loop is known that did not come back",)
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,
         divergence=found.divergence,
         causes=tuple(map(_cause, lost)),
         known=unknown,
-        replay=(shell_line([*lab.spec.command, *added]),),
+        replay=(shell_line(["reprokit", "diagnose", "--resume", *said, "--", *lab.spec.command]),),
         folder=lab.folder,
         runs=lab.made,
         equality="the stopped and resumed run's records are the whole run's; surroundings were not varied",

@@ -16,7 +16,7 @@ from typing import Any
 
 from reprokit import recipes, reports, runs
 from reprokit.core.checklist import Report
-from reprokit.errors import ReportError
+from reprokit.errors import RecipeError, ReportError
 from reprokit.harness.aftermath import explained
 from reprokit.harness.answer import report_of
 from reprokit.harness.causes import with_cause
@@ -58,6 +58,11 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     phases = Phases(progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     seed = request.seed if request.seed is not None else recipe.seeds[0]
+    if request.vary and not recipe.immune_to:
+        raise RecipeError(
+            "the recipe names nothing that may be varied", where=recipe.where("immune_to"),
+            expected="`immune_to: [hash_seed, ...]`", fix="add it, or leave out --vary",
+        )  # fmt: skip
     foresee(recipe, seed=seed, project=project, progress=progress)
     folders = run_recipe(recipe, request, project=project, phases=phases)
     halves: tuple[Path, ...] = ()

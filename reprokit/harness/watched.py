@@ -10,6 +10,7 @@ refuses to know what is ordered, and stays out of the container's hardening.
 
 from __future__ import annotations
 
+import compileall
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -87,9 +88,15 @@ def hooked(spec: RunSpec, places: Places, *, environment: Mapping[str, str]) -> 
         environment: Further variables; Python's hash seed is one of them.
     """
     inherited = os.environ.get("PYTHONPATH", "") if spec.inherit_environment else ""
+    ready()
     paths = [places.hook, *filter(None, [spec.environment.get("PYTHONPATH", inherited)])]
     added = {**environment, "PYTHONPATH": os.pathsep.join(paths), "REPROKIT_HOOK": places.orders}
     return replace(spec, environment={**spec.environment, **added}, mounts=(*spec.mounts, *places.mounts))
+
+
+def ready() -> None:
+    """Compile the hook here, where that may be kept: a run writes no byte-code and would do it each time."""
+    compileall.compile_dir(HOOK, quiet=2)
 
 
 def make_room(spec: RunSpec, stage: Path) -> None:

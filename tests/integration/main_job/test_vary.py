@@ -80,6 +80,14 @@ def test_a_variation_that_does_not_exist_is_told_with_file_and_line(study):
     )
 
 
+def test_a_recipe_that_names_nothing_is_no_pass_where_varying_is_asked_for(study):
+    immune_to(study)
+    answer = study.reprokit("verify", "cartpole_baseline", "--backend", "local", "--vary")
+    assert answer.code == 2
+    assert "recipe.yaml" in answer.out
+    assert "the recipe names nothing that may be varied" in answer.out
+
+
 @pytest.mark.slow
 @pytest.mark.engine
 def test_a_fault_of_a_training_in_a_container_is_diagnosed_to_its_line(study):

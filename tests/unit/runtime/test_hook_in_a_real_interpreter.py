@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from reprokit import runtime
 
 HOOK = Path(runtime.__file__).parent / "hook"
@@ -24,6 +26,25 @@ def run(tmp_path, source, *, label="out", **orders):
     traces = [json.loads(path.read_text()) for path in sorted(out.glob("trace-*.json"))]
     sites = {(one["kind"], one["line"]) for trace in traces for one in trace["sites"].values()}
     return done, sites, out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sorted(names, key=len)", "max(names, key=len)", "list(names)", "[*names]", "','.join(names)",
+        "[one for one in names]", "list(zip(names, range(2)))", "list(enumerate(names))",
+        "dict.fromkeys(names)", "names.pop()", "a, b = names",
+    ],
+)  # fmt: skip
+def test_wherever_the_order_of_a_set_is_taken_it_is_seen(tmp_path, line):
+    _, sites, _ = run(tmp_path, f"names = {{'a', 'b'}}\n{line}\n")
+    assert ("set_order", 2) in sites
+
+
+@pytest.mark.parametrize("line", ["sorted(names)", "len(names)", "'a' in names", "set(names)", "range(3)"])
+def test_where_a_set_has_no_order_nothing_is_seen(tmp_path, line):
+    done, sites, _ = run(tmp_path, f"names = {{'a', 'b'}}\n{line}\n")
+    assert (done.returncode, sites) == (0, set())
 
 
 def test_lines_keep_their_numbers_and_the_exit_code_is_the_program_s(tmp_path):

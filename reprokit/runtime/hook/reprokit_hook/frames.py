@@ -13,9 +13,9 @@ from types import FrameType
 Site = tuple[str, str, int, str]
 
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_REPROKIT = (f"{os.sep}reprokit{os.sep}runtime{os.sep}", f"{os.sep}mounts{os.sep}reprokit{os.sep}",
+_REPROKIT = (f"{os.sep}mounts{os.sep}reprokit{os.sep}",
              f"{os.sep}mnt{os.sep}reprokit{os.sep}reprokit{os.sep}")  # fmt: skip
 _BEGAN_IN = os.getcwd()
 _IMPORTING = "<frozen importlib._bootstrap>"

@@ -46,6 +46,7 @@ _TAKES = frozenset(
         "cycle",
     ]
 )
+_IN_ORDER = {"range", "zip", "enumerate", "sorted", "list", "tuple", "reversed", "iter", "map", "filter"}
 _METHODS = {"join", "extend", "fromkeys", "from_iterable", "fromiter", "writelines", "choice", "sample",
             "map", "array", "tensor", "asarray", "accumulate", "reduce"}  # fmt: skip
 
@@ -109,7 +110,7 @@ def compiled(source: bytes, path: str) -> Any:
 def rewritten(tree: ast.Module, path: str) -> ast.Module:
     """The tree with a call around every place that is watched."""
     changed: ast.Module = _Rewriter(path).visit(tree)
-    return ast.fix_missing_locations(changed)
+    return changed
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -155,12 +156,11 @@ class _Rewriter(ast.NodeTransformer):
             word.value = self._given(word.value)
         name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
         if name in called.NAMES:
-            place = [ast.Constant(name), *self._place(node)]
-            call: ast.AST = self._at(node, ast.Call(
-                func=ast.Name(_CALL, ast.Load()), args=[*place, node.func, *node.args],
-                keywords=node.keywords))  # fmt: skip
-            return call
-        if name in (_TAKES if isinstance(node.func, ast.Name) else _METHODS | _TAKES):
+            place = [ast.Constant(name, **_at(node)), *self._place(node)]
+            return _call(_CALL, [*place, node.func, *node.args], node, keywords=node.keywords)
+        # ties stay in the order in which they came
+        by_key = name == "sorted" and any(word.arg == "key" for word in node.keywords)
+        if by_key or name in (_TAKES if isinstance(node.func, ast.Name) else _METHODS | _TAKES):
             node.args = [one if isinstance(one, ast.Starred) else self._iterated(one) for one in node.args]
         return node
 
@@ -168,14 +168,13 @@ class _Rewriter(ast.NodeTransformer):
         """``key=hash``: the function itself, handed on."""
         if not (isinstance(node, ast.Name) and node.id in {"hash", "id"}):
             return node
-        one = ast.arg("one")
-        call = ast.Call(
-            func=ast.Name(_CALL, ast.Load()), keywords=[],
-            args=[ast.Constant(node.id), *self._place(node), node, ast.Name("one", ast.Load())],
-        )  # fmt: skip
-        given = ast.arguments(posonlyargs=[one], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-        made: ast.expr = self._at(node, ast.Lambda(args=given, body=call))
-        return made
+        at = _at(node)
+        one = ast.Name("one", ast.Load(), **at)
+        call = _call(_CALL, [ast.Constant(node.id, **at), *self._place(node), node, one], node)
+        given = ast.arguments(
+            posonlyargs=[ast.arg("one", **at)], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        return ast.Lambda(args=given, body=call, **at)
 
     def visit_Starred(self, node: ast.Starred) -> ast.AST:
         self.generic_visit(node)
@@ -186,10 +185,8 @@ class _Rewriter(ast.NodeTransformer):
     def _remembered(self, node: Any) -> ast.AST:
         """A loop whose body begins by telling what its variables hold, where that is asked for."""
         if hasattr(builtins, _REMEMBER):
-            held = ast.Call(func=ast.Name("locals", ast.Load()), args=[], keywords=[])
-            args = [held, *self._place(node)]
-            told = ast.Call(func=ast.Name(_REMEMBER, ast.Load()), args=args, keywords=[])
-            node.body.insert(0, self._at(node, ast.Expr(told)))
+            told = _call(_REMEMBER, [_call("locals", [], node), *self._place(node)], node)
+            node.body.insert(0, ast.Expr(told, **_at(node)))
         changed: ast.AST = node
         return changed
 
@@ -203,14 +200,25 @@ class _Rewriter(ast.NodeTransformer):
     def _iterated(self, node: ast.expr) -> ast.expr:
         if isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.ListComp, ast.Starred, ast.Dict)):
             return node
-        args = [node, *self._place(node)]
-        made: ast.expr = self._at(node, ast.Call(func=ast.Name(_ITERATE, ast.Load()), args=args, keywords=[]))
-        return made
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _IN_ORDER:
+            return node  # no set, whatever it was given, which is looked at itself
+        return _call(_ITERATE, [node, *self._place(node)], node)
 
     def _place(self, node: Any) -> list[ast.expr]:
         words = (self._path, node.lineno, self._function[-1])
-        return [self._at(node, ast.Constant(word)) for word in words]
+        return [ast.Constant(word, **_at(node)) for word in words]
 
-    @staticmethod
-    def _at(node: Any, made: Any) -> Any:
-        return ast.copy_location(made, node)
+
+def _call(name: str, args: list[ast.expr], node: Any, *, keywords: Any = ()) -> ast.Call:
+    at = _at(node)
+    return ast.Call(func=ast.Name(name, ast.Load(), **at), args=args, keywords=[*keywords], **at)
+
+
+def _at(node: Any) -> dict[str, Any]:
+    """Where a node stands: what is put around it stands there too."""
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }
