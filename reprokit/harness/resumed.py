@@ -194,9 +194,11 @@ def _after(folder: Path, step: int) -> dict[str, Path]:
 
 
 def _difference(expected: Path, actual: Path) -> dict[str, Any] | None:
+    """The first value that is another one; where none is, the digest of the file."""
     found = next(checkpoints.differences(checkpoints.read(expected), checkpoints.read(actual)), None)
     if found is None:
-        return None
+        then, now = workspace.sha256_of(expected), workspace.sha256_of(actual)
+        return None if now == then else {"what": "its SHA-256", "expected": then, "actual": now}
     return {"what": found.name, "expected": repr(found.expected), "actual": repr(found.actual)}
 
 

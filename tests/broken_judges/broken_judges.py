@@ -11,11 +11,12 @@ import math
 import struct
 from dataclasses import replace
 
-from reprokit import adapters, checks, golden, runs
+from reprokit import adapters, checks, golden, runs, variations
+from reprokit.checks import unchanged_when_varied
 from reprokit.core import agreement, checklist, fingerprint, values
 from reprokit.core.checklist import Judgement, Status, TraceComparison, Verdict
 from reprokit.core.comparison import compare_records
-from reprokit.harness import answer, evidence
+from reprokit.harness import answer, evidence, resumed, varied_evidence
 from reprokit.recipes import NarrowerTolerances
 
 
@@ -307,6 +308,26 @@ def takes_one_run_for_two(monkeypatch):
 
 def compares_runs_of_different_things(monkeypatch):
     monkeypatch.setattr(agreement, "unlike", lambda told: "")
+
+
+def takes_every_varied_run_for_equal(monkeypatch):
+    monkeypatch.setattr(varied_evidence, "_compared", lambda first, other: (1, ""))
+
+
+def does_not_ask_what_was_varied(monkeypatch):
+    monkeypatch.setattr(unchanged_when_varied, "_innocent", lambda seen: set(variations.names()))
+
+
+def never_looks_at_resumed_numbers(monkeypatch):
+    monkeypatch.setattr(resumed, "_joined", lambda three, name: (1, None))
+
+
+def never_looks_at_resumed_checkpoints(monkeypatch):
+    monkeypatch.setattr(resumed, "_later_checkpoints", lambda three: (("final_model.pt",), None))
+
+
+def believes_that_a_run_was_resumed(monkeypatch):
+    monkeypatch.setattr(resumed, "_not_chained", lambda stopped, point: "")
 
 
 def believes_reports(monkeypatch):

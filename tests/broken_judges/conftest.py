@@ -1,4 +1,4 @@
-"""Real runs for the selftest: the real recipe, cut to three updates, trained in its pinned environment."""
+"""Real runs for the selftest: the real recipe, cut to three updates, each with a checkpoint."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def study(tmp_path_factory):
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     study = module.make_study(tmp_path_factory.mktemp("study"))
+    study.change(study.recipe, "save_interval: 10000", "save_interval: 4096")  # something to resume from
     made = study.reproduce()
     assert made.report["verdict"] == "NO_GOLDEN", made.err
     promoted = study.reprokit("golden", "promote", "cartpole_baseline", "--reason", "r", "--allow-dirty")

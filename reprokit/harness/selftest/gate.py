@@ -20,7 +20,7 @@ from reprokit.harness.selftest.score import Score, run
 from reprokit.project import Project
 
 #: Every kind of fault at least twice, in a few seconds.
-NUM_FAULTS, NUM_CLEAN = 120, 5
+NUM_FAULTS, NUM_CLEAN = 150, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,9 @@ from reprokit.errors import ReprokitError
 from reprokit.harness.audit import audit
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.request import Request
+from reprokit.harness.selftest.beside import RESUMED, STOPPED, VARIED
 from reprokit.harness.selftest.faults.reports import report_file
+from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage
 from reprokit.harness.selftest.table import (
     BOTH,
@@ -128,7 +130,7 @@ def judged(stage: Stage, fault: Fault, *, seed: int) -> Judged:
         if fault.sealed:
             for place in places:
                 stage.seal(place)
-        answer = audited(stage) if fault.place == REPORT else answered(stage)
+        answer = audited(stage) if fault.place == REPORT else answered(stage, fault.place)
     finally:
         stage.restore()
     needs_note = fault.sealed and fault.place in fault.kind.noted
@@ -148,9 +150,15 @@ def clean(stage: Stage, number: int) -> Judged:
     )  # fmt: skip
 
 
-def answered(stage: Stage) -> Answer:
-    """What ``reprokit report show RUN RUN`` says."""
-    return _ask(lambda: _of_report(judge_again(stage.runs, Request(), project=stage.project)))
+def answered(stage: Stage, place: str = "") -> Answer:
+    """What ``reprokit report show RUN RUN`` says; with the runs beside the pair where the fault is in one."""
+    halves = [stage.beside[name] for name in (STOPPED, RESUMED) if place in {STOPPED, RESUMED}]
+    others = [stage.beside[VARIED]] if place == VARIED else []
+    return _ask(
+        lambda: _of_report(
+            judge_again(stage.runs, Request(), project=stage.project, interrupted=halves, varied=others)
+        )
+    )
 
 
 def audited(stage: Stage) -> Answer:
@@ -204,6 +212,10 @@ def _from(cases: list[tuple[str, bool]], start: int) -> list[tuple[str, bool]]:
 
 
 def _places(stage: Stage, place: str) -> tuple[Path, ...]:
+    if place in {VARIED, STOPPED, RESUMED}:
+        if place not in stage.beside:
+            raise not_plantable(f"in a {place} run")
+        return (stage.beside[place],)
     first, second = stage.runs
     return {
         RUN_1: (first,), RUN_2: (second,), BOTH: (first, second), GOLDEN: (stage.golden,), REPORT: (),

@@ -59,6 +59,7 @@ class Stage:
         blessed: The copy of the golden, or None as long as there is none.
         other_seed: The metrics of a run with another seed, or None.
         report: A report of the untouched copies, once somebody has drawn it.
+        beside: Runs made of the first one: ``varied``, ``stopped``, ``resumed``, as far as it has a place.
     """
 
     project: Project
@@ -67,6 +68,7 @@ class Stage:
     blessed: Path | None
     other_seed: bytes | None
     report: Path | None = None
+    beside: dict[str, Path] = field(default_factory=dict)
     _before: dict[Path, bytes | None] = field(default_factory=dict)
 
     @staticmethod
@@ -106,7 +108,7 @@ class Stage:
         """Exchange every folder for a fresh copy of itself, byte for byte."""
         for folder in (*self.runs, self.golden):
             beside = folder.with_name(f".{folder.name}")
-            shutil.copytree(folder, beside, symlinks=True, copy_function=_link_or_copy)
+            shutil.copytree(folder, beside, symlinks=True, copy_function=link_or_copy)
             shutil.rmtree(folder)
             beside.rename(folder)
 
@@ -184,7 +186,8 @@ def read_object(path: Path) -> dict[str, Any]:
     return value
 
 
-def _link_or_copy(source: str, target: str) -> str:
+def link_or_copy(source: str, target: str) -> str:
+    """A copy that shares its bytes where the file system can: no file of a stage is changed in place."""
     try:
         os.link(source, target)
     except OSError:

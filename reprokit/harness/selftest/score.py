@@ -19,6 +19,7 @@ from reprokit.harness.execute import Progress
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.request import Request, now
 from reprokit.harness.selftest import judging
+from reprokit.harness.selftest.beside import made_of
 from reprokit.harness.selftest.faults.tolerances import declare_exact
 from reprokit.harness.selftest.judging import Judged
 from reprokit.harness.selftest.planting import Samples, Stage
@@ -163,6 +164,7 @@ def prepare(stage: Stage) -> list[str]:
         notes.append(f"as they are, the runs are {answer.outcome}; their copies got a golden of their own")
         stage.blessed = _blessed(stage)
     declare_exact(stage)
+    stage.beside = made_of(stage)
     stage.keep()
     answer = judging.answered(stage)
     if answer.outcome != "REPRODUCED":

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reprokit.harness.selftest import mutations as m
+from reprokit.harness.selftest.beside import RESUMED, STOPPED, VARIED
 from reprokit.harness.selftest.faults import (
     Plant,
     environments,
@@ -207,6 +208,28 @@ _FOLDERS = (
          outcomes={RUN_2: "UNJUDGED"}),
 )  # fmt: skip
 
+_BESIDE = (
+    Kind(id="varied-run", title="another number in a run under other surroundings",
+         plant=_of(_value(m.one_ulp)), outcomes={VARIED: "CHECK_FAILED"}, unsealed={VARIED: "CHECK_FAILED"}),
+    Kind(id="nothing-varied", title="a varied run in which nothing was varied",
+         plant=folders.other_record({"varied": {"names": [], "watched": False, "held": {}, "unmade": {}}}),
+         outcomes={VARIED: "UNJUDGED"}),
+    Kind(id="crashed-when-varied", title="a run that does not come to its end under other surroundings",
+         plant=folders.without("COMPLETE"), unsealed={VARIED: "CHECK_FAILED"}),
+    Kind(id="resumed-run", title="another number in a resumed run", plant=_of(_value(m.one_ulp)),
+         outcomes={RESUMED: "CHECK_FAILED"}, unsealed={RESUMED: "CHECK_FAILED"}),
+    Kind(id="resumed-checkpoint", title="a flipped bit in a checkpoint of a resumed run",
+         plant=folders.flipped_bit(listed=True), outcomes={RESUMED: "CHECK_FAILED"},
+         unsealed={RESUMED: "CHECK_FAILED"}),
+    Kind(id="resumed-from-the-start", title="a resumed run that did all steps again",
+         plant=folders.from_the_start, outcomes={RESUMED: "CHECK_FAILED"}),
+    Kind(id="another-start", title="a run that went on from another checkpoint than the stopped one's",
+         plant=folders.another_start, outcomes={RESUMED: "UNJUDGED"}),
+    Kind(id="never-killed", title="a run that was to be killed and was not",
+         plant=folders.other_record({"signal": None, "outcome": "completed", "exit_code": 0}),
+         unsealed={STOPPED: "UNJUDGED"}),
+)  # fmt: skip
+
 _REPORTS = (
     Kind(id="cut-report", title="a report cut short", plant=reports.cut_report, unsealed={REPORT: REFUSED}),
     Kind(id="forged-report", title="a report that says something else", plant=reports.says_otherwise,
@@ -231,8 +254,10 @@ _HARMLESS = (
          plant=numbers.same_nonfinite),
     Kind(id="untouched-report", title="a report as it was drawn", plant=reports.untouched,
          unsealed={REPORT: STANDS}),
+    Kind(id="equal-beside", title="a varied or resumed run with equal numbers", plant=folders.untouched,
+         outcomes={VARIED: "REPRODUCED", RESUMED: "REPRODUCED"}),
 )  # fmt: skip
 
 KINDS: tuple[Kind, ...] = (
-    *_METRICS, *_TRACES, *_GOLDENS, *_TOLERANCES, *_ENVIRONMENTS, *_FOLDERS, *_REPORTS, *_HARMLESS,
+    *_METRICS, *_TRACES, *_GOLDENS, *_TOLERANCES, *_ENVIRONMENTS, *_FOLDERS, *_BESIDE, *_REPORTS, *_HARMLESS,
 )  # fmt: skip

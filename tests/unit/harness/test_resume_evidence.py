@@ -142,6 +142,18 @@ def test_another_value_in_a_later_checkpoint_is_named(three, name):
     assert (seen.first["where"], seen.first["what"]) == (name, "w")
 
 
+def test_a_later_checkpoint_with_the_same_values_in_other_bytes_is_named(three):
+    path = three[2] / "checkpoints" / "final_model.pt"
+    with zipfile.ZipFile(path) as archive:
+        values = archive.read("archive/data.pkl")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data.pkl", values)
+    close(three[2])
+    seen, finding = judged(three)
+    assert finding.status is Status.FAILED
+    assert (seen.first["where"], seen.first["what"]) == ("final_model.pt", "its SHA-256")
+
+
 def test_the_checkpoint_that_was_resumed_from_is_compared_too(three):
     with zipfile.ZipFile(three[0] / "checkpoints" / "checkpoint_40.pt", "w") as archive:
         archive.writestr("archive/data.pkl", pickle.dumps({"step": 40, "w": 0.25}, protocol=2))

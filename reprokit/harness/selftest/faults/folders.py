@@ -105,6 +105,25 @@ def other_record(change: Mapping[str, Any]) -> Plant:
     return plant
 
 
+def another_start(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """A resumed run that went on from another file than the stopped run's checkpoint."""
+    told = read_object(places[0] / runs.RECORD)["resumed_from"]
+    change = {"resumed_from": {**told, "sha256": f"sha256:{rng.randbytes(32).hex()}"}}
+    return other_record(change)(stage, rng, places)
+
+
+def from_the_start(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """A resumed run that did all the steps once more."""
+    for place in places:
+        stage.write(place / "metrics.jsonl", (stage.runs[0] / "metrics.jsonl").read_bytes())
+    return "the records of all steps"
+
+
+def untouched(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """Nothing at all."""
+    return "nothing"
+
+
 def silent_record(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """``run.json`` does not say whether a setting was overridden."""
     for place in places:
