@@ -131,7 +131,7 @@ def _page(found: Diagnosis) -> list[str]:
         lines += [
             f"  {one.category:<22}{shown(one.file)}:{one.line}  {one.count} times"
             + (", differs" if one.differs else "")
-            for one in found.taps[:_MOST_TAPS]
+            for one in sorted(found.taps, key=lambda one: not one.differs)[:_MOST_TAPS]
         ]
     lines += not_seen(found)
     lines.append(f"{found.runs} runs, kept in {shown(str(found.folder))}")

@@ -128,13 +128,19 @@ def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...])
 
 
 def _moved(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
-    """Whether one more run is the other one, made so by what was held; or, with nothing held, another."""
+    """Whether one more run is the other one, made so by what was held; or, with nothing held, another.
+
+    The other run may have been made under variations, or beside leftovers: where lines are enough to make it
+    again without those, that shows more than that they make a difference.
+    """
     lab, other = inquiry.lab, inquiry.other
-    if inquiry.variations or LEFTOVERS in held:
-        return not _equal_with(inquiry, ())
-    pins = tuple(one for one in held if _is_site(one))
-    given = Conditions(pins=pins, like=other, hash_seed=HASH_SEED in held)
-    return lab.equal(other, lab.run("as-the-other", given))
+    elsewhere = bool(inquiry.variations) or LEFTOVERS in held
+    if all(_is_site(one) or one == HASH_SEED for one in held):
+        pins = tuple(one for one in held if _is_site(one))
+        given = Conditions(pins=pins, like=other, hash_seed=HASH_SEED in held)
+        if lab.equal(other, lab.run("as-the-other", given)):
+            return True
+    return elsewhere and not _equal_with(inquiry, ())
 
 
 def _suspicion(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from reprokit.diagnosis import Site, Trace
+from reprokit.harness.diagnose import _equal_by_luck
 from reprokit.harness.experiments import HASH_SEED, Inquiry, explain
 from reprokit.harness.laboratory import Conditions, Ran
 from reprokit.variations import Variation
@@ -68,6 +69,23 @@ def test_the_line_that_reaches_the_number_is_the_cause_with_high_confidence(caus
     assert inquiry.confidence == "high"
 
 
+@pytest.mark.parametrize(
+    ("differs_in", "made"),
+    [(lambda run: run == 6, 6), (lambda run: False, 12)],  # 2, and 10 more
+)
+def test_a_quick_program_that_draws_and_is_equal_is_run_again_until_it_differs(differs_in, made):
+    lab = Lab(lambda drawn, run, given: differs_in(run))
+    first, second = (lab.run(name, Conditions()) for name in ("first", "second"))
+    last = _equal_by_luck(lab, first, second, Conditions())
+    assert (lab.made, lab.equal(first, last)) == (made, made == 12)
+
+
+def test_a_program_that_takes_long_is_not_run_again():
+    lab = Lab(lambda *_: 0)
+    first, second = (replace(lab.run(name, Conditions()), duration_s=30) for name in ("first", "second"))
+    assert _equal_by_luck(lab, first, second, Conditions()) is second
+
+
 def hidden(*different):
     return lambda drawn, run, given: run in different
 
@@ -118,6 +136,14 @@ def replace_other(inquiry, change):
 def test_a_variation_is_a_cause_where_the_runs_differ_each_time_that_it_is_made():
     inquiry = varied(Lab(lambda drawn, run, given: bool(given.vary)))
     assert explain(inquiry) == ("variation hostname",)
+
+
+def test_a_rare_line_that_a_varied_run_happened_to_show_is_the_cause_and_not_the_variation():
+    """One varied run drew what makes another number; given its draw, every run makes it."""
+    lab = Lab(lambda drawn, *_: drawn[ENTROPY] == 31)
+    inquiry = varied(lab)
+    assert not lab.equal(inquiry.first, inquiry.other)
+    assert explain(inquiry) == (ENTROPY,)
 
 
 def test_a_variation_is_no_cause_where_only_one_run_differed():

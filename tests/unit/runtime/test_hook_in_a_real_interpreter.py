@@ -47,6 +47,11 @@ def test_where_a_set_has_no_order_nothing_is_seen(tmp_path, line):
     assert (done.returncode, sites) == (0, set())
 
 
+def test_asking_a_queue_whether_it_is_empty_is_seen_though_empty_is_also_a_name_of_unwritten_memory(tmp_path):
+    _, sites, _ = run(tmp_path, "import queue\nq = queue.Queue()\nq.empty()\n")
+    assert sites == {("thread_state", 3)}
+
+
 def test_lines_keep_their_numbers_and_the_exit_code_is_the_program_s(tmp_path):
     source = "import os, sys, time\nfor name in {'a', 'b'}:\n    pass\nhash('x')\ntime.time()\nsys.exit(5)\n"
     done, sites, _ = run(tmp_path, source)

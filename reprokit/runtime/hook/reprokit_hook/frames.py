@@ -13,7 +13,8 @@ from types import FrameType
 Site = tuple[str, str, int, str]
 
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))) + os.sep
+_HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_HERE = os.path.dirname(os.path.dirname(os.path.dirname(_HOOK[:-1]))) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _REPROKIT = (f"{os.sep}mounts{os.sep}reprokit{os.sep}",
              f"{os.sep}mnt{os.sep}reprokit{os.sep}reprokit{os.sep}")  # fmt: skip
@@ -52,6 +53,14 @@ def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
             return None
         frame, limit = frame.f_back, limit - 1
     return None
+
+
+def direct_caller() -> FrameType | None:
+    """The program's line that called this one's caller, by way of the watch or not; None for any other."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_HOOK):
+        frame = frame.f_back
+    return frame if frame is not None and is_own(frame.f_code.co_filename) else None
 
 
 def site_of(frame: FrameType, kind: str) -> Site:

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .frames import Site, is_own, site_of
+from .frames import Site, direct_caller, is_own, site_of
 from .watching import Watch, unit
 
 _PATIENCE_S = 5.0
@@ -84,8 +84,8 @@ def asked(kind: Any, name: str, watch: Watch) -> None:
 
     @functools.wraps(natural)
     def asked(self: Any, *args: Any, **options: Any) -> Any:
-        frame = sys._getframe(1)
-        if not is_own(frame.f_code.co_filename):
+        frame = direct_caller()
+        if frame is None:
             return natural(self, *args, **options)
         return watch.value(site_of(frame, "thread_state"), lambda: natural(self, *args, **options))
 
