@@ -146,8 +146,8 @@ def test_a_later_checkpoint_with_the_same_values_in_other_bytes_is_named(three):
     path = three[2] / "checkpoints" / "final_model.pt"
     with zipfile.ZipFile(path) as archive:
         values = archive.read("archive/data.pkl")
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("archive/data.pkl", values)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("archive/data.pkl", date_time=(2020, 1, 1, 0, 0, 0)), values)
     close(three[2])
     seen, finding = judged(three)
     assert finding.status is Status.FAILED
