@@ -75,9 +75,7 @@ class Training:
             }
         command = [job.python, __file__, "--child", str(job.recipe.trainer), json.dumps(job.config)]
         with (room / "out.log").open("wb") as log, on_core(core):
-            self.process = subprocess.Popen(
-                command, cwd=self.folder, env=environment, stdout=log, stderr=log
-            )  # fmt: skip
+            self.process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
 
     def end(self) -> tuple[float, dict, bytes]:
         """Wait for it: CPU seconds, what the watch tells of itself, the metrics."""
@@ -138,7 +136,7 @@ def main() -> int:
     from reprokit import images, recipes
     from reprokit.harness import watched
 
-    watched.ready()
+    watched.compile_hook()
     recipe = recipes.load(options.recipe, recipes_dir=PROJECT / "recipes")
     made = images.resolve(recipe.variant, project=PROJECT, kind="venv", on_progress=lambda _: None)
     config = json.loads(json.dumps(recipe.training_config))

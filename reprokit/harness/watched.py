@@ -88,13 +88,13 @@ def hooked(spec: RunSpec, places: Places, *, environment: Mapping[str, str]) -> 
         environment: Further variables; Python's hash seed is one of them.
     """
     inherited = os.environ.get("PYTHONPATH", "") if spec.inherit_environment else ""
-    ready()
+    compile_hook()
     paths = [places.hook, *filter(None, [spec.environment.get("PYTHONPATH", inherited)])]
     added = {**environment, "PYTHONPATH": os.pathsep.join(paths), "REPROKIT_HOOK": places.orders}
     return replace(spec, environment={**spec.environment, **added}, mounts=(*spec.mounts, *places.mounts))
 
 
-def ready() -> None:
+def compile_hook() -> None:
     """Compile the hook here, where that may be kept: a run writes no byte-code and would do it each time."""
     compileall.compile_dir(HOOK, quiet=2)
 

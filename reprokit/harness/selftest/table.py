@@ -25,7 +25,8 @@ from reprokit.harness.selftest.faults import (
     tolerances,
 )
 
-#: Where a fault is: in one run, in both alike, in the golden; ``report`` for a report of them all.
+#: Where a fault is: in one run, in both alike, in the golden; ``report`` for a report of them all. Beside
+#: these, in a run made of the first one: VARIED, STOPPED, RESUMED.
 RUN_1, RUN_2, BOTH, GOLDEN, REPORT = "run-1", "run-2", "both", "golden", "report"
 
 #: Outcomes that are no verdict: an error that refuses the files; a report that stands, or does not.

@@ -14,7 +14,7 @@ Site = tuple[str, str, int, str]
 
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_HERE = os.path.dirname(os.path.dirname(os.path.dirname(_HOOK[:-1]))) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_HOOK[:-1]))) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _REPROKIT = (f"{os.sep}mounts{os.sep}reprokit{os.sep}",
              f"{os.sep}mnt{os.sep}reprokit{os.sep}reprokit{os.sep}")  # fmt: skip
@@ -31,7 +31,7 @@ def is_own(filename: str) -> bool:
         path = filename if filename.startswith(("/", "<")) else os.path.join(_BEGAN_IN, filename)
         foreign = (
             filename.startswith("<")
-            or path.startswith((_STANDARD, _HERE))
+            or path.startswith((_STANDARD, _PACKAGE))
             or any(part in path for part in _PACKAGES)
             or any(part in path for part in _REPROKIT)
         )
