@@ -78,8 +78,11 @@ def measure(folder: Path, situation: str, *, repeats: int, records: int) -> dict
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     done = subprocess.run(
         [sys.executable, "-c", CHILD, *paths, str(repeats)],
-        check=True, capture_output=True, text=True, env=environment,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     found = json.loads(done.stdout)
     assert found["records"] == records
     assert found["metrics"] == len(METRICS)

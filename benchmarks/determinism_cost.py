@@ -66,9 +66,13 @@ def measure(python: str, recipe, steps: int | None, kind: str, *, free_profile: 
     command = [python, __file__, "--child", str(recipe.trainer), json.dumps(config), kind]
     with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as folder:
         done = subprocess.run(
-            command, env={**clean, "PYTHONPATH": str(PROJECT)}, cwd=folder, capture_output=True, text=True,
+            command,
+            env={**clean, "PYTHONPATH": str(PROJECT)},
+            cwd=folder,
+            capture_output=True,
+            text=True,
             check=False,
-        )  # fmt: skip
+        )
     if done.returncode:
         sys.exit(f"{kind} failed:\n{done.stderr[-2000:]}")
     return float(done.stdout.splitlines()[-1])

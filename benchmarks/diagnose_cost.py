@@ -31,7 +31,7 @@ from typing import Any
 from reprokit.core import numerics
 
 PROJECT = Path(__file__).resolve().parent.parent
-HOOK = PROJECT / "reprokit" / "runtime" / "hook"
+HOOK = PROJECT / "reprokit" / "instrumentation"
 PLAIN, LIGHT, DEEP = "plain", "light", "deep"
 BOUND = 1.03
 
@@ -134,9 +134,9 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     from reprokit import images, recipes
-    from reprokit.harness import watched
+    from reprokit.harness.running import hooked_run
 
-    watched.compile_hook()
+    hooked_run.compile_hook()
     recipe = recipes.load(options.recipe, recipes_dir=PROJECT / "recipes")
     made = images.resolve(recipe.variant, project=PROJECT, kind="venv", on_progress=lambda _: None)
     config = json.loads(json.dumps(recipe.training_config))

@@ -57,17 +57,36 @@ def train(python: str, what: str) -> dict[str, float]:
     """One bare training: no second run, no capture by the host, no judgement."""
     recipe = recipes.load(RECIPE, recipes_dir=PROJECT / "recipes")
     environment = {
-        **os.environ, **numerics.variables(recipe.numerics, hash_seed=0), "PYTHONPATH": str(PROJECT)
-    }  # fmt: skip
+        **os.environ,
+        **numerics.variables(recipe.numerics, hash_seed=0),
+        "PYTHONPATH": str(PROJECT),
+    }
     with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as folder:
         config, output = Path(folder) / "config.yaml", Path(folder) / "out"
         config.write_text(recipe.config_yaml(), encoding="utf-8")
         output.mkdir()
         done = subprocess.run(
-            [python, "-c", TRAIN, what, "--run-dir", output, "--config", config, "--seed", str(SEED),
-             "--device", "cpu", "--", recipe.trainer],
-            env=environment, stdout=subprocess.PIPE, check=True, text=True,
-        )  # fmt: skip
+            [
+                python,
+                "-c",
+                TRAIN,
+                what,
+                "--run-dir",
+                output,
+                "--config",
+                config,
+                "--seed",
+                str(SEED),
+                "--device",
+                "cpu",
+                "--",
+                recipe.trainer,
+            ],
+            env=environment,
+            stdout=subprocess.PIPE,
+            check=True,
+            text=True,
+        )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -75,10 +94,24 @@ def train(python: str, what: str) -> dict[str, float]:
 def reproduce(backend: str) -> None:
     with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as folder:
         subprocess.run(
-            [sys.executable, "-m", "reprokit", "reproduce", RECIPE, "--backend", backend,
-             "--runs-dir", f"{folder}/runs", "--reports-dir", f"{folder}/reports"],
-            cwd=PROJECT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "reprokit",
+                "reproduce",
+                RECIPE,
+                "--backend",
+                backend,
+                "--runs-dir",
+                f"{folder}/runs",
+                "--reports-dir",
+                f"{folder}/reports",
+            ],
+            cwd=PROJECT,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
 
 def empty_program(backend: Backend, realisation: Realisation) -> Callable[[], None]:
@@ -88,9 +121,13 @@ def empty_program(backend: Backend, realisation: Realisation) -> Callable[[], No
         with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as folder:
             (Path(folder) / "output").mkdir()
             spec = RunSpec(
-                recipe="nothing", run_id="nothing", seed=0, device="cpu", command=("{python}", "-c", "pass"),
+                recipe="nothing",
+                run_id="nothing",
+                seed=0,
+                device="cpu",
+                command=("{python}", "-c", "pass"),
                 realisation=realisation,
-            )  # fmt: skip
+            )
             result = backend.run(spec, Path(folder), on_tick=lambda: None)
             assert result.exit_code == 0, result
 

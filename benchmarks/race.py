@@ -59,10 +59,24 @@ def environment_python(folder: Path) -> Path:
     print(f"making {folder} from {LOCK.name} (minutes, once)", file=sys.stderr)
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder], check=True)
     subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:",
-         "--retries", "0", "--extra-index-url", TORCH_INDEX, "--requirement", LOCK],
+        [
+            python,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--require-hashes",
+            "--only-binary",
+            ":all:",
+            "--retries",
+            "0",
+            "--extra-index-url",
+            TORCH_INDEX,
+            "--requirement",
+            LOCK,
+        ],
         check=True,
-    )  # fmt: skip
+    )
     mark.write_bytes(LOCK.read_bytes())
     return python
 

@@ -30,11 +30,19 @@ FULL = 10_000
 #: situation → CPU seconds, for 10,000 runs; wall clock says as much about what else the machine does
 BOUNDS = {"cold": 20.0, "warm": 0.8, "one run is new": 1.2, "typed, warm": 1.5}
 FILES = {
-    "config.yaml": 600, "environment.json": 6000, "runtime.json": 3000, "metrics.jsonl": 4000,
-    "timing.jsonl": 2000, "trace.jsonl": 8000, "stdout.log": 500, "stderr.log": 0,
-    "source/tiny/recipe.yaml": 2000, "source/trainers/ppo.py": 12000,
-    "checkpoints/MANIFEST.json": 300, "checkpoints/final_model.pt": 1000,
-}  # fmt: skip
+    "config.yaml": 600,
+    "environment.json": 6000,
+    "runtime.json": 3000,
+    "metrics.jsonl": 4000,
+    "timing.jsonl": 2000,
+    "trace.jsonl": 8000,
+    "stdout.log": 500,
+    "stderr.log": 0,
+    "source/tiny/recipe.yaml": 2000,
+    "source/trainers/ppo.py": 12000,
+    "checkpoints/MANIFEST.json": 300,
+    "checkpoints/final_model.pt": 1000,
+}
 OLD = 1_700_000_000
 
 
@@ -47,15 +55,29 @@ def write_run(runs_dir: Path, number: int) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * size)
     record = {
-        "schema": 1, "recipe": folder.parent.name, "run_id": name, "seed": number % 5, "device": "cpu",
-        "command": ["{python}", "-m", "reprokit.runtime.launch"], "backend": "docker", "modified": [],
-        "image": {"variant": "cpu", "kind": "image", "digest": f"sha256:{number % 3:064x}",
-                  "lock_digest": "sha256:1"},
-        "recipe_data": {f"key_{at}": "value" * 4 for at in range(80)}, "state": "finished",
-        "outcome": "completed", "exit_code": 0, "started_at": "2026-11-20T10:15:00+00:00",
+        "schema": 1,
+        "recipe": folder.parent.name,
+        "run_id": name,
+        "seed": number % 5,
+        "device": "cpu",
+        "command": ["{python}", "-m", "reprokit.runtime.launch"],
+        "backend": "docker",
+        "modified": [],
+        "image": {
+            "variant": "cpu",
+            "kind": "image",
+            "digest": f"sha256:{number % 3:064x}",
+            "lock_digest": "sha256:1",
+        },
+        "recipe_data": {f"key_{at}": "value" * 4 for at in range(80)},
+        "state": "finished",
+        "outcome": "completed",
+        "exit_code": 0,
+        "started_at": "2026-11-20T10:15:00+00:00",
         "ended_at": "2026-11-20T10:16:00+00:00",
-        "duration_s": 60.0, "owner": {"pid": 1, "started": 1.0},
-    }  # fmt: skip
+        "duration_s": 60.0,
+        "owner": {"pid": 1, "started": 1.0},
+    }
     (folder / "run.json").write_text(json.dumps(record, indent=2))
     listed = {file: {"sha256": f"sha256:{0:064x}", "bytes": size} for file, size in FILES.items()}
     listed["run.json"] = {"sha256": f"sha256:{0:064x}", "bytes": 0}
@@ -69,10 +91,12 @@ def write_report(reports_dir: Path, number: int, folders: list[Path]) -> None:
     place.mkdir(parents=True)
     curve = {"label": "run 1", "steps": list(range(400)), "values": [at / 7 for at in range(400)]}
     report = {
-        "verdict": "REPRODUCED", "created_at": "2026-11-20T10:16:00+00:00", "golden": None,
+        "verdict": "REPRODUCED",
+        "created_at": "2026-11-20T10:16:00+00:00",
+        "golden": None,
         "runs": [str(folder) for folder in folders],
         "curves": {f"metric {at}": [curve] * 2 for at in range(4)},
-    }  # fmt: skip
+    }
     (place / "report.json").write_text(json.dumps(report))
 
 
@@ -95,9 +119,12 @@ def look(project: Project, *, expected: int) -> None:
 def typed(project: Project, *, expected: int) -> None:
     """``reprokit runs list`` in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "runs", "list"], cwd=project.root, check=True, capture_output=True,
+        [sys.executable, "-m", "reprokit", "runs", "list"],
+        cwd=project.root,
+        check=True,
+        capture_output=True,
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
-    )  # fmt: skip
+    )
     assert done.stdout.count(b"\n") == expected + 1
 
 

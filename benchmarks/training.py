@@ -164,11 +164,21 @@ def train_cleanrl(evaluations: Evaluations, clone: Path | None) -> None:
 
     tensorboard.SummaryWriter = Writer
     sys.argv = [
-        "ppo.py", "--no-cuda", "--no-anneal-lr", "--no-clip-vloss", f"--seed={SEED}",
-        f"--num-envs={NUM_ENVS}", f"--num-steps={ROLLOUT}", f"--total-timesteps={STEPS}",
-        f"--num-minibatches={NUM_ENVS * ROLLOUT // BATCH}", f"--update-epochs={EPOCHS}",
-        "--learning-rate=3e-4", "--ent-coef=0.0", "--vf-coef=0.5", "--max-grad-norm=0.5",
-    ]  # fmt: skip
+        "ppo.py",
+        "--no-cuda",
+        "--no-anneal-lr",
+        "--no-clip-vloss",
+        f"--seed={SEED}",
+        f"--num-envs={NUM_ENVS}",
+        f"--num-steps={ROLLOUT}",
+        f"--total-timesteps={STEPS}",
+        f"--num-minibatches={NUM_ENVS * ROLLOUT // BATCH}",
+        f"--update-epochs={EPOCHS}",
+        "--learning-rate=3e-4",
+        "--ent-coef=0.0",
+        "--vf-coef=0.5",
+        "--max-grad-norm=0.5",
+    ]
     yield
     runpy.run_path(str(clone / "cleanrl" / "ppo.py"), run_name="__main__")
 

@@ -112,12 +112,21 @@ def train_cleanrl(steps: int, clone: Path | None) -> Iterator[None]:
     import cleanrl_utils.buffers  # noqa: F401
 
     sys.argv = [
-        "dqn.py", "--no-cuda", f"--seed={SEED}", f"--total-timesteps={steps}", "--learning-rate=3e-4",
-        f"--buffer-size={BUFFER}", "--gamma=0.99", f"--target-network-frequency={TARGET_UPDATE}",
-        f"--batch-size={BATCH}", "--start-e=1.0", f"--end-e={EPSILON_END}",
-        f"--exploration-fraction={EPSILON_DECAY / steps}", f"--learning-starts={LEARNING_STARTS}",
+        "dqn.py",
+        "--no-cuda",
+        f"--seed={SEED}",
+        f"--total-timesteps={steps}",
+        "--learning-rate=3e-4",
+        f"--buffer-size={BUFFER}",
+        "--gamma=0.99",
+        f"--target-network-frequency={TARGET_UPDATE}",
+        f"--batch-size={BATCH}",
+        "--start-e=1.0",
+        f"--end-e={EPSILON_END}",
+        f"--exploration-fraction={EPSILON_DECAY / steps}",
+        f"--learning-starts={LEARNING_STARTS}",
         "--train-frequency=1",
-    ]  # fmt: skip
+    ]
     yield
     runpy.run_path(str(clone / "cleanrl" / "dqn.py"), run_name="__main__")
 
@@ -154,10 +163,12 @@ def judged(profile: str, results: race.Results, *, steps: int) -> dict[str, obje
 def main() -> int:
     words = race.options(__doc__, PROFILES, steps=STEPS)
     return race.run(
-        __file__, CONTESTANTS, words,
+        __file__,
+        CONTESTANTS,
+        words,
         trained=lambda name: race.timed(CONTESTANTS[name](words.steps, words.cleanrl))[0],
         told=partial(judged, steps=words.steps),
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

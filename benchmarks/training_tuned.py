@@ -95,11 +95,19 @@ def train_cleanrl(steps: int, clone: Path | None):
 
     torch.optim.Adam = Counting
     sys.argv = [
-        "ppo.py", "--no-cuda", "--no-clip-vloss", f"--seed={SEED}", f"--num-envs={NUM_ENVS}",
-        f"--num-steps={ROLLOUT}", f"--total-timesteps={steps}", f"--update-epochs={EPOCHS}",
-        f"--num-minibatches={NUM_ENVS * ROLLOUT // BATCH}", "--learning-rate=2.5e-4", "--ent-coef=0.01",
+        "ppo.py",
+        "--no-cuda",
+        "--no-clip-vloss",
+        f"--seed={SEED}",
+        f"--num-envs={NUM_ENVS}",
+        f"--num-steps={ROLLOUT}",
+        f"--total-timesteps={steps}",
+        f"--update-epochs={EPOCHS}",
+        f"--num-minibatches={NUM_ENVS * ROLLOUT // BATCH}",
+        "--learning-rate=2.5e-4",
+        "--ent-coef=0.01",
         "--target-kl=0.01",
-    ]  # fmt: skip
+    ]
     yield
     exec(compile(wide, "ppo.py", "exec"), {"__name__": "__main__", "__file__": "ppo.py"})  # noqa: S102
     yield made[0]()
@@ -144,9 +152,12 @@ def judged(profile: str, results: race.Results, *, steps: int) -> dict[str, obje
 def main() -> int:
     words = race.options(__doc__, tuple(RATIOS), steps=STEPS)
     return race.run(
-        __file__, CONTESTANTS, words,
-        trained=partial(train_once, words=words), told=partial(judged, steps=words.steps),
-    )  # fmt: skip
+        __file__,
+        CONTESTANTS,
+        words,
+        trained=partial(train_once, words=words),
+        told=partial(judged, steps=words.steps),
+    )
 
 
 if __name__ == "__main__":

@@ -81,17 +81,16 @@ def sha256_of(path: Path) -> str:
     return f"sha256:{sha.hexdigest()}"
 
 
-def sha256_of_tree(folder: Path, *, pattern: str = "*", without: str = "__pycache__") -> str:
+def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
     """SHA-256 over relative names and contents of a folder's files, in sorted order.
 
     Args:
         folder: Whose files.
         pattern: Of their names.
-        without: The name of folders that do not count, besides ``__pycache__``.
     """
-    sha, left_out = hashlib.sha256(), {"__pycache__", without}
+    sha = hashlib.sha256()
     found = (path for path in folder.rglob(pattern) if path.is_file())
-    for path in sorted(one for one in found if left_out.isdisjoint(one.relative_to(folder).parts)):
+    for path in sorted(one for one in found if "__pycache__" not in one.relative_to(folder).parts):
         sha.update(f"{path.relative_to(folder).as_posix()}\0{sha256_of(path)}\n".encode())
     return f"sha256:{sha.hexdigest()}"
 

@@ -26,8 +26,8 @@ import pytest
 from reprokit import images
 from reprokit.core.records import Realisation
 from reprokit.errors import EngineError
-from reprokit.harness.emulation import EMULATOR
-from reprokit.images import bases, cache, engine
+from reprokit.harness.running.emulation import EMULATOR
+from reprokit.images import bases, cache, image_store
 from reprokit.images.locks import read_lock
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -40,7 +40,7 @@ hypothesis.settings.load_profile("reprokit")
 def why_no_engine() -> str:
     """Why no engine answers, in one line; "" when one does."""
     try:
-        with engine.connected(timeout_s=5):
+        with image_store.connected(timeout_s=5):
             return ""
     except EngineError as error:
         return str(error)
@@ -97,12 +97,12 @@ def cpu_venv() -> Realisation:
 @pytest.fixture(scope="session")
 def base_image() -> str:
     """ID of a small image with ``python3`` and no more, for cheap container tests."""
-    with engine.connected() as client:
+    with image_store.connected() as client:
         base = bases.obtain(
             client,
             read_lock(PROJECT),
             kind=bases.choose(client, read_lock(PROJECT), wanted=bases.AUTO, on_progress=print),
-            machine=engine.machine(client),
+            machine=image_store.machine(client),
             cache=cache.cache_folder(None),
             on_progress=print,
         )

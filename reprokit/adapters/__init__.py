@@ -12,7 +12,7 @@ found by its name; the others put sources together:
 """
 
 from reprokit.adapters.comparing import compare, compare_sources
-from reprokit.adapters.context import around
+from reprokit.adapters.divergence_context import around
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
 from reprokit.adapters.run_folders import compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.sources import adapter_named, adapters, find, find_all, source_of

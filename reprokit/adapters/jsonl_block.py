@@ -17,7 +17,7 @@ import orjson
 
 from reprokit.adapters.jsonl_file import Block
 from reprokit.adapters.jsonl_line import read_line
-from reprokit.core.table import Table
+from reprokit.core.record_table import Table
 
 _CLOSE, _COLON, _COMMA, _SPACE, _MINUS, _ZERO = b"}:, -0"
 

@@ -21,7 +21,7 @@ from reprokit.adapters.jsonl_line import LONG_LINE_BYTES, read_line
 from reprokit.adapters.reading import Reading
 from reprokit.core import problems
 from reprokit.core.comparer import Comparer
-from reprokit.core.table import Table
+from reprokit.core.record_table import Table
 
 _DENSE = 8  # from one differing line in so many on, whole blocks are parsed …
 _DENSE_BLOCKS = 16  # … for so many blocks, until the differences are counted again

@@ -20,10 +20,10 @@ import numpy.typing as npt
 
 from reprokit.adapters import from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, MetricsSummary, Reading, Series
-from reprokit.core import problems, steps, values
+from reprokit.core import json_values, problems, steps
+from reprokit.core.json_values import MISSING
 from reprokit.core.problems import ProblemLog
 from reprokit.core.steps import StepWatch
-from reprokit.core.values import MISSING
 
 _NO_STEPS = "step"
 
@@ -168,7 +168,7 @@ def _names(readings: Iterable[Reading]) -> list[str]:
 
 
 def _as_float(value: Any, *, otherwise: float | None = None) -> Any:
-    if values.kind(value) != "number":
+    if json_values.kind(value) != "number":
         return otherwise
     try:
         return float(value)

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reprokit.capture.export_forms import FORMS, Facts
+from reprokit.capture.export_formats import FORMS, Facts
 from reprokit.capture.probe import VARIABLES
 from reprokit.core import numerics
 from reprokit.errors import ReportError

@@ -77,14 +77,32 @@ VARIABLES = (
 # What a library of somebody else's may raise when a setting does not exist in its version, on this
 # machine, or (torch 2.9 on) when old and new names of one setting were mixed.
 _UNREADABLE = (
-    AssertionError, AttributeError, ImportError, LookupError, OSError, RuntimeError, TypeError, ValueError,
-)  # fmt: skip
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 
 # Values of mkl_cbwr_get, from mkl_types.h.
 _CBWR_BRANCHES = {
-    1: "OFF", 2: "AUTO", 3: "COMPATIBLE", 4: "SSE2", 6: "SSSE3", 7: "SSE4_1", 8: "SSE4_2", 9: "AVX",
-    10: "AVX2", 11: "AVX512_MIC", 12: "AVX512", 13: "AVX512_MIC_E1", 14: "AVX512_E1",
-}  # fmt: skip
+    1: "OFF",
+    2: "AUTO",
+    3: "COMPATIBLE",
+    4: "SSE2",
+    6: "SSSE3",
+    7: "SSE4_1",
+    8: "SSE4_2",
+    9: "AVX",
+    10: "AVX2",
+    11: "AVX512_MIC",
+    12: "AVX512",
+    13: "AVX512_MIC_E1",
+    14: "AVX512_E1",
+}
 _CBWR_ALL, _CBWR_BRANCH_MASK, _CBWR_STRICT = -1, 0xFFFF, 0x10000
 
 _ARCHITECTURES = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}

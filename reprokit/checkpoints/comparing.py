@@ -18,7 +18,7 @@ import numpy as np
 
 from reprokit.checkpoints.leaves import leaves
 from reprokit.checkpoints.tensors import Tensor
-from reprokit.core import values
+from reprokit.core import json_values
 
 _FLOATS = {"float64": "u8", "float32": "u4", "float16": "u2", "bfloat16": "u2"}
 _ABSENT = object()
@@ -90,7 +90,7 @@ def _difference(name: str, expected: Any, actual: Any) -> Difference | None:
         return Difference(name=name, what="type", expected=_told(expected), actual=_told(actual))
     if repr(expected) == repr(actual):
         return None
-    distance = values.ulps(expected, actual)
+    distance = json_values.ulps(expected, actual)
     return Difference(name=name, what="values", expected=expected, actual=actual, max_ulps=distance)
 
 

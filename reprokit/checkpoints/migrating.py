@@ -56,9 +56,11 @@ def migrated(state: Mapping[Any, Any]) -> Migrated:
     if schema is None or (type(schema) is int and schema == CURRENT):
         return Migrated(state=dict(state))
     raise CheckpointError(
-        "the checkpoint has another layout", expected=f"schema {CURRENT} or older", actual=f"{schema!r:.40}",
+        "the checkpoint has another layout",
+        expected=f"schema {CURRENT} or older",
+        actual=f"{schema!r:.40}",
         fix="convert it with the version of reprokit that wrote it",
-    )  # fmt: skip
+    )
 
 
 def _from_0(old: Mapping[Any, Any]) -> Migrated:

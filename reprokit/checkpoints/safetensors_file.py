@@ -35,10 +35,23 @@ _VALUES, _CONTENT, _METADATA = "reprokit", "reprokit.content", "__metadata__"
 _MAX_HEADER_BYTES = 100_000_000  # the format's own limit
 _MAX_DIMENSIONS = 32
 _NAMES = {
-    "float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
-    "int16": "I16", "int8": "I8", "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8",
-    "bool": "BOOL", "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "complex64": "C64",
-}  # fmt: skip
+    "float64": "F64",
+    "float32": "F32",
+    "float16": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64",
+    "int32": "I32",
+    "int16": "I16",
+    "int8": "I8",
+    "uint64": "U64",
+    "uint32": "U32",
+    "uint16": "U16",
+    "uint8": "U8",
+    "bool": "BOOL",
+    "float8_e4m3fn": "F8_E4M3",
+    "float8_e5m2": "F8_E5M2",
+    "complex64": "C64",
+}
 _DTYPES = {name: DTYPES[dtype] for dtype, name in _NAMES.items()}
 
 
@@ -87,9 +100,12 @@ def read(path: Path) -> dict[Any, Any]:
         return _state(header, content)
     except CheckpointError as error:
         raise CheckpointError(
-            f"the checkpoint is refused: {error.what}", where=str(path), expected=error.expected,
-            actual=error.actual, fix=error.fix or "copy or convert it again from where it was written",
-        ) from error  # fmt: skip
+            f"the checkpoint is refused: {error.what}",
+            where=str(path),
+            expected=error.expected,
+            actual=error.actual,
+            fix=error.fix or "copy or convert it again from where it was written",
+        ) from error
 
 
 def is_sealed(path: Path) -> bool:

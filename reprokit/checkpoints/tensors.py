@@ -45,12 +45,24 @@ class Tensor:
 
 
 _TYPES = (
-    DType("float32", "<f4"), DType("float64", "<f8"), DType("float16", "<f2"), DType("bfloat16", "<u2"),
-    DType("int64", "<i8"), DType("int32", "<i4"), DType("int16", "<i2"), DType("int8", "i1"),
-    DType("uint8", "u1"), DType("uint16", "<u2"), DType("uint32", "<u4"), DType("uint64", "<u8"),
-    DType("bool", "u1"), DType("complex64", "<c8"), DType("complex128", "<c16"),
-    DType("float8_e4m3fn", "u1"), DType("float8_e5m2", "u1"),
-)  # fmt: skip
+    DType("float32", "<f4"),
+    DType("float64", "<f8"),
+    DType("float16", "<f2"),
+    DType("bfloat16", "<u2"),
+    DType("int64", "<i8"),
+    DType("int32", "<i4"),
+    DType("int16", "<i2"),
+    DType("int8", "i1"),
+    DType("uint8", "u1"),
+    DType("uint16", "<u2"),
+    DType("uint32", "<u4"),
+    DType("uint64", "<u8"),
+    DType("bool", "u1"),
+    DType("complex64", "<c8"),
+    DType("complex128", "<c16"),
+    DType("float8_e4m3fn", "u1"),
+    DType("float8_e5m2", "u1"),
+)
 DTYPES = {one.name: one for one in _TYPES}
 STORAGES = {
     "FloatStorage": DTYPES["float32"],

@@ -170,7 +170,7 @@ def _unheard(error: OSError) -> int:
 
 def _shown(error: ReprokitError) -> str:
     """The error as a terminal may see it: what a hostile file put into it cannot act, nor begin a line."""
-    from reprokit.cli.called import as_called
+    from reprokit.cli.program_name import as_called
     from reprokit.reports.escaping import one_line
 
     mistakes: tuple[str, ...] = getattr(error, "mistakes", ())

@@ -9,7 +9,7 @@ import click
 from reprokit.cli.options import examples, folder_options, project_of, request_of, run_options
 
 if TYPE_CHECKING:
-    from reprokit.harness.bisection import Bisection
+    from reprokit.harness.attribution.bisect import Bisection
 
 _MOST_FILES = 10
 
@@ -40,11 +40,11 @@ def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> 
     import dataclasses
     import json
 
-    from reprokit.cli import show
-    from reprokit.harness.bisection import bisect
+    from reprokit.cli import show_report
+    from reprokit.harness.attribution.bisect import bisect
 
     request, project = request_of(options), project_of(options)
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         found = bisect(recipe, good=good, bad=bad, request=request, project=project, progress=progress)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(found), indent=2))

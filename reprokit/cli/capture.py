@@ -35,9 +35,11 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
     inside = capture.capture_interpreter([python or default_python()], with_torch=with_torch)
     if python is not None and "python" not in inside:
         raise UsageError(
-            "this Python could not be asked", where=python, actual=str(inside["missing"].get("python")),
+            "this Python could not be asked",
+            where=python,
+            actual=str(inside["missing"].get("python")),
             fix="name a Python that starts, such as .venv/bin/python",
-        )  # fmt: skip
+        )
     host = capture.capture_host(Path.cwd())
     record = capture.merge(inside, host, source=host["source"], image=None, limits=None)
     if output is not None:
@@ -59,7 +61,7 @@ def default_python() -> str:
 
 
 def _page(record: dict[str, Any]) -> list[str]:
-    from reprokit.cli.show import folded
+    from reprokit.cli.show_report import folded
     from reprokit.core import fingerprint
     from reprokit.core.evidence import fact
 

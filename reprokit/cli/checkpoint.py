@@ -39,17 +39,22 @@ def verify(reference: str, as_json: bool, **options: Any) -> int:
 
     Exit codes: 0 whole; 1 something is missing or was changed; 2 a file is refused.
     """
-    from reprokit.harness import checkpoint_files
+    from reprokit.harness.curation import checkpoint_files
 
     found = checkpoint_files.verify(reference, project=project_of(options))
     if as_json:
         rows = [
             {
-                "file": str(one.path), "step": one.step, "num_tensors": one.num_tensors, "loaded": one.proven,
-                "problems": list(one.problems), "refused": one.refused, "note": one.note,
+                "file": str(one.path),
+                "step": one.step,
+                "num_tensors": one.num_tensors,
+                "loaded": one.proven,
+                "problems": list(one.problems),
+                "refused": one.refused,
+                "note": one.note,
             }
             for one in found
-        ]  # fmt: skip
+        ]
         _print_json({"exit_code": checkpoint_files.exit_code(found), "files": rows})
         return checkpoint_files.exit_code(found)
     loaded = {True: "loaded inside its environment", False: "did not load", None: "nobody tried to load it"}
@@ -68,7 +73,7 @@ def verify(reference: str, as_json: bool, **options: Any) -> int:
 def show(reference: str, as_json: bool, **options: Any) -> int:
     """List what a checkpoint holds, or a run's last whole one: tensors by name, other values by group."""
     from reprokit import checkpoints, workspace
-    from reprokit.harness import checkpoint_files
+    from reprokit.harness.curation import checkpoint_files
 
     path = checkpoint_files.find(reference, project=project_of(options))
     state = checkpoints.read(path)
@@ -79,12 +84,15 @@ def show(reference: str, as_json: bool, **options: Any) -> int:
         if name not in tensors:
             others.setdefault(_NUMBERED.sub("", name), []).append(value)
     if as_json:
-        _print_json({
-            "file": str(path), "sha256": workspace.sha256_of(path),
-            "content": checkpoints.content_digest(state),
-            "tensors": {name: {"dtype": one.dtype, "shape": one.shape} for name, one in tensors.items()},
-            "values": {name: value for name, value in held if name not in tensors},
-        })  # fmt: skip
+        _print_json(
+            {
+                "file": str(path),
+                "sha256": workspace.sha256_of(path),
+                "content": checkpoints.content_digest(state),
+                "tensors": {name: {"dtype": one.dtype, "shape": one.shape} for name, one in tensors.items()},
+                "values": {name: value for name, value in held if name not in tensors},
+            }
+        )
         return 0
     _print(str(path))
     _print(f"content {checkpoints.content_digest(state)}")
@@ -110,23 +118,31 @@ def diff(expected: str, actual: str, as_json: bool, **options: Any) -> int:
     from dataclasses import asdict
 
     from reprokit import checkpoints
-    from reprokit.harness import checkpoint_files
+    from reprokit.harness.curation import checkpoint_files
 
     project = project_of(options)
     paths = [checkpoint_files.find(one, project=project) for one in (expected, actual)]
     found = list(checkpoints.differences(*map(checkpoints.read, paths)))
     if as_json:
-        _print_json({"files": list(map(str, paths)), "identical": not found,
-                     "differences": [asdict(one) for one in found]})  # fmt: skip
+        _print_json(
+            {
+                "files": list(map(str, paths)),
+                "identical": not found,
+                "differences": [asdict(one) for one in found],
+            }
+        )
     else:
         _print_differences(paths, found)
     return 1 if found else 0
 
 
-@command.command("convert", epilog=examples(
-    "reprokit checkpoint convert 20261121T101500Z-3fa9-seed42-1 new.safetensors",
-    "reprokit checkpoint convert old_checkpoint.pt new_checkpoint.pt",
-))  # fmt: skip
+@command.command(
+    "convert",
+    epilog=examples(
+        "reprokit checkpoint convert 20261121T101500Z-3fa9-seed42-1 new.safetensors",
+        "reprokit checkpoint convert old_checkpoint.pt new_checkpoint.pt",
+    ),
+)
 @click.argument("source", metavar="FILE|RUN")
 @click.argument("target", metavar="NEW_FILE", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -139,9 +155,9 @@ def convert(source: str, target: Path, as_json: bool, **options: Any) -> int:
     """
     from dataclasses import asdict
 
-    from reprokit.harness import checkpoint_conversion
+    from reprokit.harness.curation import convert_checkpoint
 
-    found = checkpoint_conversion.convert(source, target, project=project_of(options))
+    found = convert_checkpoint.convert(source, target, project=project_of(options))
     if as_json:
         _print_json(asdict(found))
         return 0

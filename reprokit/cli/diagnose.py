@@ -19,7 +19,7 @@ from reprokit.cli.options import (
 
 if TYPE_CHECKING:
     from reprokit.diagnosis import Cause
-    from reprokit.harness.diagnosed import Diagnosis
+    from reprokit.harness.diagnosing.diagnosis import Diagnosis
 
 _MOST_TAPS = 12
 
@@ -43,20 +43,35 @@ _MOST_TAPS = 12
     show_default=True,
     help="deep: watch every operation of PyTorch, even where a line was found.",
 )
-@click.option("--budget", type=click.IntRange(min=2), default=60, show_default=True, metavar="N",
-              help="Make at most about this many runs.")  # fmt: skip
 @click.option(
-    "--ignore-metric", "ignore", multiple=True, metavar="PATTERN",
+    "--budget",
+    type=click.IntRange(min=2),
+    default=60,
+    show_default=True,
+    metavar="N",
+    help="Make at most about this many runs.",
+)
+@click.option(
+    "--ignore-metric",
+    "ignore",
+    multiple=True,
+    metavar="PATTERN",
     help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
-)  # fmt: skip
+)
 @click.option(
-    "--vary", "vary", multiple=True, metavar="NAME",
+    "--vary",
+    "vary",
+    multiple=True,
+    metavar="NAME",
     help="Where runs are equal, vary only this; for what takes long, such as cpu_model.",
-)  # fmt: skip
+)
 @click.option(
-    "--across", nargs=2, type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="RUN RUN",
+    "--across",
+    nargs=2,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="RUN RUN",
     help="Run nothing: hold two run folders from two machines against each other.",
-)  # fmt: skip
+)
 @click.option("--resume", is_flag=True, help="Hold a whole run against one that is stopped and resumed.")
 @click.option("--stop-args", metavar="WORDS", help="What stops the command on its way (with --resume).")
 @click.option(
@@ -67,9 +82,14 @@ _MOST_TAPS = 12
 @run_options
 @folder_options
 def command(
-    recipe: str | None, as_json: bool, level: str, budget: int, ignore: tuple[str, ...],
-    vary: tuple[str, ...], **options: Any,
-) -> int:  # fmt: skip
+    recipe: str | None,
+    as_json: bool,
+    level: str,
+    budget: int,
+    ignore: tuple[str, ...],
+    vary: tuple[str, ...],
+    **options: Any,
+) -> int:
     """Run a program under watch, and find out why two runs of it differ.
 
     What one run drew at a suspicious line is given to another run at that line only: where that makes the
@@ -79,13 +99,13 @@ def command(
     """
     import json
 
-    from reprokit.cli import show
-    from reprokit.cli.across import show_across
-    from reprokit.cli.causes import annotate, keep_page
-    from reprokit.harness.diagnose import diagnose_command, diagnose_recipe
-    from reprokit.harness.diagnose_resume import Words, diagnose_resume
-    from reprokit.harness.plan import shell_line
-    from reprokit.harness.surroundings import check_names
+    from reprokit.cli import show_report
+    from reprokit.cli.diagnose_across import show_across
+    from reprokit.cli.diagnose_output import annotate, keep_page
+    from reprokit.harness.diagnosing.diagnose import diagnose_command, diagnose_recipe
+    from reprokit.harness.diagnosing.diagnose_resume import Words, diagnose_resume
+    from reprokit.harness.running.apply_variations import check_names
+    from reprokit.harness.running.plan import shell_line
 
     if (folders := options.pop("across")) is not None:
         return show_across(folders, recipe, ignore=ignore, as_json=as_json)
@@ -100,7 +120,7 @@ def command(
     check_names(vary)
     request, project = request_of(options, ignore=ignore), project_of(options)
     how: dict[str, Any] = {"budget": budget, "deep": level == "deep", "vary": vary or None}
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         if resume:
             words = Words(stop=stop, resume=go_on)
             found = diagnose_resume(plain, request, words, project=project, progress=progress)
@@ -115,15 +135,18 @@ def command(
 
 
 def _page(found: Diagnosis) -> list[str]:
-    from reprokit.cli.called import as_called
-    from reprokit.cli.causes import not_seen, ruled_out
+    from reprokit.cli.diagnose_output import not_seen, ruled_out
+    from reprokit.cli.program_name import as_called
     from reprokit.cli.tables import shown
 
     lines = [_headline(found), *_beginning(found)]
     for cause in found.causes:
         place = f"{shown(_near(cause.file))}:{cause.line}" if cause.file else "no line"
-        lines += [f"  cause: {cause.category} at {place}: {shown(cause.what)}", f"  fix: {shown(cause.fix)}",
-                  f"  confidence: {_confidence(cause)}"]  # fmt: skip
+        lines += [
+            f"  cause: {cause.category} at {place}: {shown(cause.what)}",
+            f"  fix: {shown(cause.fix)}",
+            f"  confidence: {_confidence(cause)}",
+        ]
     lines += [f"  known: {shown(one)}" for one in found.known]
     lines += ruled_out(found)
     if found.taps:

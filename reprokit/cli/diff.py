@@ -37,8 +37,12 @@ _PLOT_POINTS = 600
 )
 @click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help="Leave metrics out.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg",
-              help="Draw the curves of both sides.")  # fmt: skip
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the curves of both sides.",
+)
 def command(
     expected: Path,
     actual: Path,

@@ -46,7 +46,7 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
     """
     import json
 
-    from reprokit.capture.stored import read_record
+    from reprokit.capture.read_record import read_record
     from reprokit.core import fingerprint
 
     before, after = read_record(expected), read_record(actual)
@@ -73,9 +73,13 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
 
 @command.command("check", epilog=examples("reprokit env check --against golden/cartpole_baseline"))
 @click.option(
-    "--against", "record", required=True, type=click.Path(path_type=Path), metavar="GOLDEN|RUN|RECORD",
+    "--against",
+    "record",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="GOLDEN|RUN|RECORD",
     help="Whose environment to hold this host against.",
-)  # fmt: skip
+)
 @click.option(
     "--variant", help="The locked environment to hold against it  [default: the record's own, or cpu]."
 )
@@ -87,7 +91,7 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
 
     Exit codes: 0 nothing known differs in what can change numbers; 1 something does; 2 not a record.
     """
-    from reprokit.capture.stored import read_record
+    from reprokit.capture.read_record import read_record
 
     expected = read_record(record)
     answer, held = _forecast(expected, variant=variant, python=python)

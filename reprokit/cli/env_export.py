@@ -22,9 +22,12 @@ _FORMS = ("requirements", "conda", "dockerfile", "apptainer", "devcontainer")
 @click.argument("record", type=click.Path(path_type=Path), metavar="GOLDEN|RUN|RECORD")
 @click.option("--format", "form", type=click.Choice(_FORMS), required=True, help="What the files are for.")
 @click.option(
-    "--output", type=click.Path(file_okay=False, path_type=Path), default=Path("environment"),
-    show_default=True, help="Folder to write them to.",
-)  # fmt: skip
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("environment"),
+    show_default=True,
+    help="Folder to write them to.",
+)
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 @click.option("--json", "as_json", is_flag=True, help="Print files, commands and open points as JSON.")
 def export_record(record: Path, form: str, output: Path, force: bool, as_json: bool) -> int:
@@ -37,7 +40,7 @@ def export_record(record: Path, form: str, output: Path, force: bool, as_json: b
     import json
 
     from reprokit.errors import UsageError
-    from reprokit.harness.exporting import export_environment
+    from reprokit.harness.curation.export_environment import export_environment
     from reprokit.workspace import write_atomic
 
     made = export_environment(record, form=form, root=Path.cwd())

@@ -10,7 +10,7 @@ import click
 from reprokit.cli.options import examples, folder_options, picture_file, project_of
 
 if TYPE_CHECKING:
-    from reprokit.harness.golden_diff import GoldenDiff
+    from reprokit.harness.curation.golden_diff import GoldenDiff
 
 _PLOT_POINTS = 600
 _LISTED = 6
@@ -150,7 +150,7 @@ def promote(
         folders = harness.newest_pair(project.runs_dir, what[0], seed=seed)
     else:
         folders = tuple(runs.find(project.runs_dir, one) for one in what)
-    blessed = harness.bless(
+    blessed = harness.promote(
         folders,
         project=project,
         reason=reason,
@@ -171,8 +171,14 @@ def promote(
     epilog=examples("reprokit golden lint", "reprokit golden lint cartpole_baseline --min-runs 5"),
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
-@click.option("--min-runs", type=click.IntRange(2, 100), default=2, show_default=True, metavar="N",
-              help="How many runs must have agreed.")  # fmt: skip
+@click.option(
+    "--min-runs",
+    type=click.IntRange(2, 100),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="How many runs must have agreed.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @folder_options
 def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any) -> int:
@@ -184,7 +190,7 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
     import json
 
     from reprokit import golden
-    from reprokit.harness.lint import lint_goldens
+    from reprokit.harness.curation.lint import lint_goldens
     from reprokit.reports.escaping import one_line
 
     project = project_of(options)
@@ -210,8 +216,12 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
 @click.argument("new")
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg",
-              help="Draw the curves of both.")  # fmt: skip
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the curves of both.",
+)
 def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -> int:
     """Say what a new golden changes: which metrics moved, by how much, where they part, and why.
 
@@ -222,15 +232,20 @@ def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -
     import json
 
     from reprokit.core.comparison import exit_code, to_json
-    from reprokit.harness.golden_diff import compare_goldens, opened
+    from reprokit.harness.curation.golden_diff import compare_goldens, opened
     from reprokit.reports import golden_diff
 
     picture_file(plot)
     with opened(old, at=Path.cwd()) as before, opened(new, at=Path.cwd()) as after:
         found = compare_goldens(before, after)
         if plot is not None:
-            _draw(before.metrics, after.metrics, to_json(found.comparison)["divergence"], plot,
-                  title=golden_diff.headline(found))  # fmt: skip
+            _draw(
+                before.metrics,
+                after.metrics,
+                to_json(found.comparison)["divergence"],
+                plot,
+                title=golden_diff.headline(found),
+            )
     if as_json:
         click.echo(json.dumps(_as_json(found), indent=2))
     else:
@@ -243,7 +258,7 @@ def _as_json(found: GoldenDiff) -> dict[str, Any]:
     from dataclasses import asdict
 
     from reprokit.core.comparison import to_json
-    from reprokit.reports.values import json_number
+    from reprokit.reports.format_values import json_number
 
     moved = [{key: json_number(value) for key, value in asdict(one).items()} for one in found.moved]
     told = ("created_at", "reason", "runs_agreed")

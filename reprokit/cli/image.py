@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.image_again import rebuild_image, verify_image
 from reprokit.cli.image_lock import lock_packages
 from reprokit.cli.image_show import show_image
+from reprokit.cli.image_verify import rebuild_image, verify_image
 from reprokit.cli.options import engine_option, examples
 
 if TYPE_CHECKING:
@@ -36,17 +36,25 @@ def command() -> None:
 )
 @click.argument("variant", default="cpu")
 @click.option(
-    "--base", type=click.Choice(["auto", "registry", "bootstrap"]), default="auto", show_default=True,
+    "--base",
+    type=click.Choice(["auto", "registry", "bootstrap"]),
+    default="auto",
+    show_default=True,
     help="The digest-pinned image of a registry, or an equivalent one from distribution packages.",
-)  # fmt: skip
+)
 @click.option(
-    "--from-vendor", "vendored", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    "--from-vendor",
+    "vendored",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Fetch nothing: take wheels and base packages from this folder (`reprokit image vendor`).",
-)  # fmt: skip
+)
 @click.option(
-    "--builder", type=click.Choice(["classic", "buildkit"]), default="classic", show_default=True,
+    "--builder",
+    type=click.Choice(["classic", "buildkit"]),
+    default="classic",
+    show_default=True,
     help="The engine's builder to use; the image is the same.",
-)  # fmt: skip
+)
 @engine_option
 @click.option("--venv", "as_venv", is_flag=True, help="Make the virtual environment of the same lock.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
@@ -98,9 +106,13 @@ def vendor_image(variant: str, folder: Path, as_json: bool) -> int:
 
     lock = read_lock(_project())
     manifest = vendor.fill(
-        lock, lock.variant(variant), folder, machine=platform.machine(),
-        cache=cache.cache_folder(None), on_progress=_say,
-    )  # fmt: skip
+        lock,
+        lock.variant(variant),
+        folder,
+        machine=platform.machine(),
+        cache=cache.cache_folder(None),
+        on_progress=_say,
+    )
     click.echo(json.dumps({"manifest": str(manifest)}) if as_json else str(manifest))
     return 0
 

@@ -79,7 +79,7 @@ def _base(lock: Lock, *, check: bool) -> tuple[bool, tuple[str, ...]]:
     """Every base that a variant is built on: everybody's, and those with packages of their own."""
     import platform
 
-    from reprokit.images import bootstrap, cache, debs
+    from reprokit.images import bootstrap, cache, debian_packages
     from reprokit.workspace import write_atomic
 
     machine, all_agree = platform.machine(), True
@@ -87,16 +87,16 @@ def _base(lock: Lock, *, check: bool) -> tuple[bool, tuple[str, ...]]:
     for based in {one.bootstrap.extra: one for one in map(lock.based_for, lock.variants.values())}.values():
         path = based.base_packages(machine)
         found = bootstrap.solve_base(based, machine=machine, cache=cache.cache_folder(None), on_progress=_say)
-        before = debs.read_base_lock(path) if path.is_file() else ()
-        agrees = path.is_file() and path.read_text(encoding="utf-8") == debs.lock_text(found)
+        before = debian_packages.read_base_lock(path) if path.is_file() else ()
+        agrees = path.is_file() and path.read_text(encoding="utf-8") == debian_packages.lock_text(found)
         if agrees or check:
             _say(f"{path}: {'is' if agrees else 'is not'} what the distribution has today")
         else:
             path.parent.mkdir(exist_ok=True)
-            write_atomic(path, debs.lock_text(found).encode("utf-8"))
+            write_atomic(path, debian_packages.lock_text(found).encode("utf-8"))
             _say(f"Written: {path}")
         all_agree = all_agree and agrees
-        all_moved += debs.moved(before, found)
+        all_moved += debian_packages.moved(before, found)
     return all_agree, tuple(dict.fromkeys(all_moved))
 
 

@@ -30,7 +30,7 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
 
     from reprokit import images
     from reprokit.errors import ImageError
-    from reprokit.images import attestation, cache
+    from reprokit.images import cache, image_documents
     from reprokit.images.locks import project_around
 
     realisation = images.resolve(
@@ -39,14 +39,16 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
         kind="image",
         on_progress=lambda line: click.echo(line, err=True),
     )
-    files = attestation.files_of(realisation.reference, cache=cache.cache_folder(None))
+    files = image_documents.files_of(realisation.reference, cache=cache.cache_folder(None))
     if not files:
         raise ImageError(
             "this image was made elsewhere, and its documents with it",
             where=realisation.reference,
             fix=f"make it here: docker image rm {realisation.reference}, then reprokit image build {variant}",
         )
-    sbom, provenance = (json.loads(files[name]) for name in (attestation.SBOM, attestation.PROVENANCE))
+    sbom, provenance = (
+        json.loads(files[name]) for name in (image_documents.SBOM, image_documents.PROVENANCE)
+    )
     if as_json:
         answer = {"image": realisation.reference, "sbom": sbom, "provenance": provenance}
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))

@@ -13,8 +13,8 @@ import click
 from reprokit.cli.options import examples, folder_options, project_of, request_of
 
 if TYPE_CHECKING:
-    from reprokit.core.learning_curve import Point
     from reprokit.harness.learning import Learned
+    from reprokit.learning.curve import Point
 
 _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magenta"}
 
@@ -29,15 +29,25 @@ _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magen
 )
 @click.argument("run", metavar="RUN")
 @click.option(
-    "--probe", is_flag=True,
+    "--probe",
+    is_flag=True,
     help="Also train a little: watch, check the environment, memorise one transition.",
-)  # fmt: skip
+)
 @click.option(
-    "--backend", type=click.Choice(["auto", "docker", "local"]), default="auto", show_default=True,
-    metavar="BACKEND", help="Where the probe runs: docker, local or auto.",
-)  # fmt: skip
-@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="Stop the probe after this long.")  # fmt: skip
+    "--backend",
+    type=click.Choice(["auto", "docker", "local"]),
+    default="auto",
+    show_default=True,
+    metavar="BACKEND",
+    help="Where the probe runs: docker, local or auto.",
+)
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop the probe after this long.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @folder_options
 def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
@@ -46,12 +56,12 @@ def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
     RUN is a run folder, or a run id or its beginning. Exit codes: 0 nothing is wrong; 1 something is; 3 the
     probe could not run; 4 the run logged no metrics.
     """
-    from reprokit.cli import show
-    from reprokit.core.learning import is_well
+    from reprokit.cli import show_report
     from reprokit.harness import learning
+    from reprokit.learning import is_well
 
     request, project = request_of(options), project_of(options)
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         found = learning.learned(run, request, project=project, progress=progress, probe=probe)
     code = 0 if is_well(found.answers) else 1
     if as_json:
@@ -62,7 +72,7 @@ def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
 
 
 def _print(found: Learned) -> None:
-    from reprokit.cli.show import folded
+    from reprokit.cli.show_report import folded
     from reprokit.reports.escaping import one_line
 
     for answer in found.answers:

@@ -31,20 +31,34 @@ def command() -> None:
 )
 @click.option("--variant", default="cpu", show_default=True, metavar="NAME", help="The pinned environment.")
 @click.option(
-    "--profile", type=click.Choice(["portable", "native"]), default="portable", show_default=True,
+    "--profile",
+    type=click.Choice(["portable", "native"]),
+    default="portable",
+    show_default=True,
     help="The numerics profile to set.",
-)  # fmt: skip
+)
 @click.option(
-    "--backend", type=click.Choice(["auto", "docker", "local"]), default="auto", show_default=True,
+    "--backend",
+    type=click.Choice(["auto", "docker", "local"]),
+    default="auto",
+    show_default=True,
     help="Container, virtual environment of the same lock, or whichever is there.",
-)  # fmt: skip
-@click.option("--base", type=click.Choice(["auto", "registry", "bootstrap"]), default="auto",
-              show_default=True, help="What an image is built on.")  # fmt: skip
+)
+@click.option(
+    "--base",
+    type=click.Choice(["auto", "registry", "bootstrap"]),
+    default="auto",
+    show_default=True,
+    help="What an image is built on.",
+)
 @click.option("--cpu", metavar="MODEL", help="Emulate this CPU (`qemu-x86_64 -cpu help` lists them).")
 @click.option(
-    "--compare", "other", type=click.Path(exists=True, path_type=Path), metavar="OTHER",
+    "--compare",
+    "other",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="OTHER",
     help="Hold against a file from --json, a run folder or a golden.",
-)  # fmt: skip
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> int:
     """Run every operation that training uses on fixed inputs and print a digest of each result.
@@ -54,20 +68,26 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
     """
     import json
 
-    from reprokit.cli import show
+    from reprokit.cli import show_report
     from reprokit.core import rounding
-    from reprokit.harness import rounding as probing
+    from reprokit.harness.portability import rounding as probing
 
     theirs = probing.read_probe(other) if other is not None else None
     wanted = probing.Check(base=base, **options)
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         found = probing.check(wanted, project=project_of({}), progress=progress)
     compared = rounding.compare(theirs, found["probe"]) if theirs is not None else None
     if as_json:
-        answer = None if compared is None else {
-            "compared": compared.compared, "differing": list(compared.differing),
-            "only_one": list(compared.only_one), "because": compared.because,
-        }  # fmt: skip
+        answer = (
+            None
+            if compared is None
+            else {
+                "compared": compared.compared,
+                "differing": list(compared.differing),
+                "only_one": list(compared.only_one),
+                "because": compared.because,
+            }
+        )
         click.echo(json.dumps({**found, "comparison": answer}, indent=2))
     else:
         _print(found, compared, theirs or {})

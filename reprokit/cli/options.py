@@ -50,9 +50,12 @@ def folder_options(function: _Function) -> _Function:
 def engine_option(function: _Function) -> _Function:
     """``--engine-host``: which container engine, as the variable DOCKER_HOST names one."""
     return click.option(
-        "--engine-host", metavar="URL", expose_value=False, callback=_named_engine,
+        "--engine-host",
+        metavar="URL",
+        expose_value=False,
+        callback=_named_engine,
         help="Container engine, such as unix:///run/podman/podman.sock  [default: $DOCKER_HOST].",
-    )(function)  # fmt: skip
+    )(function)
 
 
 def _named_engine(_context: click.Context, _option: click.Parameter, host: str | None) -> None:
@@ -65,34 +68,65 @@ def _named_engine(_context: click.Context, _option: click.Parameter, host: str |
 
 def run_options(function: _Function) -> _Function:
     """How a run is made: seed, backend, overrides, limits."""
-    for option in reversed((
-        click.option("--seed", type=_Seed(), metavar="N",
-                     help="Seed  [default: the recipe's first; a command's is 0]."),
-        click.option(
-            "--backend", type=click.Choice(["auto", "docker", "local"]), default="auto", show_default=True,
-            metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto.",
-        ),
-        click.option(
-            "--base", type=click.Choice(["auto", "registry", "bootstrap"]), default="auto", show_default=True,
-            metavar="BASE", help="What an image is built on: registry, bootstrap or auto.",
-        ),
-        click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
-        click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-                     help="Stop a run after this long."),
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--seed",
+                type=_Seed(),
+                metavar="N",
+                help="Seed  [default: the recipe's first; a command's is 0].",
+            ),
+            click.option(
+                "--backend",
+                type=click.Choice(["auto", "docker", "local"]),
+                default="auto",
+                show_default=True,
+                metavar="BACKEND",
+                help="docker, local (virtual environment from the same lock) or auto.",
+            ),
+            click.option(
+                "--base",
+                type=click.Choice(["auto", "registry", "bootstrap"]),
+                default="auto",
+                show_default=True,
+                metavar="BASE",
+                help="What an image is built on: registry, bootstrap or auto.",
+            ),
+            click.option(
+                "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."
+            ),
+            click.option(
+                "--timeout",
+                "timeout_s",
+                type=click.FloatRange(min=0, min_open=True),
+                metavar="SECONDS",
+                help="Stop a run after this long.",
+            ),
+        )
+    ):
         function = option(function)
     return engine_option(function)
 
 
 def judge_options(function: _Function) -> _Function:
     """How runs are judged."""
-    for option in reversed((
-        click.option("--repeats", type=click.IntRange(2, 100), default=2, show_default=True,
-                     metavar="N", help="Runs with the same seed."),
-        click.option("--strict", is_flag=True, help="Advisory rows are required too."),
-        click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
-        click.option("--json", "as_json", is_flag=True, help="Print report.json."),
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--repeats",
+                type=click.IntRange(2, 100),
+                default=2,
+                show_default=True,
+                metavar="N",
+                help="Runs with the same seed.",
+            ),
+            click.option("--strict", is_flag=True, help="Advisory rows are required too."),
+            click.option(
+                "--sequential", is_flag=True, help="One run after the other, even with cores to spare."
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print report.json."),
+        )
+    ):
         function = option(function)
     return function
 
@@ -100,31 +134,49 @@ def judge_options(function: _Function) -> _Function:
 def attribute_option(function: _Function) -> _Function:
     """``--attribute``: whose fault a mismatch with the golden is."""
     return click.option(
-        "--attribute", is_flag=True,
+        "--attribute",
+        is_flag=True,
         help="On a mismatch, run the golden's commit and lock too: is it the code or the environment?",
-    )(function)  # fmt: skip
+    )(function)
 
 
 def why_options(function: _Function) -> _Function:
     """``--vary`` and ``--diagnose``: what a result hangs on, and why runs differ."""
-    for option in reversed((
-        click.option("--vary", is_flag=True,
-                     help="Train once more under the variations that the recipe is `immune_to`."),
-        click.option("--diagnose", is_flag=True,
-                     help="Where two runs differ, find the cause, and put it into the report."),
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--vary",
+                is_flag=True,
+                help="Train once more under the variations that the recipe is `immune_to`.",
+            ),
+            click.option(
+                "--diagnose",
+                is_flag=True,
+                help="Where two runs differ, find the cause, and put it into the report.",
+            ),
+        )
+    ):
         function = option(function)
     return function
 
 
 def resume_options(function: _Function) -> _Function:
     """``--resume`` and ``--stop-at``: whether a training that is killed goes on as if nothing had been."""
-    for option in reversed((
-        click.option("--resume", is_flag=True,
-                     help="Kill one more run on its way, resume it, and hold it against the first."),
-        click.option("--stop-at", type=click.IntRange(min=1), metavar="STEP",
-                     help="Where --resume kills  [default: a step drawn from the seed]."),
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--resume",
+                is_flag=True,
+                help="Kill one more run on its way, resume it, and hold it against the first.",
+            ),
+            click.option(
+                "--stop-at",
+                type=click.IntRange(min=1),
+                metavar="STEP",
+                help="Where --resume kills  [default: a step drawn from the seed].",
+            ),
+        )
+    ):
         function = option(function)
     return function
 
@@ -174,9 +226,9 @@ def project_of(options: dict[str, Any]) -> Project:
 
 def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Request:
     """What the options ask for."""
-    from reprokit.cli.signing import without_key
+    from reprokit.cli.signing_options import without_key
     from reprokit.harness import Request
-    from reprokit.harness.plan import shell_line
+    from reprokit.harness.running.plan import shell_line
 
     return Request(
         seed=options.get("seed"),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from reprokit.cli.options import examples, folder_options, project_of, request_of
-from reprokit.cli.signing import key_of, sign, signer_option, signers_of
+from reprokit.cli.signing_options import key_of, sign, signer_option, signers_of
 
 _EXISTING = click.Path(exists=True, path_type=Path)
 
@@ -37,14 +37,14 @@ def command() -> None:
 def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...], **options: Any) -> int:
     """Judge run folders again, or print a report that was written earlier."""
     from reprokit import harness
-    from reprokit.cli import show
+    from reprokit.cli import show_report
     from reprokit.reports import to_json
 
     if len(paths) == 1 and (stored := _report_file(paths[0])) is not None:
         answer = to_json.load(stored)
     else:
         answer = harness.judge_again(paths, request_of(options, ignore=ignore), project=project_of(options))
-    show.report(answer, folder=None, as_json=as_json)
+    show_report.report(answer, folder=None, as_json=as_json)
     return answer.exit_code
 
 
@@ -95,9 +95,12 @@ def verify_report(path: Path, as_json: bool, signers: Path | None, **options: An
 @command.command("sign", epilog=examples("reprokit report sign REPORT --key ~/.ssh/id_ed25519"))
 @click.argument("path", type=_EXISTING, metavar="REPORT")
 @click.option(
-    "--key", required=True, type=click.Path(path_type=Path), metavar="KEY",
+    "--key",
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="KEY",
     help="A private key of ssh-keygen's.",
-)  # fmt: skip
+)
 @click.option("--json", "as_json", is_flag=True, help="Print where the signature is as a JSON object.")
 def sign_report(path: Path, key: Path, as_json: bool) -> int:
     """Sign REPORT: its signature lies beside it, as report.json.sig.

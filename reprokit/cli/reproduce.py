@@ -20,7 +20,7 @@ from reprokit.cli.options import (
     why_options,
 )
 from reprokit.cli.runs_remote import copied, copy_option, must_be_reachable
-from reprokit.cli.signing import key_of, sign, sign_option
+from reprokit.cli.signing_options import key_of, sign, sign_option
 
 
 @click.command(
@@ -36,9 +36,12 @@ from reprokit.cli.signing import key_of, sign, sign_option
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
 @click.option(
-    "--ignore-metric", "ignore", multiple=True, metavar="PATTERN",
+    "--ignore-metric",
+    "ignore",
+    multiple=True,
+    metavar="PATTERN",
     help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
-)  # fmt: skip
+)
 @sign_option
 @attribute_option
 @why_options
@@ -54,7 +57,7 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     {seed}, {run_dir} and {device}; it inherits your environment unchanged.
     """
     from reprokit import harness
-    from reprokit.cli import show
+    from reprokit.cli import show_report
 
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
@@ -66,13 +69,13 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     must_be_reachable(options["copy_to"])
     request, project = request_of(options, ignore=ignore), project_of(options)
     key = key_of(options["sign_with"])
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         if recipe is not None:
             answer, folder = harness.reproduce(recipe, request, project=project, progress=progress)
         else:
             answer, folder = harness.reproduce_command(plain, request, project=project, progress=progress)
     sign(folder, key=key)
-    show.to_github([answer])
-    show.report(answer, folder=folder, as_json=options["as_json"])
+    show_report.to_github([answer])
+    show_report.report(answer, folder=folder, as_json=options["as_json"])
     arrived = copied(answer.runs, options["copy_to"])
     return answer.exit_code if arrived or answer.exit_code == 1 else 3

@@ -32,16 +32,19 @@ from reprokit.cli.runs_remote import copied, copy_option, must_be_reachable
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json.")
 @click.option(
-    "--resume-from", metavar="RUN | CHECKPOINT",
+    "--resume-from",
+    metavar="RUN | CHECKPOINT",
     help="Go on from a checkpoint, or from a run's last whole one.",
-)  # fmt: skip
+)
 @click.option(
     "--profile", is_flag=True, help="Profile the training; what it found lies in profile/ of its folder."
 )
 @click.option(
-    "--profile-step", type=click.IntRange(min=1), metavar="STEP",
+    "--profile-step",
+    type=click.IntRange(min=1),
+    metavar="STEP",
     help="Profile; look at the update that begins here  [default: the second].",
-)  # fmt: skip
+)
 @copy_option
 @run_options
 @folder_options
@@ -54,7 +57,7 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
     import json
 
     from reprokit import harness, runs
-    from reprokit.cli import show
+    from reprokit.cli import show_report
 
     recipe, plain = recipe_or_command(recipe)
     if plain and options["resume_from"] is not None:
@@ -63,7 +66,7 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
         raise click.UsageError("--profile is for recipes: a plain command is not touched")
     must_be_reachable(options["copy_to"])
     request, project = request_of(options), project_of(options)
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         if recipe is not None:
             folder = harness.run_once(recipe, request, project=project, progress=progress)
         else:

@@ -54,13 +54,16 @@ command.add_command(runs_remote.verify)
 @click.option("--recipe", help="Only this recipe's.")
 @click.option("--since", type=_DAY, help="Only those that started on this day (UTC) or later.")
 @click.option("--until", type=_DAY, help="Only those that started on this day (UTC) or earlier.")
-@click.option("--verdict", metavar="WORD", callback=_verdict,
-              help="Only those of this verdict; - for those without.")  # fmt: skip
+@click.option(
+    "--verdict", metavar="WORD", callback=_verdict, help="Only those of this verdict; - for those without."
+)
 @click.option("--outcome", metavar="WORD", help="Only those that ended so: complete, crashed, …")
 @click.option(
-    "--environment", metavar="TEXT", help="Only those whose environment is called so (cpu, image, venv), or "
+    "--environment",
+    metavar="TEXT",
+    help="Only those whose environment is called so (cpu, image, venv), or "
     "the digest of whose image or lock begins so.",
-)  # fmt: skip
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 @folder_options
 def list_runs(as_json: bool, **options: Any) -> int:
@@ -163,8 +166,12 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
 @click.argument("chosen", nargs=-1, required=True, metavar="RUN RUN…")
 @click.option("--all", "show_all", is_flag=True, help="Show what is equal, too, and long lists whole.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.svg",
-              help="Draw the curves of all, one over the other.")  # fmt: skip
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.svg",
+    help="Draw the curves of all, one over the other.",
+)
 @folder_options
 def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path | None, **options: Any) -> int:
     """Lay runs side by side: configuration, source, environment, metrics. The others against the first.
@@ -172,17 +179,17 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     Exit codes: 0 the metrics of all are equal; 1 some differ; 2 some cannot be compared.
     """
     from reprokit import harness, runs
-    from reprokit.cli import side_by_side
+    from reprokit.cli import runs_compare
     from reprokit.cli.tables import shown
 
     picture_file(plot)
     runs_dir = project_of(options).runs_dir
     found = harness.beside([runs.find(runs_dir, run) for run in chosen])
-    click.echo(side_by_side.as_json(found) if as_json else side_by_side.page(found, show_all=show_all))
+    click.echo(runs_compare.as_json(found) if as_json else runs_compare.page(found, show_all=show_all))
     for warning in found.warnings:
         click.echo(f"Warning: {shown(warning, limit=1000)}; it proves nothing.", err=True)
     if plot is not None:
-        side_by_side.draw(found, plot, max_points=_PLOT_POINTS)
+        runs_compare.draw(found, plot, max_points=_PLOT_POINTS)
         click.echo(f"Wrote {plot}", err=True)
     return found.exit_code
 
@@ -206,8 +213,13 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     show_default=True,
     help="What an image is built on.",
 )
-@click.option("--timeout", "timeout_s", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
-              help="Stop a run after this long.")  # fmt: skip
+@click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Stop a run after this long.",
+)
 @judge_options
 @folder_options
 def reproduce(run: str, **options: Any) -> int:
@@ -218,15 +230,15 @@ def reproduce(run: str, **options: Any) -> int:
     that you do not trust, only with --backend docker.
     """
     from reprokit import harness, runs
-    from reprokit.cli import show
+    from reprokit.cli import show_report
 
     request, project = request_of(options), project_of(options)
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         answer, folder = harness.reproduce_run(
             runs.find(project.runs_dir, run), request, project=project, progress=progress
         )
-    show.to_github([answer])
-    show.report(answer, folder=folder, as_json=options["as_json"])
+    show_report.to_github([answer])
+    show_report.report(answer, folder=folder, as_json=options["as_json"])
     return answer.exit_code
 
 
@@ -242,7 +254,7 @@ def reproduce(run: str, **options: Any) -> int:
 )
 @click.option("--incomplete", is_flag=True, help="Only those that are not complete.")
 @click.option("--yes", is_flag=True, help="Remove them. Without it, only say what would go.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 @folder_options
 def prune(yes: bool, as_json: bool, **options: Any) -> int:
     """Remove run folders that fit everything said, but never what a golden or a report stands on.

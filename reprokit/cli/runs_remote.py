@@ -39,7 +39,7 @@ def copied(folders: Sequence[str | Path], url: str | None) -> bool:
     """Copy finished runs and say where they are; False, with the reason told, where one did not arrive."""
     if url is None:
         return True
-    from reprokit.cli.called import as_called
+    from reprokit.cli.program_name import as_called
     from reprokit.errors import UploadError
     from reprokit.reports.escaping import one_line
     from reprokit.runs import remote

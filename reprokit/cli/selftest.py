@@ -26,15 +26,41 @@ _SHOWN = 10
     ),
 )
 @click.argument("recipe", required=False)
-@click.option("--faults", "num_faults", type=click.IntRange(0, 10**6), default=1000, show_default=True,
-              metavar="N", help="How many faults.")  # fmt: skip
-@click.option("--clean", "num_clean", type=click.IntRange(0, 10**6), default=100, show_default=True,
-              metavar="N", help="How many copies without one.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="S",
-              help="What the faults follow from.")  # fmt: skip
+@click.option(
+    "--faults",
+    "num_faults",
+    type=click.IntRange(0, 10**6),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="How many faults.",
+)
+@click.option(
+    "--clean",
+    "num_clean",
+    type=click.IntRange(0, 10**6),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="How many copies without one.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    metavar="S",
+    help="What the faults follow from.",
+)
 @click.option("--only", metavar="ID", help="Plant one fault again, by the ID that was printed.")
-@click.option("--runs", "named", nargs=2, type=_EXISTING, metavar="RUN RUN",
-              help="Two runs to copy  [default: the newest pair].")  # fmt: skip
+@click.option(
+    "--runs",
+    "named",
+    nargs=2,
+    type=_EXISTING,
+    metavar="RUN RUN",
+    help="Two runs to copy  [default: the newest pair].",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 @folder_options
 def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, **options: Any) -> int:
@@ -48,16 +74,20 @@ def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, *
     """
     import json
 
-    from reprokit.cli import show
+    from reprokit.cli import show_report
     from reprokit.harness import selftest
 
     project = project_of(options)
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         found = selftest.find(recipe, project=project, progress=progress, named=named or ())
         score = selftest.run(
-            found.samples, num_faults=options["num_faults"], num_clean=options["num_clean"],
-            seed=options["seed"], only=options["only"], progress=progress,
-        )  # fmt: skip
+            found.samples,
+            num_faults=options["num_faults"],
+            num_clean=options["num_clean"],
+            seed=options["seed"],
+            only=options["only"],
+            progress=progress,
+        )
     score.notes[:0] = found.notes
     where = ["--runs", *map(str, named)] if named else [found.samples.recipe]
     if as_json:
@@ -130,7 +160,7 @@ def _print_end(score: Score, where: list[str]) -> None:
 
 def replay(score: Score, fault: str, where: list[str]) -> str:
     """The command that plants one fault again."""
-    from reprokit.harness.plan import shell_line
+    from reprokit.harness.running.plan import shell_line
 
     return shell_line(["reprokit", "selftest", *where, "--seed", str(score.seed), "--only", fault])
 
@@ -151,15 +181,24 @@ def to_json(score: Score, recipe: str, where: list[str]) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
-        "exit_code": score.exit_code, "recipe": recipe, "seed": score.seed,
+        "exit_code": score.exit_code,
+        "recipe": recipe,
+        "seed": score.seed,
         "faults": {"planted": score.planted, "found": score.found},
         "clean": {"copies": score.clean.planted, "reproduced": score.clean.right},
         "kinds": [asdict(row) for row in score.rows.values()],
         "misses": [
-            {"id": miss.id, "planted": miss.planted, "expected": miss.expected,
-             "answer": miss.answer.outcome, "exit_code": miss.answer.exit_code, "because": miss.because,
-             "replay": replay(score, miss.id, where)}
+            {
+                "id": miss.id,
+                "planted": miss.planted,
+                "expected": miss.expected,
+                "answer": miss.answer.outcome,
+                "exit_code": miss.answer.exit_code,
+                "because": miss.because,
+                "replay": replay(score, miss.id, where),
+            }
             for miss in score.misses
         ],
-        "not_planted": score.not_planted, "notes": score.notes,
-    }  # fmt: skip
+        "not_planted": score.not_planted,
+        "notes": score.notes,
+    }

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from reprokit.cli import under_cpus
+from reprokit.cli import verify_cpus
 from reprokit.cli.options import (
     attribute_option,
     examples,
@@ -18,8 +18,8 @@ from reprokit.cli.options import (
     run_options,
     why_options,
 )
-from reprokit.cli.signing import key_of, sign, sign_option
-from reprokit.cli.under_cpus import cpu_options
+from reprokit.cli.signing_options import key_of, sign, sign_option
+from reprokit.cli.verify_cpus import cpu_options
 
 
 @click.command(
@@ -35,9 +35,11 @@ from reprokit.cli.under_cpus import cpu_options
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
 @cpu_options
 @click.option(
-    "--selftest", "proves_itself", is_flag=True,
+    "--selftest",
+    "proves_itself",
+    is_flag=True,
     help="Then plant faults in copies of the runs: a gate that misses one ends with 4.",
-)  # fmt: skip
+)
 @sign_option
 @attribute_option
 @why_options
@@ -55,23 +57,23 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     golden's trace; where they differ, the operation is named that gives other bits there.
     """
     if options["cpus"]:
-        return under_cpus.verify(recipes, options)
+        return verify_cpus.verify(recipes, options)
     import json
 
     from reprokit import harness
-    from reprokit.cli import selftest, show
+    from reprokit.cli import selftest, show_report
     from reprokit.harness.selftest import gate_code, prove
     from reprokit.reports import to_json
 
     request, project = request_of(options), project_of(options)
     key = key_of(options["sign_with"])
-    with show.progress() as progress:
+    with show_report.progress() as progress:
         answers = harness.verify(request, project=project, progress=progress, names=recipes)
         reports = [answer.report for answer in answers if answer.report is not None]
         proofs = prove(reports, project=project, progress=progress) if options["proves_itself"] else []
     for answer in answers:
         sign(answer.folder, key=key)
-    show.to_github(reports)
+    show_report.to_github(reports)
     code = gate_code(harness.gate_code(answers), proofs)
     if options["as_json"]:
         rows = [
@@ -85,8 +87,8 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         return code
     for answer in answers:
         if answer.report is not None:
-            show.report(answer.report, folder=answer.folder, as_json=False)
-    show.gate(answers)
+            show_report.report(answer.report, folder=answer.folder, as_json=False)
+    show_report.gate(answers)
     for proof in proofs:
         selftest.print_proof(proof)
     return code

@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reprokit.core import problems, steps, values
+from reprokit.core import json_values, problems, steps
 from reprokit.core.difference import Comparison, Divergence
-from reprokit.core.names import Selection, name_difference, quoted
+from reprokit.core.json_values import MISSING, Leaf
+from reprokit.core.metric_names import Selection, name_difference, quoted
+from reprokit.core.metric_stats import Tally
 from reprokit.core.problems import ProblemLog
+from reprokit.core.record_table import Table
 from reprokit.core.steps import Lines, StepWatch
-from reprokit.core.table import Table
-from reprokit.core.tally import Tally
 from reprokit.core.tolerance import Tolerance, Tolerances
-from reprokit.core.values import MISSING, Leaf
 
 Record = Mapping[str, Any]
 Column = npt.NDArray[np.float64]
@@ -271,10 +271,10 @@ class Comparer:
             metric=metric,
             expected=None if expected is MISSING else expected,
             actual=None if actual is MISSING else actual,
-            abs_error=values.absolute_error(expected, actual),
-            rel_error=values.relative_error(expected, actual),
-            ulps=values.ulps(expected, actual),
-            what=values.describe(expected, actual) + place,
+            abs_error=json_values.absolute_error(expected, actual),
+            rel_error=json_values.relative_error(expected, actual),
+            ulps=json_values.ulps(expected, actual),
+            what=json_values.describe(expected, actual) + place,
         )
 
 
@@ -285,10 +285,10 @@ def _kind_of_difference(leaf: Leaf) -> str | None:
         return None  # the commonest case, said first
     if expected is MISSING or actual is MISSING:
         return "changed_structure" if path else None
-    if values.kind(expected) != values.kind(actual):
+    if json_values.kind(expected) != json_values.kind(actual):
         return "changed_type"
-    if values.kind(expected) != "number":
+    if json_values.kind(expected) != "number":
         return None
-    if values.is_nan(expected) != values.is_nan(actual):
+    if json_values.is_nan(expected) != json_values.is_nan(actual):
         return "nan_placement"
-    return None if values.is_finite(expected) and values.is_finite(actual) else "infinity_placement"
+    return None if json_values.is_finite(expected) and json_values.is_finite(actual) else "infinity_placement"

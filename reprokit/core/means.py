@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from reprokit.core import steps, values
+from reprokit.core import json_values, steps
 from reprokit.core.difference import Comparison, Divergence
 from reprokit.core.tolerance import Tolerance, Tolerances
 
@@ -107,13 +107,13 @@ def _window(left: Sequence[Any], right: Sequence[Any], tolerance: Tolerance) -> 
         expected, actual = math.fsum(left) / len(left), math.fsum(right) / len(right)
     except OverflowError:
         return left[0], right[0], f"the sum of {len(left)} values does not fit into a 64-bit float"
-    if values.within(expected, actual, rtol=tolerance.rtol, atol=tolerance.atol):
+    if json_values.within(expected, actual, rtol=tolerance.rtol, atol=tolerance.atol):
         return None
     return expected, actual, f"the means of {len(left)} consecutive values differ"
 
 
 def _is_finite_number(value: Any) -> bool:
-    return values.kind(value) == "number" and values.is_finite(value)
+    return json_values.kind(value) == "number" and json_values.is_finite(value)
 
 
 def _columns(records: Iterable[Record], names: Sequence[str]) -> dict[str, list[tuple[int, Any, Any]]]:
@@ -139,7 +139,7 @@ def _divergence(metric: str, one: Apart, column: Sequence[tuple[int, Any, Any]])
         metric=metric,
         expected=one.expected,
         actual=one.actual,
-        abs_error=values.absolute_error(one.expected, one.actual),
-        rel_error=values.relative_error(one.expected, one.actual),
+        abs_error=json_values.absolute_error(one.expected, one.actual),
+        rel_error=json_values.relative_error(one.expected, one.actual),
         what=one.what,
     )

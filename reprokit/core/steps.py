@@ -15,9 +15,9 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.core import problems, values
+from reprokit.core import json_values, problems
+from reprokit.core.json_values import MISSING
 from reprokit.core.problems import ProblemLog
-from reprokit.core.values import MISSING
 
 #: What training programs call the step, the likeliest first.
 NAMES = (
@@ -86,7 +86,7 @@ class StepWatch:
         Returns:
             Whether the two are equal.
         """
-        alike = values.equal(expected, actual)
+        alike = json_values.equal(expected, actual)
         if alike:
             self._regular(expected, lines)
             self._gap = None
@@ -130,17 +130,17 @@ class StepWatch:
         before, also_before = map(_number, self._previous)
         if also_before is not None and actual <= also_before:
             word = "duplicate_step" if actual == also_before else "reordered_step"
-            return word, "actual", f"step {values.shown(actual)}"
+            return word, "actual", f"step {json_values.shown(actual)}"
         if before is not None and expected <= before:
             word = "duplicate_step" if expected == before else "reordered_step"
-            return word, "expected", f"step {values.shown(expected)}"
+            return word, "expected", f"step {json_values.shown(expected)}"
         side, step = ("actual", expected) if actual > expected else ("expected", actual)
-        return "skipped_step", side, f"step {values.shown(step)}"
+        return "skipped_step", side, f"step {json_values.shown(step)}"
 
 
 def _number(step: Any) -> Any:
     """The step if it is a number that a counter can reach, else None."""
-    usable = step is not MISSING and values.kind(step) == "number" and -_LARGEST <= step <= _LARGEST
+    usable = step is not MISSING and json_values.kind(step) == "number" and -_LARGEST <= step <= _LARGEST
     return step if usable else None
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reprokit.core import values
+from reprokit.core import json_values
 from reprokit.errors import UsageError
 
 
@@ -66,8 +66,8 @@ class Tolerance:
     def accepts(self, expected: Any, actual: Any) -> bool:
         """Whether two JSON values agree, everything inside them included."""
         return all(
-            values.within(left, right, rtol=self.rtol, atol=self.atol)
-            for _, left, right in values.leaves(expected, actual)
+            json_values.within(left, right, rtol=self.rtol, atol=self.atol)
+            for _, left, right in json_values.leaves(expected, actual)
         )
 
 

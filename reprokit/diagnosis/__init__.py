@@ -6,11 +6,7 @@ This package knows traces and experiments as functions; it refuses to run anythi
     ('unseeded',)
 """
 
-from reprokit.diagnosis.beginning import Began, first_difference, place_of, same_samples, schedules, stream_of
-from reprokit.diagnosis.isolation import isolate
-from reprokit.diagnosis.limits import limits_of
-from reprokit.diagnosis.lost import ANEW, LATER, Lost, lost_states, where_begun
-from reprokit.diagnosis.naming import (
+from reprokit.diagnosis.cause_names import (
     Cause,
     category_of,
     cause_of,
@@ -18,6 +14,17 @@ from reprokit.diagnosis.naming import (
     cause_of_simulator,
     known_of_operation,
 )
+from reprokit.diagnosis.delta_debugging import isolate
+from reprokit.diagnosis.first_divergence import (
+    Began,
+    first_difference,
+    place_of,
+    same_samples,
+    schedules,
+    stream_of,
+)
+from reprokit.diagnosis.hook_limits import limits_of
+from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
 from reprokit.diagnosis.operations import Operation, first_operation
 from reprokit.diagnosis.traces import Left, Site, Trace, differing, read_trace
 

@@ -12,8 +12,21 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-_ARBITRARY = ("empty", "rand", "bernoulli", "normal", "uniform", "dropout", "multinomial", "exponential_",
-              "resize", "cauchy", "geometric", "log_normal", "poisson")  # fmt: skip
+_ARBITRARY = (
+    "empty",
+    "rand",
+    "bernoulli",
+    "normal",
+    "uniform",
+    "dropout",
+    "multinomial",
+    "exponential_",
+    "resize",
+    "cauchy",
+    "geometric",
+    "log_normal",
+    "poisson",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

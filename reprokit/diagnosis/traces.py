@@ -111,9 +111,14 @@ def read_trace(folder: Path) -> Trace:
     sites = {name: _site(one) for name, one in records.items()}
     started = len(list(folder.glob("started-*")))
     return Trace(
-        sites=sites, files=files, processes=len(found), started=started, facts=facts, progress=progress,
+        sites=sites,
+        files=files,
+        processes=len(found),
+        started=started,
+        facts=facts,
+        progress=progress,
         scripts=scripts,
-    )  # fmt: skip
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -128,35 +133,47 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _torn(path: Path, why: str) -> CannotJudgeError:
     return CannotJudgeError(
-        "this trace is torn, or the watch did not write it", where=str(path), actual=why[:120],
+        "this trace is torn, or the watch did not write it",
+        where=str(path),
+        actual=why[:120],
         fix="run it again; a program must not write into the folder of its trace",
-    )  # fmt: skip
+    )
 
 
 def differing(first: Trace, second: Trace) -> tuple[str, ...]:
     """The call sites whose values differ, in the order in which the first run came to them."""
     both = sorted(first.sites, key=lambda name: first.sites[name].first)
     return tuple(
-        name for name in both
+        name
+        for name in both
         if name not in second.sites or first.sites[name].digest != second.sites[name].digest
-    )  # fmt: skip
+    )
 
 
 def _site(record: Mapping[str, Any]) -> Site:
     digest = hashlib.sha256(json.dumps([record["counts"], record["values"]], sort_keys=True).encode())
     return Site(
-        kind=record["kind"], file=record["file"], line=record["line"], function=record["function"],
-        what=record.get("what", ""), count=sum(record["counts"].values()), digest=digest.hexdigest(),
+        kind=record["kind"],
+        file=record["file"],
+        line=record["line"],
+        function=record["function"],
+        what=record.get("what", ""),
+        count=sum(record["counts"].values()),
+        digest=digest.hexdigest(),
         first=record["first"],
-    )  # fmt: skip
+    )
 
 
 def _left(path: str, record: Mapping[str, Any]) -> Left:
     return Left(
-        path=path, written=_place(record.get("written")), read=_place(record.get("read")),
-        read_after_write=bool(record.get("read_after_write")), existed=bool(record.get("existed")),
-        folder=bool(record.get("folder")), kept=record.get("kept"),
-    )  # fmt: skip
+        path=path,
+        written=_place(record.get("written")),
+        read=_place(record.get("read")),
+        read_after_write=bool(record.get("read_after_write")),
+        existed=bool(record.get("existed")),
+        folder=bool(record.get("folder")),
+        kept=record.get("kept"),
+    )
 
 
 def _place(words: list[Any] | None) -> tuple[str, int, str] | None:

@@ -71,9 +71,11 @@ def _tool(seen: Surroundings) -> Iterator[Finding]:
         yield Finding(name="python", state=State.OK, detail=version)
     else:
         yield Finding(
-            name="python", state=State.LACK, detail=f"{version} is not supported",
+            name="python",
+            state=State.LACK,
+            detail=f"{version} is not supported",
             fix="uv python install 3.11",
-        )  # fmt: skip
+        )
     for name, without in (
         ("git", "runs are recorded without their commit"),
         ("make", "`make reproduce` is not there; `reprokit reproduce` is"),
@@ -111,18 +113,21 @@ def _engine(seen: Surroundings) -> Iterator[Finding]:
     )
     if "seccomp" not in " ".join(engine.security_options):
         yield Finding(
-            name="engine security", state=State.WARNING, detail="no seccomp profile: less confined",
+            name="engine security",
+            state=State.WARNING,
+            detail="no seccomp profile: less confined",
             fix="start the engine on a kernel with CONFIG_SECCOMP=y",
-        )  # fmt: skip
+        )
     escapes = () if engine.podman else known_escapes(engine.version)  # numbers of Docker Engine
     if escapes:
         newest = ".".join(map(str, max(escapes[0].fixed_in)))
         yield Finding(
-            name="engine security", state=State.WARNING,
+            name="engine security",
+            state=State.WARNING,
             detail="published container escapes that this version has, going by its number",
             fix=_upgrade(engine.version or "", newest),
             notes=tuple(f"{escape.name}: {escape.what}; {escape.source}" for escape in escapes),
-        )  # fmt: skip
+        )
 
 
 def _upgrade(version: str, newest: str) -> str:
@@ -135,9 +140,11 @@ def _upgrade(version: str, newest: str) -> str:
 def _environments(seen: Surroundings) -> Iterator[Finding]:
     if seen.locks_problem:
         yield Finding(
-            name="locks", state=State.LACK, detail=seen.locks_problem,
+            name="locks",
+            state=State.LACK,
+            detail=seen.locks_problem,
             fix="git checkout -- images, or solve again: reprokit image lock cpu",
-        )  # fmt: skip
+        )
     elif not seen.locks:
         yield Finding(
             name="locks", state=State.ABSENT, detail="no images/ here: only plain commands can be reproduced"
@@ -148,15 +155,18 @@ def _environments(seen: Surroundings) -> Iterator[Finding]:
     wanted = sorted(set(seen.lock_pythons.values()) - set(seen.pythons))
     if wanted and not seen.engine.reachable:
         yield Finding(
-            name="locked Python", state=State.WARNING,
+            name="locked Python",
+            state=State.WARNING,
             detail=f"no Python {', '.join(wanted)} on this host: uv fetches it",
             fix=" && ".join(f"uv python install {version}" for version in wanted),
-        )  # fmt: skip
+        )
     if seen.cache_problem:
         yield Finding(
-            name="cache", state=State.LACK, detail=seen.cache_problem,
+            name="cache",
+            state=State.LACK,
+            detail=seen.cache_problem,
             fix="export REPROKIT_CACHE=FOLDER, one that you can write to",
-        )  # fmt: skip
+        )
     else:
         yield Finding(name="cache", state=State.OK, detail=f"{seen.cache} can be written")
 
@@ -166,24 +176,27 @@ def _machine(seen: Surroundings) -> Iterator[Finding]:
     architecture, features = cpu.get("architecture"), cpu.get("features") or ()
     if architecture == "x86_64" and "avx2" not in features:
         yield Finding(
-            name="CPU", state=State.WARNING,
+            name="CPU",
+            state=State.WARNING,
             detail="no AVX2: another platform than cpu-x86_64, whose goldens do not hold here",
             fix="reprokit golden promote, for a golden of this platform",
-        )  # fmt: skip
+        )
     elif architecture == "x86_64":
         wide = ", AVX-512" if "avx512f" in features else ""
         yield Finding(name="CPU", state=State.OK, detail=f"{cpu.get('model')} (AVX2{wide})")
     else:
         yield Finding(
-            name="CPU", state=State.WARNING,
+            name="CPU",
+            state=State.WARNING,
             detail=f"{architecture}: another platform than cpu-x86_64, whose goldens do not hold here",
             fix="reprokit golden promote, for a golden of this platform",
-        )  # fmt: skip
+        )
     cores = cpu.get("usable") or 1
     yield Finding(
-        name="cores", state=State.OK if cores > 1 else State.WARNING,
+        name="cores",
+        state=State.OK if cores > 1 else State.WARNING,
         detail=f"{cores} usable" if cores > 1 else "1 usable: the two runs go one after the other",
-    )  # fmt: skip
+    )
     total = (seen.host.get("memory") or {}).get("total_bytes") or 0
     yield _amount("memory", total, _LEAST_MEMORY, _GOOD_MEMORY, fix="train on a machine with more")
     free = (seen.host.get("disk") or {}).get("free_bytes") or 0
@@ -214,10 +227,12 @@ def _accelerators(seen: Surroundings) -> Iterator[Finding]:
         yield Finding(name="GPU", state=State.OK, detail=f"{gpu.get('name')}, driver {gpu.get('driver')}")
     if gpus and seen.engine.reachable and not seen.programs.get("nvidia-ctk"):
         yield Finding(
-            name="GPU in containers", state=State.WARNING, detail="the NVIDIA container toolkit is missing",
+            name="GPU in containers",
+            state=State.WARNING,
+            detail="the NVIDIA container toolkit is missing",
             fix="sudo apt-get install nvidia-container-toolkit && "
             "sudo nvidia-ctk runtime configure --runtime=docker",
-        )  # fmt: skip
+        )
     tpu = seen.host.get("tpu")
     if tpu:
         yield Finding(name="TPU", state=State.OK, detail=f"{tpu.get('name')}, {tpu.get('chips')} chips")
@@ -228,13 +243,19 @@ def _accelerators(seen: Surroundings) -> Iterator[Finding]:
 def _extras(seen: Surroundings) -> Iterator[Finding]:
     if seen.engine.reachable:
         yield _extra(
-            seen, "base images without a registry", ("mmdebstrap",), "an image needs a reachable registry",
+            seen,
+            "base images without a registry",
+            ("mmdebstrap",),
+            "an image needs a reachable registry",
             package="mmdebstrap",
-        )  # fmt: skip
+        )
     yield _extra(
-        seen, "emulated CPUs", ("qemu-x86_64", "qemu-x86_64-static"),
-        "whether other CPU models give the same bits cannot be tried here", package="qemu-user",
-    )  # fmt: skip
+        seen,
+        "emulated CPUs",
+        ("qemu-x86_64", "qemu-x86_64-static"),
+        "whether other CPU models give the same bits cannot be tried here",
+        package="qemu-user",
+    )
 
 
 def _extra(

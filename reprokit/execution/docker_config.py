@@ -29,9 +29,18 @@ TMPFS = "rw,noexec,nosuid,nodev,size=1073741824,mode=1777"
 CPU_SHARES = 1024  # the weight that a container has anyway, said so that an auditor sees it is limited
 # What a container of Podman's has, and what it names one by one where all of it was dropped.
 _CAPABILITIES_OF_PODMAN = {
-    "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP",
-    "SETUID", "SYS_CHROOT",
-}  # fmt: skip
+    "CHOWN",
+    "DAC_OVERRIDE",
+    "FOWNER",
+    "FSETID",
+    "KILL",
+    "NET_BIND_SERVICE",
+    "SETFCAP",
+    "SETGID",
+    "SETPCAP",
+    "SETUID",
+    "SYS_CHROOT",
+}
 _HEALTH_EVERY_NS = 600 * 10**9
 _HEALTH_WITHIN_NS = 60 * 10**9
 

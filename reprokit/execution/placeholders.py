@@ -37,8 +37,12 @@ def placeholders(spec: RunSpec, *, run_dir: str, mounts: str, python: str) -> di
         UsageError: A mount's name is no plain file name, is taken, or is there twice.
     """
     values = {
-        "seed": str(spec.seed), "device": spec.device, "run_dir": run_dir, "python": python, "mounts": mounts,
-    }  # fmt: skip
+        "seed": str(spec.seed),
+        "device": spec.device,
+        "run_dir": run_dir,
+        "python": python,
+        "mounts": mounts,
+    }
     for mount in spec.mounts:
         if mount.name in {*values, "", ".", ".."} or PurePath(mount.name).name != mount.name:
             raise UsageError(

@@ -8,7 +8,7 @@ taken for one. It refuses to know how runs are made and compared.
     'first golden'
 """
 
-from reprokit.golden.blessing import Candidate, promote
 from reprokit.golden.folder import Golden, GoldenRow, list_all, load, locate
+from reprokit.golden.promotion import Candidate, promote
 
 __all__ = ["Candidate", "Golden", "GoldenRow", "list_all", "load", "locate", "promote"]

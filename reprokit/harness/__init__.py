@@ -7,13 +7,10 @@ This package knows the order of things; each thing itself belongs to the part th
 """
 
 from reprokit.harness.audit import Audit, audit
-from reprokit.harness.bless import bless, newest_pair, runs_of_report
-from reprokit.harness.cpu_answers import CpuAnswer, CpuVerdict
-from reprokit.harness.cpus import verify_cpus
-from reprokit.harness.history import Beside, beside, curves, reproduce_run
-from reprokit.harness.project import Project
-from reprokit.harness.pruning import Choice, Prune, plan_prune, prune
-from reprokit.harness.realise import choose_backend
+from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
+from reprokit.harness.curation.prune import Choice, Prune, plan_prune, prune
+from reprokit.harness.portability.cpu_answer import CpuAnswer, CpuVerdict
+from reprokit.harness.portability.verify_cpus import verify_cpus
 from reprokit.harness.reproduce import (
     judge_again,
     reproduce,
@@ -21,8 +18,11 @@ from reprokit.harness.reproduce import (
     run_command_once,
     run_once,
 )
-from reprokit.harness.request import Request
+from reprokit.harness.rerun import Beside, beside, curves, reproduce_run
+from reprokit.harness.running.request import Request
+from reprokit.harness.running.start_runs import choose_backend
 from reprokit.harness.verify import GateAnswer, gate_code, verify
+from reprokit.project import Project
 
 __all__ = [
     "Audit",
@@ -36,13 +36,13 @@ __all__ = [
     "Request",
     "audit",
     "beside",
-    "bless",
     "choose_backend",
     "curves",
     "gate_code",
     "judge_again",
     "newest_pair",
     "plan_prune",
+    "promote",
     "prune",
     "reproduce",
     "reproduce_command",

@@ -18,11 +18,11 @@ from typing import Any
 from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, ReprokitError
-from reprokit.harness.answer import evidence_digests
-from reprokit.harness.project import Project
+from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.reference_run import judge_against, read_yardstick, recipe_of
 from reprokit.harness.reproduce import judge_again
-from reprokit.harness.request import Request
-from reprokit.harness.yardstick import judge_against, read_yardstick, recipe_of
+from reprokit.harness.running.request import Request
+from reprokit.project import Project
 from reprokit.reports import signing, to_json
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.

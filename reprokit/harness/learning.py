@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, images, runs
-from reprokit.core.learning import Answer, diagnose
-from reprokit.core.learning_curve import Point, learning_curve
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
-from reprokit.harness.evidence import METRICS, read_json
-from reprokit.harness.execute import Progress
-from reprokit.harness.first_updates import Bench, need
-from reprokit.harness.plan import plan_recipe
-from reprokit.harness.project import Project
-from reprokit.harness.realise import backend_named, choose_backend
-from reprokit.harness.request import Request, stamp
-from reprokit.harness.yardstick import recipe_of
+from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.portability.first_updates import Bench, need
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.plan import plan_recipe
+from reprokit.harness.running.request import Request, stamp
+from reprokit.harness.running.start_runs import backend_named, choose_backend
+from reprokit.layout import METRICS, read_json
+from reprokit.learning import Answer, diagnose
+from reprokit.learning.curve import Point, learning_curve
+from reprokit.project import Project
 
 _UPDATES, _MOST_UPDATES = 2, 40
 _TAIL_BYTES = 1 << 16
@@ -81,9 +81,11 @@ def learned(
         if not found:
             raise CannotRunError("the probe left no answer", where=str(where), fix="see stderr.log there")
     answers = diagnose(
-        curves, settings=settings if isinstance(settings, Mapping) else None, probe=found,
+        curves,
+        settings=settings if isinstance(settings, Mapping) else None,
+        probe=found,
         anomaly=_anomaly(folder),
-    )  # fmt: skip
+    )
     return Learned(run=folder, answers=answers, curve=learning_curve(curves), probe=where)
 
 
@@ -130,21 +132,36 @@ def _probed(
     if stored.record.get("plain_command"):
         raise UsageError(
             "a plain command cannot be probed: nobody knows how it trains",
-            where=str(stored.path), fix="leave out --probe, or write a recipe",
-        )  # fmt: skip
+            where=str(stored.path),
+            fix="leave out --probe, or write a recipe",
+        )
     recipe = recipe_of(stored)
     backend = choose_backend(request.backend, progress=progress)
     realisation = images.resolve(
-        recipe.variant, project=project.root, kind="image" if backend == "docker" else "venv",
-        base=request.base, on_progress=progress.note,
-    )  # fmt: skip
+        recipe.variant,
+        project=project.root,
+        kind="image" if backend == "docker" else "venv",
+        base=request.base,
+        on_progress=progress.note,
+    )
     plan = plan_recipe(
-        recipe, seed=int(stored.record["seed"]), repeats=1, realisation=realisation, backend=backend,
-        stamp=stamp(), runs_dir=project.runs_dir, timeout_s=request.timeout_s,
-    )  # fmt: skip
+        recipe,
+        seed=int(stored.record["seed"]),
+        repeats=1,
+        realisation=realisation,
+        backend=backend,
+        stamp=stamp(),
+        runs_dir=project.runs_dir,
+        timeout_s=request.timeout_s,
+    )
     bench = Bench(
-        plan=plan, folder=project.reports_dir / recipe.name / f"{stamp()}-learning", updates=updates,
-        emulator="", progress=progress, stop=threading.Event(), backend=backend_named(backend, project),
-    )  # fmt: skip
+        plan=plan,
+        folder=project.reports_dir / recipe.name / f"{stamp()}-learning",
+        updates=updates,
+        emulator="",
+        progress=progress,
+        stop=threading.Event(),
+        backend=backend_named(backend, project),
+    )
     progress.phase(f"{recipe.name}: {updates} updates watched, the environments checked, one transition")
     return need(bench.learn(), "the probe did not come to its end").folder

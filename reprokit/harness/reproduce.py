@@ -17,20 +17,20 @@ from typing import Any
 from reprokit import recipes, reports, runs
 from reprokit.core.checklist import Report
 from reprokit.errors import RecipeError, ReportError
-from reprokit.harness.aftermath import explained
-from reprokit.harness.answer import report_of
-from reprokit.harness.causes import with_cause
-from reprokit.harness.evidence import gather
-from reprokit.harness.execute import Progress
-from reprokit.harness.foresight import foresee, must_have_variant
-from reprokit.harness.interruption import interrupt
-from reprokit.harness.part import Part
-from reprokit.harness.plan import shell_line
-from reprokit.harness.project import Project
-from reprokit.harness.realise import run_command, run_recipe, settle
-from reprokit.harness.request import Phases, Request, now, stamp
-from reprokit.harness.resuming import choose, fit
-from reprokit.harness.varying import vary
+from reprokit.harness.attribution.explain_mismatch import explained
+from reprokit.harness.diagnosing.cause_in_report import with_cause
+from reprokit.harness.diagnosing.vary_recipe import vary
+from reprokit.harness.judging.build_report import report_of
+from reprokit.harness.judging.gather import gather
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.interrupted_run import interrupt
+from reprokit.harness.running.plan import shell_line
+from reprokit.harness.running.preflight import foresee, must_have_variant
+from reprokit.harness.running.request import Phases, Request, now, stamp
+from reprokit.harness.running.resume_point import choose, fit
+from reprokit.harness.running.run_kinds import Part
+from reprokit.harness.running.start_runs import run_command, run_recipe, settle
+from reprokit.project import Project
 from reprokit.recipes import Recipe
 
 
@@ -60,9 +60,11 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     seed = request.seed if request.seed is not None else recipe.seeds[0]
     if request.vary and not recipe.immune_to:
         raise RecipeError(
-            "the recipe names nothing that may be varied", where=recipe.where("immune_to"),
-            expected="`immune_to: [hash_seed, ...]`", fix="add it, or leave out --vary",
-        )  # fmt: skip
+            "the recipe names nothing that may be varied",
+            where=recipe.where("immune_to"),
+            expected="`immune_to: [hash_seed, ...]`",
+            fix="add it, or leave out --vary",
+        )
     foresee(recipe, seed=seed, project=project, progress=progress)
     folders = run_recipe(recipe, request, project=project, phases=phases)
     halves: tuple[Path, ...] = ()
@@ -155,9 +157,13 @@ def _answer(
     folder = project.reports_dir / folders[0].parent.name / stamp()
     report = explained(report, recipe, request, project=project, folder=folder, phases=phases)
     report = with_cause(
-        report, recipe=recipe, command=extra.command if extra else (), request=request, project=project,
+        report,
+        recipe=recipe,
+        command=extra.command if extra else (),
+        request=request,
+        project=project,
         phases=phases,
-    )  # fmt: skip
+    )
     reports.render_all(report, folder)
     return report, folder
 
@@ -174,20 +180,34 @@ def _judge(
     extra = extra or Extra()
     stopped = runs.read(extra.interrupted[0], verify=False).record if extra.interrupted else None
     rerun = rerun_line(
-        runs.read(folders[0], verify=False).record, ignore=request.ignore, stopped=stopped,
+        runs.read(folders[0], verify=False).record,
+        ignore=request.ignore,
+        stopped=stopped,
         varied=bool(extra.varied),
-    )  # fmt: skip
+    )
     evidence = gather(
-        recipe, folders, golden_dir=project.golden_dir, seed=request.seed, rerun=rerun, ignore=request.ignore,
-        strict=request.strict, interrupted=extra.interrupted, varied=extra.varied,
-    )  # fmt: skip
+        recipe,
+        folders,
+        golden_dir=project.golden_dir,
+        seed=request.seed,
+        rerun=rerun,
+        ignore=request.ignore,
+        strict=request.strict,
+        interrupted=extra.interrupted,
+        varied=extra.varied,
+    )
     file = recipe.file if recipe else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
-        evidence, folders=folders, command=request.command, rerun=rerun, now=now(), phases=phases,
+        evidence,
+        folders=folders,
+        command=request.command,
+        rerun=rerun,
+        now=now(),
+        phases=phases,
         recipe_file=str(file.relative_to(project.root) if inside else file) if file else None,
         recipe_lines=recipe.lines if recipe else None,
-    )  # fmt: skip
+    )
 
 
 def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:

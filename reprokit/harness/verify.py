@@ -9,7 +9,6 @@ It refuses to know how one answer comes about.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,11 +18,10 @@ from reprokit import capture, recipes
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReprokitError
-from reprokit.harness.execute import Progress
-from reprokit.harness.project import Project
 from reprokit.harness.reproduce import reproduce
-from reprokit.harness.request import Request
-from reprokit.recipes import Recipe
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.request import Request, seeds_of
+from reprokit.project import Project
 
 _PRECEDENCE = (130, 143, 1, 3, 2, 4, 0)
 
@@ -97,16 +95,3 @@ def gate_code(answers: Sequence[Answered]) -> int:
     """One exit code for several answers: the gravest present; nothing judged is 4, never 0."""
     present = {answer.exit_code if answer.exit_code in _PRECEDENCE else 3 for answer in answers}
     return next((code for code in _PRECEDENCE if code in present), 4)
-
-
-def seeds_of(recipe: Recipe, request: Request, project: Project, platform: str) -> Sequence[int]:
-    """The seeds that are due: the one asked for, else all that have a golden, else the recipe's first."""
-    if request.seed is not None:
-        return (request.seed,)
-    blessed = project.golden_dir / recipe.name / platform
-    recorded = sorted(
-        int(path.name.removeprefix("seed-"))
-        for path in blessed.glob("seed-*")
-        if re.fullmatch(r"seed-[0-9]{1,10}", path.name)
-    )
-    return recorded or (recipe.seeds[0],)

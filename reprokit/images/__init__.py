@@ -66,8 +66,10 @@ def resolve(
         if base == bases.REGISTRY:
             raise UsageError(
                 "a vendored folder holds the base of distribution packages, and no registry's",
-                where=str(vendored), expected="--base bootstrap, or none", actual="--base registry",
-            )  # fmt: skip
+                where=str(vendored),
+                expected="--base bootstrap, or none",
+                actual="--base registry",
+            )
         vendor.take(lock, chosen, vendored, machine=platform.machine(), cache=folder)
         base = bases.BOOTSTRAP
     if kind == "venv":

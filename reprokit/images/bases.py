@@ -21,12 +21,12 @@ from docker import DockerClient
 
 from reprokit.core.records import digest
 from reprokit.errors import EngineError, ImageError, UsageError
-from reprokit.images import bootstrap, engine
+from reprokit.images import bootstrap, image_store
 from reprokit.images.archive import write_archive
 from reprokit.images.cache import Progress, held
-from reprokit.images.commands import heartbeat
 from reprokit.images.locks import Lock, RegistryBase
 from reprokit.images.packages import digest_of
+from reprokit.images.subprocesses import heartbeat
 from reprokit.workspace import cannot_write, sha256_of
 
 REGISTRY = "registry"
@@ -88,10 +88,10 @@ def identity(lock: Lock, *, kind: str, machine: str) -> str:
 def choose(client: DockerClient, lock: Lock, *, wanted: str, on_progress: Progress) -> str:
     """Settle on one kind; ``auto`` asks the engine whether it reaches the registry, for 3 s at most."""
     kinds = allowed_kinds(wanted)
-    if len(kinds) == 1 or engine.find_reference(client, lock.registry.reference):
+    if len(kinds) == 1 or image_store.find_reference(client, lock.registry.reference):
         return kinds[0]
     try:
-        with engine.connected(timeout_s=_PROBE_S) as impatient:
+        with image_store.connected(timeout_s=_PROBE_S) as impatient:
             impatient.api.inspect_distribution(lock.registry.reference)  # type: ignore[no-untyped-call]
     except (EngineError, ImageError) as error:
         on_progress(
@@ -115,18 +115,18 @@ def obtain(
     with held(cache, f"base-{machine}", on_progress=on_progress):
         wanted = identity(lock, kind=BOOTSTRAP, machine=machine)
         tag = f"reprokit/base:{wanted.rsplit(':', 1)[1][:16]}"
-        found = engine.find(client, engine.BOOTSTRAP, wanted, tag=tag)
+        found = image_store.find(client, image_store.BOOTSTRAP, wanted, tag=tag)
         if found is None:
             _bootstrap(client, lock, wanted, tag, machine, cache, on_progress)
-            found = engine.find(client, engine.BOOTSTRAP, wanted, tag=tag)
+            found = image_store.find(client, image_store.BOOTSTRAP, wanted, tag=tag)
     if found is None:
         raise ImageError("the engine took the base, but does not have it", where=tag)
-    rootfs = found.labels[engine.BOOTSTRAP_DIGEST]
+    rootfs = found.labels[image_store.BOOTSTRAP_DIGEST]
     return Base(id=found.id, reference=tag, name=BOOTSTRAP, digest=rootfs, title=f"{BOOTSTRAP}:{rootfs}")
 
 
 def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Progress) -> Base:
-    found = engine.find_reference(client, base.reference)
+    found = image_store.find_reference(client, base.reference)
     if found is None:
         try:
             with heartbeat(on_progress, f"base: pulling {base.title}"):
@@ -138,7 +138,7 @@ def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Pro
                 actual=_short(error),
                 fix="check the engine's network, or build on distribution packages: --base bootstrap",
             ) from error
-        found = engine.find_reference(client, base.reference)
+        found = image_store.find_reference(client, base.reference)
     if found is None:
         raise ImageError("the engine pulled the base, but does not have it", where=base.reference)
     return Base(
@@ -179,11 +179,15 @@ def _bootstrap(
     with _scratch(cache) as scratch:
         rootfs, archive = scratch / "rootfs.tar", scratch / "image.tar"
         bootstrap.make_rootfs(lock, rootfs, machine=machine, cache=cache, on_progress=on_progress)
-        labels = {engine.BOOTSTRAP: wanted, engine.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
+        labels = {image_store.BOOTSTRAP: wanted, image_store.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
         write_archive(
-            rootfs, archive, architecture=engine.architecture(machine), created=base.timestamp,
-            labels=labels, tag=tag,
-        )  # fmt: skip
+            rootfs,
+            archive,
+            architecture=image_store.architecture(machine),
+            created=base.timestamp,
+            labels=labels,
+            tag=tag,
+        )
         with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
             client.images.load(stream)
 

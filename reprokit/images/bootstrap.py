@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reprokit.errors import ImageError
-from reprokit.images import debs
+from reprokit.images import debian_packages
 from reprokit.images.cache import Progress
-from reprokit.images.commands import heartbeat, run_command
-from reprokit.images.debs import Deb
+from reprokit.images.debian_packages import Deb
 from reprokit.images.locks import BootstrapBase, Lock
+from reprokit.images.subprocesses import heartbeat, run_command
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # What mmdebstrap takes from the host that runs it: its name, its name server, its archives.
@@ -37,8 +37,12 @@ def sources(base: BootstrapBase) -> tuple[str, ...]:
     """
     listed: list[str] = []
     command = [
-        "apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages",
-    ]  # fmt: skip
+        "apt-get",
+        "indextargets",
+        "--format",
+        "$(REPO_URI) $(RELEASE) $(COMPONENT)",
+        "Created-By: Packages",
+    ]
     if shutil.which(command[0]):
         run_command(command, environment={**os.environ, "LC_ALL": "C.UTF-8"}, on_line=listed.append)
     fields = [line.split() for line in listed]
@@ -77,12 +81,12 @@ def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progr
         with heartbeat(on_progress, f"base: installing {base.suite} packages"):
             _mmdebstrap(base, rootfs, architecture=named, archive=sources(base))
         return
-    pinned = debs.read_base_lock(path)
-    packages = debs.fetch(
+    pinned = debian_packages.read_base_lock(path)
+    packages = debian_packages.fetch(
         pinned, sources=lambda: sources(base), architecture=named, cache=cache, on_progress=on_progress
     )
     with tempfile.TemporaryDirectory(prefix="archive-", dir=cache) as name:
-        debs.write_repository(pinned, packages, Path(name), suite=base.suite)
+        debian_packages.write_repository(pinned, packages, Path(name), suite=base.suite)
         with heartbeat(on_progress, f"base: installing {len(pinned)} {base.suite} packages"):
             local = (f"deb [trusted=yes] copy://{name} ./",)
             names = [package.name for package in pinned]
@@ -99,15 +103,18 @@ def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) 
     with tempfile.TemporaryDirectory(prefix="solve-", dir=cache) as name:
         with heartbeat(on_progress, f"base: asking what {base.suite} has today"):
             _mmdebstrap(
-                base, Path(name) / "rootfs.tar", architecture=architecture(machine),
+                base,
+                Path(name) / "rootfs.tar",
+                architecture=architecture(machine),
                 archive=sources(base),
                 options=(
-                    "--skip=essential/unlink", f"--customize-hook=copy-out /var/cache/apt/archives {name}",
+                    "--skip=essential/unlink",
+                    f"--customize-hook=copy-out /var/cache/apt/archives {name}",
                 ),
-            )  # fmt: skip
+            )
         found = sorted((Path(name) / "archives").glob("*.deb"))
-        debs.keep(found, cache=cache)
-        return debs.described(found)
+        debian_packages.keep(found, cache=cache)
+        return debian_packages.described(found)
 
 
 def _mmdebstrap(
@@ -121,11 +128,17 @@ def _mmdebstrap(
 ) -> None:
     """Bit-identical when run twice on the same packages: the clamp is the epoch."""
     command = [
-        _mmdebstrap_path(), "--variant=minbase", "--format=tar", f"--architectures={architecture}",
-        f"--include={','.join(sorted({*base.packages, *include}))}", *options,
+        _mmdebstrap_path(),
+        "--variant=minbase",
+        "--format=tar",
+        f"--architectures={architecture}",
+        f"--include={','.join(sorted({*base.packages, *include}))}",
+        *options,
         *(f"--customize-hook={one}" for one in _NEUTRAL),
-        base.suite, str(rootfs), *archive,
-    ]  # fmt: skip
+        base.suite,
+        str(rootfs),
+        *archive,
+    ]
     ended = run_command(
         command, environment={**os.environ, "SOURCE_DATE_EPOCH": str(base.epoch), "LC_ALL": "C.UTF-8"}
     )

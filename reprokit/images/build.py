@@ -17,13 +17,13 @@ from docker import DockerClient
 
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
-from reprokit.images import attestation, bases, builders, engine, wheels
+from reprokit.images import bases, builders, image_documents, image_store, wheels
+from reprokit.images.build_steps import Ingredients, Surroundings, made
 from reprokit.images.cache import Progress, held
 from reprokit.images.canonical import FORM_VERSION
-from reprokit.images.commands import heartbeat
 from reprokit.images.locks import Lock, Variant
-from reprokit.images.making import Ingredients, Surroundings, made
 from reprokit.images.packages import Target, digest_of
+from reprokit.images.subprocesses import heartbeat
 
 PYTHON = "/opt/reprokit/bin/python"
 
@@ -53,8 +53,8 @@ def realise(
         ImageError: The base, the wheels or the build failed.
     """
     lock = lock.based_for(variant)
-    with engine.connected() as client:
-        machine = engine.machine(client)
+    with image_store.connected() as client:
+        machine = image_store.machine(client)
         contents = {
             kind: content_of(lock, variant, machine=machine, base_identity=identity)
             for kind in bases.allowed_kinds(base)
@@ -78,7 +78,7 @@ def realise(
                     found = _found(client, variant, [contents[kind]])
         if found is None:
             raise ImageError("the engine built the image, but does not have it", where=variant.name)
-        attestation.attest(
+        image_documents.attest(
             client, lock, variant, found, machine=machine, python=PYTHON, cache=cache, on_progress=on_progress
         )
     return Realisation(
@@ -87,8 +87,8 @@ def realise(
         reference=found.id,
         digest=found.id,
         python=PYTHON,
-        lock_digest=found.labels[engine.LOCK],
-        base=found.labels[engine.BASE],
+        lock_digest=found.labels[image_store.LOCK],
+        base=found.labels[image_store.BASE],
         device_needs=device_needs(variant),
     )
 
@@ -120,8 +120,8 @@ def _tag(variant: Variant, content: str) -> str:
     return f"reprokit/{variant.name}:{content.removeprefix('sha256:')[:16]}"
 
 
-def _found(client: DockerClient, variant: Variant, contents: Iterable[str]) -> engine.StoredImage | None:
-    found = (engine.find(client, engine.CONTENT, one, tag=_tag(variant, one)) for one in contents)
+def _found(client: DockerClient, variant: Variant, contents: Iterable[str]) -> image_store.StoredImage | None:
+    found = (image_store.find(client, image_store.CONTENT, one, tag=_tag(variant, one)) for one in contents)
     return next((image for image in found if image is not None), None)
 
 
@@ -139,7 +139,7 @@ def ingredients_of(
     Raises:
         ImageError: Either cannot be had.
     """
-    lock, machine = lock.based_for(variant), engine.machine(client)
+    lock, machine = lock.based_for(variant), image_store.machine(client)
     target = Target(machine=machine, python=variant.python)
     content = content_of(
         lock, variant, machine=machine, base_identity=bases.identity(lock, kind=kind, machine=machine)
@@ -172,6 +172,7 @@ def _make(
         if [one.id for one in loaded] != [image.id]:
             raise ImageError(
                 "the engine gives the image another ID than the digest of its configuration",
-                expected=image.id, actual=", ".join(str(one.id) for one in loaded),
+                expected=image.id,
+                actual=", ".join(str(one.id) for one in loaded),
                 fix="use an engine that stores images classically (docker info: no containerd snapshotter)",
-            )  # fmt: skip
+            )

@@ -24,7 +24,7 @@ import docker.errors
 from docker import DockerClient
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images.commands import run_command
+from reprokit.images.subprocesses import run_command
 
 CLASSIC = "classic"
 BUILDKIT = "buildkit"
@@ -85,11 +85,17 @@ def _classic(client: DockerClient, request: Request, on_line: Callable[[str], No
     failed, made = "", ""
     try:
         events = client.api.build(
-            fileobj=request.context, custom_context=True, network_mode="none", nocache=True, decode=True,
-            buildargs={"BASE": request.base_id, **request.arguments}, rm=True, forcerm=True,
+            fileobj=request.context,
+            custom_context=True,
+            network_mode="none",
+            nocache=True,
+            decode=True,
+            buildargs={"BASE": request.base_id, **request.arguments},
+            rm=True,
+            forcerm=True,
             use_config_proxy=False,
             container_limits={"cpusetcpus": request.cores} if request.cores else None,
-        )  # fmt: skip
+        )
         for event in events:  # to the end even after an error: only then is the connection free again
             on_line(str(event.get("stream", "")))
             failed = failed or str(event.get("error", ""))
@@ -118,12 +124,19 @@ def _buildkit(request: Request, on_line: Callable[[str], None]) -> str:
         answer = Path(name) / "id"
         ended = run_command(
             [
-                client, "build", "--network=none", "--no-cache", "--progress=plain", f"--iidfile={answer}",
-                *(f"--build-arg={key}={value}" for key, value in arguments.items()), "-",
+                client,
+                "build",
+                "--network=none",
+                "--no-cache",
+                "--progress=plain",
+                f"--iidfile={answer}",
+                *(f"--build-arg={key}={value}" for key, value in arguments.items()),
+                "-",
             ],
-            environment={**os.environ, "DOCKER_BUILDKIT": "1"}, stdin=request.context,
+            environment={**os.environ, "DOCKER_BUILDKIT": "1"},
+            stdin=request.context,
             on_line=lambda line: on_line(f"{line}\n"),
-        )  # fmt: skip
+        )
         made = answer.read_text(encoding="ascii").strip() if answer.is_file() else ""
     if ended.exit_code or not _IS_ID.fullmatch(made):
         raise BuildFailedError(f"docker build ended with exit code {ended.exit_code}")
@@ -138,9 +151,13 @@ def _client_with_buildkit() -> str | None:
             continue
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             done = subprocess.run(
-                [path, "build", "--help"], env={**os.environ, "DOCKER_BUILDKIT": "1"},
-                capture_output=True, text=True, check=True, timeout=30,
-            )  # fmt: skip
+                [path, "build", "--help"],
+                env={**os.environ, "DOCKER_BUILDKIT": "1"},
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=30,
+            )
             if "--progress" in done.stdout:
                 return path
     return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit.errors import EngineError
-from reprokit.images import bases, build, cache, engine, venvs
+from reprokit.images import bases, build, cache, image_store, venvs
 from reprokit.images.locks import Lock, read_lock
 from reprokit.images.packages import digest_of
 
@@ -56,8 +56,8 @@ def inventory(project: Path, *, cache_dir: Path | None) -> tuple[Row, ...]:
 
 
 def _images(lock: Lock) -> Iterator[Row]:
-    with engine.connected() as client:
-        machine = engine.machine(client)
+    with image_store.connected() as client:
+        machine = image_store.machine(client)
         contents = {
             build.content_of(
                 lock,
@@ -68,15 +68,15 @@ def _images(lock: Lock) -> Iterator[Row]:
             for variant in lock.variants.values()
             for kind in bases.allowed_kinds(bases.AUTO)
         }
-        for image in engine.images_with(client, engine.CONTENT):
+        for image in image_store.images_with(client, image_store.CONTENT):
             yield Row(
-                variant=image.labels.get(engine.VARIANT, ""),
+                variant=image.labels.get(image_store.VARIANT, ""),
                 kind="image",
                 reference=image.id,
-                lock_digest=image.labels.get(engine.LOCK, ""),
-                base=image.labels.get(engine.BASE),
+                lock_digest=image.labels.get(image_store.LOCK, ""),
+                base=image.labels.get(image_store.BASE),
                 size_bytes=image.size_bytes,
-                current=image.labels[engine.CONTENT] in contents,
+                current=image.labels[image_store.CONTENT] in contents,
             )
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import ReportError
-from reprokit.images import bases, build, engine
+from reprokit.images import bases, build, image_store
+from reprokit.images.build_steps import Surroundings, made
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock
-from reprokit.images.making import Surroundings, made
 from reprokit.images.packages import digest_of
 
 
@@ -61,7 +61,7 @@ def rebuild(lock: Lock, report: Path, *, cache: Path, on_progress: Progress) -> 
     variant, named = lock.variant(str(image["variant"])), str(image["digest"])
     base = str(image.get("base") or "")
     kind = bases.BOOTSTRAP if base.startswith(f"{bases.BOOTSTRAP}:") else bases.REGISTRY
-    with engine.connected() as client:
+    with image_store.connected() as client:
         ingredients = build.ingredients_of(
             client, lock, variant, kind=kind, cache=cache, on_progress=on_progress
         )
@@ -100,7 +100,9 @@ def _read(path: Path) -> Mapping[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ReportError(
-            "neither a report nor a run folder", where=str(path), actual=str(error),
+            "neither a report nor a run folder",
+            where=str(path),
+            actual=str(error),
             fix="name one: reports/RECIPE/TIME, or runs/RECIPE/RUN",
-        ) from error  # fmt: skip
+        ) from error
     return found if isinstance(found, dict) else {}

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from reprokit import __version__
 from reprokit.core.records import canonical_json
-from reprokit.images.contents import Contents, PythonPackage, SystemPackage
+from reprokit.images.image_contents import Contents, PythonPackage, SystemPackage
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://reprokit.dev/image")
 

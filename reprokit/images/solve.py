@@ -101,10 +101,22 @@ def solve(
 
 def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) -> None:
     command = [
-        uv.find_uv_bin(), "pip", "compile", "--quiet", "--no-config", "--universal", "--generate-hashes",
-        "--python-version", python, "--no-header", "--no-annotate", "--no-emit-index-url",
-        "--output-file", str(output), *arguments,
-    ]  # fmt: skip
+        uv.find_uv_bin(),
+        "pip",
+        "compile",
+        "--quiet",
+        "--no-config",
+        "--universal",
+        "--generate-hashes",
+        "--python-version",
+        python,
+        "--no-header",
+        "--no-annotate",
+        "--no-emit-index-url",
+        "--output-file",
+        str(output),
+        *arguments,
+    ]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), stubs)))
     done = subprocess.run(
         command, env={**os.environ, "UV_FIND_LINKS": folders}, capture_output=True, text=True, check=False

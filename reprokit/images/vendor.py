@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images import bootstrap, debs, wheels
+from reprokit.images import bootstrap, debian_packages, wheels
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
@@ -54,14 +54,17 @@ def fill(
     if folder.exists() and any(folder.iterdir()):
         raise UsageError("the folder is not empty", where=str(folder), fix="name a new one")
     lock = lock.based_for(variant)
-    pinned = debs.read_base_lock(lock.base_packages(machine))
+    pinned = debian_packages.read_base_lock(lock.base_packages(machine))
     from_wheels = wheels.fetch(
         variant, Target(machine=machine, python=variant.python), cache=cache, on_progress=on_progress
     )
-    packages = debs.fetch(
-        pinned, sources=lambda: bootstrap.sources(lock.bootstrap),
-        architecture=bootstrap.architecture(machine), cache=cache, on_progress=on_progress,
-    )  # fmt: skip
+    packages = debian_packages.fetch(
+        pinned,
+        sources=lambda: bootstrap.sources(lock.bootstrap),
+        architecture=bootstrap.architecture(machine),
+        cache=cache,
+        on_progress=on_progress,
+    )
     on_progress(f"vendor: copying {len(pinned)} packages of the base and the wheels")
     try:
         shutil.copytree(from_wheels, folder / "wheels")
@@ -93,13 +96,15 @@ def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Pat
         kept = folder / "images" / path.relative_to(lock.path.parent)
         if not kept.is_file() or digest_of(kept) != digest_of(path):
             raise UsageError(
-                f"the folder was filled for another {path.name}", where=str(folder),
-                expected=digest_of(path), actual=digest_of(kept) if kept.is_file() else "none",
+                f"the folder was filled for another {path.name}",
+                where=str(folder),
+                expected=digest_of(path),
+                actual=digest_of(kept) if kept.is_file() else "none",
                 fix="fill a folder from this checkout: reprokit image vendor",
-            )  # fmt: skip
+            )
     target = Target(machine=machine, python=variant.python)
     wheels.keep(folder / "wheels", variant, target, cache=cache)
-    debs.keep((folder / "debs").iterdir(), cache=cache)
+    debian_packages.keep((folder / "debs").iterdir(), cache=cache)
 
 
 def _check(folder: Path, variant: Variant, machine: str) -> None:
@@ -116,9 +121,12 @@ def _check(folder: Path, variant: Variant, machine: str) -> None:
         actual = sha256_of(path) if path.is_file() else "no such file"
         if files.get(name) != actual:
             raise ImageError(
-                "a vendored file is not what the manifest says", where=str(path),
-                expected=str(files.get(name, "no such file")), actual=actual, fix="fill the folder again",
-            )  # fmt: skip
+                "a vendored file is not what the manifest says",
+                where=str(path),
+                expected=str(files.get(name, "no such file")),
+                actual=actual,
+                fix="fill the folder again",
+            )
 
 
 def _manifest(folder: Path) -> dict[str, Any]:
@@ -126,9 +134,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(
-            "no vendored folder", where=str(folder), expected=f"{MANIFEST} in it", actual=str(error),
+            "no vendored folder",
+            where=str(folder),
+            expected=f"{MANIFEST} in it",
+            actual=str(error),
             fix="fill one where there is a network: reprokit image vendor cpu FOLDER",
-        ) from error  # fmt: skip
+        ) from error
     return found if isinstance(found, dict) else {}
 
 

@@ -26,9 +26,9 @@ from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
 from reprokit.images import wheels
 from reprokit.images.cache import Progress, held
-from reprokit.images.commands import heartbeat, run_command
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Target, digest_of
+from reprokit.images.subprocesses import heartbeat, run_command
 from reprokit.workspace import cannot_write, write_json
 
 MARKER = "reprokit.json"
@@ -102,8 +102,10 @@ def find_interpreter(python: str, *, on_progress: Progress) -> Interpreter:
             on_progress(f"no Python {python} on this host: uv fetches one")
         located = subprocess.run(
             [uv.find_uv_bin(), "python", *arguments, "--no-config", python],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         path = located.stdout.strip()
         if arguments[0] == "find" and not located.returncode and (found := _describe(path, python)):
             return found
@@ -196,10 +198,20 @@ def _steps(
     python = str(folder / "bin" / "python")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--isolated", "--python", python]
     install = [
-        *pip, "install", "--no-index", "--no-deps", "--no-cache-dir", "--no-compile", "--require-hashes",
-        "--only-binary", ":all:", "--find-links", str(from_wheels),
-        "--requirement", str(from_wheels / wheels.REQUIREMENTS),
-    ]  # fmt: skip
+        *pip,
+        "install",
+        "--no-index",
+        "--no-deps",
+        "--no-cache-dir",
+        "--no-compile",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--find-links",
+        str(from_wheels),
+        "--requirement",
+        str(from_wheels / wheels.REQUIREMENTS),
+    ]
     compile_all = [python, "-I", "-m", "compileall", "-qq", "-j", "0", "--invalidation-mode", "checked-hash"]
     yield (
         f"Python {interpreter.version}",

@@ -20,12 +20,12 @@ from pathlib import Path
 from docker import DockerClient
 
 from reprokit.errors import UsageError
-from reprokit.images import bases, build, builders, engine
+from reprokit.images import bases, build, builders, image_store
+from reprokit.images.build_steps import Ingredients, Surroundings, made
 from reprokit.images.cache import Progress
 from reprokit.images.canonical import Canonical
-from reprokit.images.difference import Difference, first_difference
+from reprokit.images.image_difference import Difference, first_difference
 from reprokit.images.locks import Lock, Variant, read_lock
-from reprokit.images.making import Ingredients, Surroundings, made
 
 _DAY_S = 86_400
 _ZONES = ("UTC", "Pacific/Kiritimati", "America/St_Johns", "Asia/Kathmandu")
@@ -109,12 +109,12 @@ def verify(
         raise UsageError(
             "one build compares with nothing", expected="--builds 2 or more", actual=str(num_builds)
         )
-    with engine.connected() as client:
+    with image_store.connected() as client:
         kind = bases.choose(client, lock, wanted=base, on_progress=on_progress)
         ingredients = build.ingredients_of(
             client, lock, variant, kind=kind, cache=cache, on_progress=on_progress
         )
-        found = engine.find(client, engine.CONTENT, ingredients.content, tag=ingredients.tag)
+        found = image_store.find(client, image_store.CONTENT, ingredients.content, tag=ingredients.tag)
         planned = surroundings(num_builds, use or builders.available(), epoch=lock.bootstrap.epoch)
         builds, difference = _compare(client, ingredients, planned, cache, on_progress)
     return Verified(
@@ -163,10 +163,13 @@ def _compare(
             with (
                 tempfile.TemporaryDirectory(prefix="another folder ", dir=cache) as name,
                 made(
-                    client, _elsewhere(ingredients, Path(name)), surroundings=one, cache=cache,
+                    client,
+                    _elsewhere(ingredients, Path(name)),
+                    surroundings=one,
+                    cache=cache,
                     on_progress=on_progress,
                 ) as other,
-            ):  # fmt: skip
+            ):
                 builds.append(_row(one, other, started))
                 on_progress(f"build {number} of {len(planned)}: {other.id}")
                 if difference := first_difference(first, other):

@@ -20,9 +20,9 @@ from pathlib import Path
 from reprokit.core.records import digest
 from reprokit.errors import ImageError
 from reprokit.images.cache import Progress, appearing, held
-from reprokit.images.commands import Ended, run_command
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages, requirements_text
+from reprokit.images.subprocesses import Ended, run_command
 
 REQUIREMENTS = "requirements.txt"
 _PROBE_S = 3.0
@@ -98,13 +98,31 @@ def _download(
 ) -> None:
     indexes = [one for one in variant.indexes if _reachable(one)]
     command = [
-        sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download",
-        "--no-deps", "--require-hashes", "--only-binary", ":all:", "--progress-bar", "raw",
-        "--python-version", target.python, "--implementation", "cp",
-        "--abi", f"cp{target.python.replace('.', '')}", *_platforms(target.machine, glibc=variant.glibc),
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-input",
+        "download",
+        "--no-deps",
+        "--require-hashes",
+        "--only-binary",
+        ":all:",
+        "--progress-bar",
+        "raw",
+        "--python-version",
+        target.python,
+        "--implementation",
+        "cp",
+        "--abi",
+        f"cp{target.python.replace('.', '')}",
+        *_platforms(target.machine, glibc=variant.glibc),
         *(option for one in indexes for option in ("--extra-index-url", one)),
-        "--dest", str(folder), "--requirement", str(folder / REQUIREMENTS),
-    ]  # fmt: skip
+        "--dest",
+        str(folder),
+        "--requirement",
+        str(folder / REQUIREMENTS),
+    ]
     ended = run_command(command, on_line=_Narrator(len(packages), on_progress))
     if ended.exit_code:
         raise _error(ended, variant, [one for one in variant.indexes if one not in indexes])

@@ -21,9 +21,11 @@ _OPTION = "--reprokit-update"
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--reprokit-update``."""
     parser.getgroup("reprokit").addoption(
-        _OPTION, action="store_true", default=False,
+        _OPTION,
+        action="store_true",
+        default=False,
         help="write the goldens of reprokit_golden.check anew; a test whose golden changed fails once",
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture

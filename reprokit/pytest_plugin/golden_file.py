@@ -136,9 +136,9 @@ def _told(comparison: Comparison, recorded: Mapping[str, Any], *, golden: Path, 
     elif fingerprint.same(recorded, here):
         verdict = "REGRESSION: same numerics as the golden, other numbers"
     else:
-        from reprokit.harness import changes  # noqa: PLC0415  (two seconds, which only this case needs)
+        from reprokit.harness.judging import what_changed  # noqa: PLC0415  (two seconds, which only this case needs)
 
-        why = changes.environment_rows(fingerprint.diff(recorded, here))
+        why = what_changed.environment_rows(fingerprint.diff(recorded, here))
         verdict = f"STALE_GOLDEN: other numbers than the golden, in another environment: {why}"
     page = diff_to_terminal(comparison, expected=str(golden), actual=str(obtained), width=100)
     return f"{verdict}\n\n{page}\nIf they are meant: write the golden anew with --reprokit-update."

@@ -33,9 +33,10 @@ def as_bytes(metrics: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | Pa
         return _of_path(Path(metrics))
     if not isinstance(metrics, Mapping | Sequence):
         raise MetricsError(
-            "neither records nor columns", actual=type(metrics).__name__,
+            "neither records nor columns",
+            actual=type(metrics).__name__,
             expected="a list of dicts, a dict of arrays, or a path",
-        )  # fmt: skip
+        )
     records = _of_columns(metrics) if isinstance(metrics, Mapping) else metrics
     if not records:
         raise MetricsError("there is not one record to check", fix="check what the training returned")
@@ -63,9 +64,10 @@ def _listed(name: str, column: Any) -> list[Any]:
     plain = _plain(column)
     if not isinstance(plain, list):
         raise MetricsError(
-            f"the column {name!r} is no list or array", actual=type(column).__name__,
+            f"the column {name!r} is no list or array",
+            actual=type(column).__name__,
             fix="check a list of dicts, or give each metric a list of its values",
-        )  # fmt: skip
+        )
     return plain
 
 

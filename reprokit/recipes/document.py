@@ -32,7 +32,7 @@ from ruamel.yaml.events import (
 
 from reprokit.errors import RecipeError
 from reprokit.recipes.mistakes import combined
-from reprokit.recipes.source import UNWANTED, named
+from reprokit.recipes.source_file import UNWANTED, named
 
 KeyPath = tuple[str | int, ...]
 
@@ -44,9 +44,18 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _WORDS: Mapping[str, bool | None] = {
-    "": None, "~": None, "null": None, "Null": None, "NULL": None,
-    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
-}  # fmt: skip
+    "": None,
+    "~": None,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

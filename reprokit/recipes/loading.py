@@ -22,11 +22,11 @@ from reprokit.core.tolerance import Tolerance
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import Document, read_text
 from reprokit.recipes.mistakes import combined, did_you_mean
-from reprokit.recipes.origin import Origin, dotted
 from reprokit.recipes.overrides import apply, parse
 from reprokit.recipes.recipe import CheckRules, Expected, PatternTolerances, Recipe, RecipeLimits, Relaxation
 from reprokit.recipes.schema import PLAIN_NAME, RecipeModel
-from reprokit.recipes.source import decoded, read_bytes
+from reprokit.recipes.setting_origin import Origin, dotted
+from reprokit.recipes.source_file import decoded, read_bytes
 from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, key_paths, validate
 
@@ -68,16 +68,24 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     if isinstance(validated, list):
         mistakes += validated
     elif file == recipes_dir / name / FILE and validated.recipe.name != name:
-        mistakes.append(RecipeError(
-            "the recipe has another name than its folder", where=origin.where(("name",)),
-            expected=name, actual=validated.recipe.name,
-        ))  # fmt: skip
+        mistakes.append(
+            RecipeError(
+                "the recipe has another name than its folder",
+                where=origin.where(("name",)),
+                expected=name,
+                actual=validated.recipe.name,
+            )
+        )
     if mistakes or trainer is None or isinstance(validated, list):
         raise combined(mistakes, where=where)
     return _recipe(
-        validated, file=file, trainer=trainer, document=document, file_digest=digest_bytes(content),
+        validated,
+        file=file,
+        trainer=trainer,
+        document=document,
+        file_digest=digest_bytes(content),
         modified=tuple(change.text for change in changes),
-    )  # fmt: skip
+    )
 
 
 def list_names(recipes_dir: Path) -> list[str]:
@@ -178,9 +186,14 @@ def _trainer(name: str, root: Path, *, where: str) -> _Trainer:
 
 
 def _recipe(
-    validated: Validated, *, file: Path, trainer: _Trainer, document: Document, file_digest: str,
+    validated: Validated,
+    *,
+    file: Path,
+    trainer: _Trainer,
+    document: Document,
+    file_digest: str,
     modified: tuple[str, ...],
-) -> Recipe:  # fmt: skip
+) -> Recipe:
     said, config = validated.recipe, validated.config
     device = said.device or said.variant
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device}

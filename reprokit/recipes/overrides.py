@@ -17,8 +17,8 @@ from typing import Any
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import read_text
 from reprokit.recipes.mistakes import quoted
-from reprokit.recipes.origin import dotted
-from reprokit.recipes.source import UNWANTED, named
+from reprokit.recipes.setting_origin import dotted
+from reprokit.recipes.source_file import UNWANTED, named
 
 _IDENTITY = {"schema", "name"}
 

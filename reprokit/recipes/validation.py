@@ -20,8 +20,8 @@ from pydantic_core import ErrorDetails
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
-from reprokit.recipes.origin import Origin, dotted
 from reprokit.recipes.schema import RecipeModel
+from reprokit.recipes.setting_origin import Origin, dotted
 
 ANY = "*"
 

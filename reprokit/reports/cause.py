@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.values import Facts, value_text
+from reprokit.reports.format_values import Facts, value_text
 
 _MOST_TAPS = 40
 _MOST_ROWS = 60
@@ -109,14 +109,19 @@ def cause_facts(page: CausePage | None) -> Facts:
         return ()
     facts: list[tuple[str, str]] = [("answer", page.headline), *page.first]
     for card in page.cards:
-        facts += [("cause", f"{card.category} at {card.place}: {card.what}"), ("fix", card.fix),
-                  ("confidence", card.confidence)]  # fmt: skip
+        facts += [
+            ("cause", f"{card.category} at {card.place}: {card.what}"),
+            ("fix", card.fix),
+            ("confidence", card.confidence),
+        ]
     facts += [("known", one) for one in page.known]
     facts += [("ruled out", f"{what}: {how}") for what, how in page.ruled_out]
     facts += [("not varied", f"{what}: {why}") for what, why in page.not_varied]
     facts += [("not seen", one) for one in page.limits]
-    facts += [("tap", f"{tap.category} at {tap.place}, {tap.count} times{', differs' if tap.differs else ''}")
-              for tap in page.taps]  # fmt: skip
+    facts += [
+        ("tap", f"{tap.category} at {tap.place}, {tap.count} times{', differs' if tap.differs else ''}")
+        for tap in page.taps
+    ]
     facts += [("again", one) for one in page.replay]
     return tuple((Visible(label), Visible(value)) for label, value in (*facts, *page.made) if value)
 
@@ -148,9 +153,12 @@ def _card(cause: Mapping[str, Any]) -> CauseCard:
 
 def _tap(tap: Mapping[str, Any]) -> TapRow:
     return TapRow(
-        category=one_line(tap.get("category") or ""), place=_place(tap), what=one_line(tap.get("what") or ""),
-        count=one_line(tap.get("count", "")), differs=tap.get("differs") is True,
-    )  # fmt: skip
+        category=one_line(tap.get("category") or ""),
+        place=_place(tap),
+        what=one_line(tap.get("what") or ""),
+        count=one_line(tap.get("count", "")),
+        differs=tap.get("differs") is True,
+    )
 
 
 def _place(where: Mapping[str, Any]) -> Visible:

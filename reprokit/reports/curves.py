@@ -127,9 +127,12 @@ def _chart(
     labels = _tick_labels(_nice(low, high))
     left = round(_LABEL_GAP + _CHARACTER * max(map(len, labels)), 1)
     across = _Axis(
-        low=min(steps), high=max(steps), start=left, end=WIDTH - _RIGHT,
+        low=min(steps),
+        high=max(steps),
+        start=left,
+        end=WIDTH - _RIGHT,
         is_whole=all(step % 1 == 0 for step in steps),
-    )  # fmt: skip
+    )
     up = _Axis(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
     return Chart(
         metric=one_line(metric),

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reprokit.core.difference import Beside, Comparison, Divergence, MetricSummary, Problem
-from reprokit.core.values import MISSING
+from reprokit.core.json_values import MISSING
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.values import error_text, value_text
+from reprokit.reports.format_values import error_text, value_text
 
 Paint = Callable[[str, str], str]
 """Text and one of ``good``, ``bad``, ``odd``, ``title`` → the text, coloured or not."""

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.checklist import Report
-from reprokit.core.learning import Health, diagnose
+from reprokit.learning import Health, diagnose
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.values import Facts
+from reprokit.reports.format_values import Facts
 
 _SHOWN = 20
 

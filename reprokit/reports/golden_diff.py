@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from reprokit.core.comparison import Comparison
 from reprokit.reports.escaping import markdown, markdown_code, one_line
-from reprokit.reports.values import error_text, spelt, value_text
+from reprokit.reports.format_values import error_text, spelt, value_text
 
 _SHOWN = 20
 

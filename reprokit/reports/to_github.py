@@ -17,7 +17,7 @@ from typing import Any
 from reprokit.core.checklist import Report, Status
 from reprokit.reports.cause import CausePage, cause_page
 from reprokit.reports.escaping import Visible, github_message, github_property, one_line
-from reprokit.reports.outline import Row, outline
+from reprokit.reports.report_content import Row, outline
 from reprokit.reports.to_markdown import heading, sections
 
 SUMMARY_BYTES = 1 << 20

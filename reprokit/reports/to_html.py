@@ -23,7 +23,7 @@ from reprokit.core.checklist import Report
 from reprokit.reports.cause import cause_page
 from reprokit.reports.curves import HEIGHT, WIDTH, charts
 from reprokit.reports.escaping import one_line, pieces
-from reprokit.reports.outline import outline
+from reprokit.reports.report_content import outline
 
 
 def to_html(report: Report) -> str:
@@ -48,9 +48,12 @@ def diagnosis_to_html(found: Mapping[str, Any], *, subject: str, sentence: str) 
     """
     verdict = str(found.get("verdict") or "UNJUDGED")
     return _page("diagnosis.html.jinja").render(
-        cause=cause_page(found), verdict=one_line(verdict), subject=one_line(subject),
-        sentence=one_line(sentence.removeprefix(f"{verdict}: ")), **_style(),
-    )  # fmt: skip
+        cause=cause_page(found),
+        verdict=one_line(verdict),
+        subject=one_line(subject),
+        sentence=one_line(sentence.removeprefix(f"{verdict}: ")),
+        **_style(),
+    )
 
 
 def _style() -> dict[str, str]:

@@ -28,7 +28,7 @@ from reprokit.core.comparison import Comparison, Divergence
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError
 from reprokit.reports.escaping import one_line
-from reprokit.reports.values import json_number
+from reprokit.reports.format_values import json_number
 
 _MAX_BYTES = 256 << 20
 _MAX_DEPTH = 64
@@ -151,12 +151,15 @@ def _check_parts(report: Report, where: str) -> dict[str, list[dict[str, Any]]]:
     _decode(report.comparisons.get("repeats", []), Sequence[Comparison], f"{where}: comparisons.repeats")
     _decode(report.comparisons.get("golden"), Comparison | None, f"{where}: comparisons.golden")
     for name, part, rows in (
-        ("code_changes", report.code_changes, "files"), ("attribution", report.attribution, "cells")
-    ):  # fmt: skip
+        ("code_changes", report.code_changes, "files"),
+        ("attribution", report.attribution, "cells"),
+    ):
         _decode((part or {}).get(rows, []), Sequence[Mapping[str, Any]], f"{where}: {name}.{rows}")
     cause, listed = report.cause or {}, ("causes", "ruled_out", "not_varied", "taps")
-    hints = {**dict.fromkeys(listed, Sequence[Mapping[str, Any]]),
-             **dict.fromkeys(("known", "replay", "limits"), Sequence[str])}  # fmt: skip
+    hints = {
+        **dict.fromkeys(listed, Sequence[Mapping[str, Any]]),
+        **dict.fromkeys(("known", "replay", "limits"), Sequence[str]),
+    }
     for name, hint in hints.items():
         _decode(cause.get(name, []), hint, f"{where}: cause.{name}")
     _decode(cause.get("divergence"), Mapping[str, Any] | None, f"{where}: cause.divergence")

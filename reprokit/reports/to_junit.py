@@ -16,7 +16,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from reprokit.core.checklist import Report, Status, Verdict
-from reprokit.reports.outline import Outline, Row, outline
+from reprokit.reports.report_content import Outline, Row, outline
 
 _ELEMENTS = {Status.FAILED: "failure", Status.ERROR: "error", Status.SKIPPED: "skipped"}
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from reprokit.core.checklist import Report, Status
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import markdown, markdown_block, markdown_code, markdown_prose
-from reprokit.reports.outline import Compared, Group, Outline, Row, outline
-from reprokit.reports.values import Facts
+from reprokit.reports.format_values import Facts
+from reprokit.reports.report_content import Compared, Group, Outline, Row, outline
 
 _VERDICT_SIGNS = {"good": "✅", "bad": "❌", "unknown": "❔"}
 _STATUS_SIGNS = {Status.PASSED: "✅", Status.FAILED: "❌", Status.SKIPPED: "⏭️", Status.ERROR: "❗"}

@@ -25,11 +25,11 @@ from rich.table import Table
 from rich.text import Text
 
 from reprokit.core.checklist import Report, Status
-from reprokit.reports.brevity import gathered, harmless, that_apply, that_matter
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
-from reprokit.reports.outline import Compared, Outline, Row, outline
-from reprokit.reports.values import Facts
+from reprokit.reports.format_values import Facts
+from reprokit.reports.report_content import Compared, Outline, Row, outline
+from reprokit.reports.row_groups import gathered, harmless, that_apply, that_matter
 
 _MIN_WIDTH, _MAX_WIDTH = 40, 200
 _WIDE = 140

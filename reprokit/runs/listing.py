@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome
+from reprokit.runs.index_cache import Facts, facts_of
 from reprokit.runs.reading import MARKER, RECORD, StoredRun, files_two_below, read
-from reprokit.runs.remembered import Facts, facts_of
 from reprokit.workspace import is_alive
 
 CACHE = ".index.json"

@@ -78,9 +78,10 @@ def push(run_dir: Path, url: str) -> str:
     stored = read(run_dir)
     if not stored.complete:
         raise UploadError(
-            f"only a finished run is copied: {stored.incomplete_because}", where=str(run_dir),
+            f"only a finished run is copied: {stored.incomplete_because}",
+            where=str(run_dir),
             fix="run it again",
-        )  # fmt: skip
+        )
     marker = run_dir / MARKER
     files = load_object(marker)["files"]
     store = _Store.at(f"{url.rstrip('/')}/{run_dir.resolve().parent.name}/{run_dir.resolve().name}")
@@ -153,9 +154,10 @@ class _Store:
             system, root = url_to_fs(url)
         except (ImportError, ValueError) as error:
             raise UsageError(
-                f"this URL cannot be reached: {error}", where=url,
+                f"this URL cannot be reached: {error}",
+                where=url,
                 fix="install the package that fsspec names for it (s3fs for s3://, gcsfs for gs://)",
-            ) from error  # fmt: skip
+            ) from error
         return cls(url, system, str(root).rstrip("/"))
 
     def told(self) -> _Told:

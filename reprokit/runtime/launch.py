@@ -41,8 +41,9 @@ from reprokit.capture import probe
 from reprokit.core import numerics
 from reprokit.core.records import STOPPED_EARLY
 from reprokit.errors import RecipeError, ReprokitError, WorkspaceError
+from reprokit.probes import profiling
 from reprokit.runtime import config as configuration
-from reprokit.runtime import data_files, numerics_probe, profiling, settings
+from reprokit.runtime import data_files, settings
 from reprokit.runtime.first_updates import EnoughUpdates
 from reprokit.runtime.run import Run
 
@@ -117,10 +118,17 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
     module = load_trainer(trainer)
     chosen = configuration.build(module.Config, configuration.read(config), where=str(config))
     with Run.open(
-        run_dir, seed=seed, device=device, clock=time.perf_counter, resume_from=resume_from,
-        max_updates=max_updates, stop_at=stop_at, data=data_files.checked(data),
-        keep_checkpoints=keep_checkpoints, profile_step=profile_step,
-    ) as run:  # fmt: skip
+        run_dir,
+        seed=seed,
+        device=device,
+        clock=time.perf_counter,
+        resume_from=resume_from,
+        max_updates=max_updates,
+        stop_at=stop_at,
+        data=data_files.checked(data),
+        keep_checkpoints=keep_checkpoints,
+        profile_step=profile_step,
+    ) as run:
         facts = _prove(run, at_start)
         for lack in facts["numerics"]["missing"]:
             sys.stderr.write(f"warning: {lack['name']} is not in force: {lack['why']}\n")
@@ -130,7 +138,9 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
                 module.train(chosen, run)
         except EnoughUpdates:
             return
-        _prove(run, at_start, rounding={"probe": numerics_probe.probe(device=run.device)})
+        from reprokit.probes import rounding_probe  # noqa: PLC0415 - only once the training has ended
+
+        _prove(run, at_start, rounding={"probe": rounding_probe.probe(device=run.device)})
 
 
 def load_trainer(path: Path) -> ModuleType:

@@ -17,11 +17,12 @@ from typing import Any, Self
 import torch
 
 from reprokit.errors import CannotRunError
-from reprokit.runtime import checkpoint, profiling
+from reprokit.probes import profiling
+from reprokit.probes.profiling import ProfilingTrace
+from reprokit.runtime import checkpoint
 from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.first_updates import FirstUpdatesMetrics, FirstUpdatesTrace
 from reprokit.runtime.metrics import MetricsWriter, TimingWriter
-from reprokit.runtime.profiling import ProfilingTrace
 from reprokit.runtime.seeding import Seeding
 from reprokit.runtime.stopping import StoppingMetrics
 from reprokit.runtime.trace import Trace

@@ -26,7 +26,9 @@ def vary(there: There) -> Variation | Unmade:
             name="address_layout", says=SAYS, why="this kernel puts everything where it always does"
         )
     return Variation(
-        name="address_layout", says=SAYS, category="process_identity",
+        name="address_layout",
+        says=SAYS,
+        category="process_identity",
         fix="let no number depend on addresses",
         start=("--fixed-addresses",),
-    )  # fmt: skip
+    )

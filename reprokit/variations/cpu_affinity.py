@@ -12,6 +12,9 @@ def vary(there: There) -> Variation | Unmade:
         why = f"there {'is one core' if there.cores else 'are no cores that could be chosen'} here"
         return Unmade(name="cpu_affinity", says=SAYS, why=why)
     return Variation(
-        name="cpu_affinity", says=SAYS, category="concurrency",
-        fix="take no number of workers or threads from the cores", start=("--cores", str(there.cores[-1])),
-    )  # fmt: skip
+        name="cpu_affinity",
+        says=SAYS,
+        category="concurrency",
+        fix="take no number of workers or threads from the cores",
+        start=("--cores", str(there.cores[-1])),
+    )

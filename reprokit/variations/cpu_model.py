@@ -15,8 +15,10 @@ def vary(there: There) -> Variation | Unmade:
     if not there.emulator:
         return Unmade(name="cpu_model", says=SAYS, why=there.no_emulator or "there is no emulator")
     return Variation(
-        name="cpu_model", says=f"{SAYS} ({_CPU}, emulated)", category="nonportable_numerics",
+        name="cpu_model",
+        says=f"{SAYS} ({_CPU}, emulated)",
+        category="nonportable_numerics",
         fix="numerics: portable, which is bit-equal on every CPU with AVX2",
         seldom="it takes many times as long",
         cpu=_CPU,
-    )  # fmt: skip
+    )

@@ -9,6 +9,9 @@ SAYS = "the order of directory listings"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="directory_order", says=SAYS, category="file_order", fix="sort what is listed",
+        name="directory_order",
+        says=SAYS,
+        category="file_order",
+        fix="sort what is listed",
         vary=("directory_order",),
-    )  # fmt: skip
+    )

@@ -12,6 +12,9 @@ def vary(there: There) -> Variation | Unmade:
         found = "there is one GPU here" if there.num_gpus else "there is no GPU here"
         return Unmade(name="gpu_index", says=SAYS, why=found)
     return Variation(
-        name="gpu_index", says=SAYS, category="nonportable_numerics",
-        fix="compute on GPUs of one kind", environment={"CUDA_VISIBLE_DEVICES": str(there.num_gpus - 1)},
-    )  # fmt: skip
+        name="gpu_index",
+        says=SAYS,
+        category="nonportable_numerics",
+        fix="compute on GPUs of one kind",
+        environment={"CUDA_VISIBLE_DEVICES": str(there.num_gpus - 1)},
+    )

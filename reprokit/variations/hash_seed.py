@@ -13,6 +13,9 @@ def vary(there: There) -> Variation | Unmade:
     if fixed in {"", "random"}:
         return Unmade(name="hash_seed", says=SAYS, why="every run has another one already", held=True)
     return Variation(
-        name="hash_seed", says=SAYS, category="hash_order", fix="sort what comes out of sets",
+        name="hash_seed",
+        says=SAYS,
+        category="hash_order",
+        fix="sort what comes out of sets",
         environment={_NAME: "20263" if fixed != "20263" else "20264"},
-    )  # fmt: skip
+    )

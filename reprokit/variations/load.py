@@ -12,6 +12,9 @@ def vary(there: There) -> Variation | Unmade:
         why = "there is no other core here that could be kept busy"
         return Unmade(name="load", says=SAYS, why=why)
     return Variation(
-        name="load", says=SAYS, category="concurrency", fix="let no number depend on who is first",
+        name="load",
+        says=SAYS,
+        category="concurrency",
+        fix="let no number depend on who is first",
         start=("--load", str(there.cores[0])),
-    )  # fmt: skip
+    )

@@ -9,6 +9,9 @@ SAYS = "the locale"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="locale", says=SAYS, category="environment", fix="sort and format without the locale",
+        name="locale",
+        says=SAYS,
+        category="environment",
+        fix="sort and format without the locale",
         environment={"LC_ALL": "tr_TR.UTF-8"},
-    )  # fmt: skip
+    )

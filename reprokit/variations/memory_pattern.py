@@ -21,9 +21,12 @@ def vary(there: There) -> Variation | Unmade:
     tunables = there.environment.get("GLIBC_TUNABLES", "")
     own = f"glibc.malloc.perturb={_BYTE}"
     return Variation(
-        name="memory_pattern", says=SAYS, category="uninitialised_memory",
+        name="memory_pattern",
+        says=SAYS,
+        category="uninitialised_memory",
         fix="use zeros, or write memory before it is read",
         environment={
-            "MALLOC_PERTURB_": str(_BYTE), "GLIBC_TUNABLES": f"{tunables}:{own}" if tunables else own,
+            "MALLOC_PERTURB_": str(_BYTE),
+            "GLIBC_TUNABLES": f"{tunables}:{own}" if tunables else own,
         },
-    )  # fmt: skip
+    )

@@ -12,6 +12,9 @@ def vary(there: There) -> Variation | Unmade:
         why = "a run in a container has its folder at one path, whatever the host calls it"
         return Unmade(name="run_folder", says=SAYS, why=why, held=True)
     return Variation(
-        name="run_folder", says=SAYS, category="environment", fix="let no number depend on the path",
+        name="run_folder",
+        says=SAYS,
+        category="environment",
+        fix="let no number depend on the path",
         run_folder="another-run-folder",
-    )  # fmt: skip
+    )

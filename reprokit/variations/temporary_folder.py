@@ -10,6 +10,10 @@ def vary(there: There) -> Variation:
     """The change."""
     folder = f"{there.folder}/temporary"
     return Variation(
-        name="temporary_folder", says=SAYS, category="environment", fix="let no number depend on it",
-        environment={"TMPDIR": folder}, start=("--folder", folder),
-    )  # fmt: skip
+        name="temporary_folder",
+        says=SAYS,
+        category="environment",
+        fix="let no number depend on it",
+        environment={"TMPDIR": folder},
+        start=("--folder", folder),
+    )

@@ -10,6 +10,10 @@ def vary(there: There) -> Variation:
     """The change."""
     home = f"{there.folder}/home"
     return Variation(
-        name="user_and_home", says=SAYS, category="environment", fix="make it a setting",
-        environment={"HOME": home, "USER": "somebody", "LOGNAME": "somebody"}, start=("--folder", home),
-    )  # fmt: skip
+        name="user_and_home",
+        says=SAYS,
+        category="environment",
+        fix="make it a setting",
+        environment={"HOME": home, "USER": "somebody", "LOGNAME": "somebody"},
+        start=("--folder", home),
+    )

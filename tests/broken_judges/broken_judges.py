@@ -13,10 +13,10 @@ from dataclasses import replace
 
 from reprokit import adapters, checks, golden, runs, variations
 from reprokit.checks import unchanged_when_varied
-from reprokit.core import agreement, checklist, fingerprint, values
+from reprokit.core import agreement, checklist, fingerprint, json_values
 from reprokit.core.checklist import Judgement, Status, TraceComparison, Verdict
 from reprokit.core.comparison import compare_records
-from reprokit.harness import answer, evidence, resumed, varied_evidence
+from reprokit.harness.judging import build_report, gather, resume_evidence, varied_evidence
 from reprokit.recipes import NarrowerTolerances
 
 
@@ -64,7 +64,7 @@ def _judges(monkeypatch, change):
         found = real(told, rows, registry=registry)
         return Judgement(verdict=change(found.verdict, told), because=found.because)
 
-    monkeypatch.setattr(answer, "judgement", judgement)
+    monkeypatch.setattr(build_report, "judgement", judgement)
 
 
 # What is compared
@@ -72,7 +72,7 @@ def _judges(monkeypatch, change):
 
 def ignores_the_second_run(monkeypatch):
     monkeypatch.setattr(
-        evidence,
+        gather,
         "_compare_runs",
         lambda first, other, recipe, *, ignore: adapters.compare(*[first / "metrics.jsonl"] * 2),
     )
@@ -184,13 +184,13 @@ def never_accepts_nan(monkeypatch):
 
 
 def swaps_the_sides_of_the_tolerance(monkeypatch):
-    real = values.within
-    monkeypatch.setattr(values, "within", lambda e, a, *, rtol, atol: real(a, e, rtol=rtol, atol=atol))
+    real = json_values.within
+    monkeypatch.setattr(json_values, "within", lambda e, a, *, rtol, atol: real(a, e, rtol=rtol, atol=atol))
 
 
 def ignores_tolerances(monkeypatch):
-    real = values.within
-    monkeypatch.setattr(values, "within", lambda e, a, *, rtol, atol: real(e, a, rtol=0.0, atol=0.0))
+    real = json_values.within
+    monkeypatch.setattr(json_values, "within", lambda e, a, *, rtol, atol: real(e, a, rtol=0.0, atol=0.0))
 
 
 def grants_whatever_tolerance_the_recipe_types(monkeypatch):
@@ -250,11 +250,11 @@ def never_blames_the_environment(monkeypatch):
 
 
 def does_not_name_what_differs_in_the_environment(monkeypatch):
-    monkeypatch.setattr(evidence, "_environment_diff", lambda recorded, environment: [])
+    monkeypatch.setattr(gather, "_environment_diff", lambda recorded, environment: [])
 
 
 def always_exits_with_zero(monkeypatch):
-    monkeypatch.setattr(answer, "exit_code", lambda verdict: 0)
+    monkeypatch.setattr(build_report, "exit_code", lambda verdict: 0)
 
 
 # Whether the evidence is what it was
@@ -280,20 +280,20 @@ def ignores_files_that_were_added(monkeypatch):
 
 
 def ignores_digests_of_checkpoints(monkeypatch):
-    real = evidence._checkpoints
+    real = gather._checkpoints
 
     def checkpoints(folder):
         return {name: {**entry, "sha256_ok": True, "loadable": True} for name, entry in real(folder).items()}
 
-    monkeypatch.setattr(evidence, "_checkpoints", checkpoints)
+    monkeypatch.setattr(gather, "_checkpoints", checkpoints)
 
 
 def ignores_traces(monkeypatch):
     monkeypatch.setattr(
-        evidence,
+        gather,
         "compare_traces",
         lambda expected, actual, thinned=False: TraceComparison(
-            equal=True, records_compared=evidence.count_records(actual)
+            equal=True, records_compared=gather.count_records(actual)
         ),
     )
 
@@ -319,15 +319,15 @@ def does_not_ask_what_was_varied(monkeypatch):
 
 
 def never_looks_at_resumed_numbers(monkeypatch):
-    monkeypatch.setattr(resumed, "_joined", lambda three, name: (1, None))
+    monkeypatch.setattr(resume_evidence, "_joined", lambda three, name: (1, None))
 
 
 def never_looks_at_resumed_checkpoints(monkeypatch):
-    monkeypatch.setattr(resumed, "_later_checkpoints", lambda three: (("final_model.pt",), None))
+    monkeypatch.setattr(resume_evidence, "_later_checkpoints", lambda three: (("final_model.pt",), None))
 
 
 def believes_that_a_run_was_resumed(monkeypatch):
-    monkeypatch.setattr(resumed, "_not_chained", lambda stopped, point: "")
+    monkeypatch.setattr(resume_evidence, "_not_chained", lambda stopped, point: "")
 
 
 def believes_reports(monkeypatch):

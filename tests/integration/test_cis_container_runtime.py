@@ -118,9 +118,14 @@ def test_an_ordinary_container_has_many(running, python_image):
         )
     )
     assert found >= {
-        "5.3 SELinux options", "5.11 memory", "5.12 CPU priority", "5.13 read-only root",
-        "5.26 new privileges", "5.27 health", "5.29 PIDs",
-    }  # fmt: skip
+        "5.3 SELinux options",
+        "5.11 memory",
+        "5.12 CPU priority",
+        "5.13 read-only root",
+        "5.26 new privileges",
+        "5.27 health",
+        "5.29 PIDs",
+    }
 
 
 def test_a_container_that_was_opened_on_purpose_has_each_warning(running, python_image, tmp_path):
@@ -145,6 +150,13 @@ def test_a_container_that_was_opened_on_purpose_has_each_warning(running, python
         )
     )
     assert found >= {
-        "5.4 capabilities", "5.6 sensitive folders", "5.10 host network", "5.16 host processes",
-        "5.17 host IPC", "5.18 devices", "5.21 host UTS", "5.22 seccomp", "5.32 engine socket",
-    }  # fmt: skip
+        "5.4 capabilities",
+        "5.6 sensitive folders",
+        "5.10 host network",
+        "5.16 host processes",
+        "5.17 host IPC",
+        "5.18 devices",
+        "5.21 host UTS",
+        "5.22 seccomp",
+        "5.32 engine socket",
+    }

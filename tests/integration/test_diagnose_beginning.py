@@ -111,8 +111,12 @@ def diagnosed(folder, source, **packages):
     tool = [sys.executable, "-m", "reprokit", "diagnose", "--json"]
     done = subprocess.run(
         [*tool, "--", sys.executable, "train.py", "{run_dir}"],
-        cwd=folder, env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 1, done.stderr
     return json.loads(done.stdout)
 
@@ -125,9 +129,13 @@ def test_a_simulator_that_answers_otherwise_is_named_once_it_does_so_alone(tmp_p
 
     cause, began = answer["cause"], answer["divergence"]
     assert (cause["category"], cause["confidence"]) == ("simulator", "high")
-    assert cause["line"] == PLAYS.splitlines().index(
-        "        rewards = [env.step(int(rng.integers(2)))[1] for _ in range(200)]"
-    ) + 1  # fmt: skip
+    assert (
+        cause["line"]
+        == PLAYS.splitlines().index(
+            "        rewards = [env.step(int(rng.integers(2)))[1] for _ in range(200)]"
+        )
+        + 1
+    )
     assert (began["event"], began["stream"], began["environment_steps"]) == (
         "step",
         "answers of environment 0",

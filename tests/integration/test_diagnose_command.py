@@ -21,10 +21,26 @@ TAIL = """
 def diagnose(tmp_path, body, *options, code=None):
     (tmp_path / "train.py").write_text(HEAD + textwrap.dedent(body) + TAIL)
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "diagnose", "--json", "--reports-dir", str(tmp_path / "reports"),
-         *options, "--", sys.executable, "train.py", "{run_dir}"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "reprokit",
+            "diagnose",
+            "--json",
+            "--reports-dir",
+            str(tmp_path / "reports"),
+            *options,
+            "--",
+            sys.executable,
+            "train.py",
+            "{run_dir}",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     if code is not None:
         assert done.returncode == code, done.stderr
     return json.loads(done.stdout) if done.stdout.startswith("{") else done.stderr
@@ -123,10 +139,25 @@ def test_threads_that_race_are_named(tmp_path):
 def test_a_python_that_does_not_load_the_watch_cannot_be_judged(tmp_path):
     (tmp_path / "train.py").write_text(HEAD + "used = 1\n" + TAIL)
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "diagnose", "--reports-dir", str(tmp_path / "reports"),
-         "--", sys.executable, "-I", "train.py", "{run_dir}"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "reprokit",
+            "diagnose",
+            "--reports-dir",
+            str(tmp_path / "reports"),
+            "--",
+            sys.executable,
+            "-I",
+            "train.py",
+            "{run_dir}",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 4
     assert "not loaded" in done.stderr
 
@@ -135,10 +166,24 @@ def test_a_python_that_does_not_load_the_watch_cannot_be_judged(tmp_path):
 def test_the_page_names_line_cause_and_fix(tmp_path):
     (tmp_path / "train.py").write_text(HEAD + "used = random.random()\n" + TAIL)
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "diagnose", "--reports-dir", str(tmp_path / "reports"),
-         "--", sys.executable, "train.py", "{run_dir}"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "reprokit",
+            "diagnose",
+            "--reports-dir",
+            str(tmp_path / "reports"),
+            "--",
+            sys.executable,
+            "train.py",
+            "{run_dir}",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     sentence = "NONDETERMINISTIC: first differs at step 0, in loss; cause: random.random at train.py:"
     assert done.stdout.startswith(sentence)
     assert f"train.py:{line_of(tmp_path, 'random.random')}: random.random" in done.stdout
@@ -165,11 +210,30 @@ def test_a_state_that_is_not_in_the_checkpoint_is_named(tmp_path):
         """)
     )
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "diagnose", "--json", "--reports-dir", str(tmp_path / "reports"),
-         "--resume", "--stop-args", "4", "--resume-args", "4 {stopped_run_dir}",
-         "--", sys.executable, "train.py", "{run_dir}"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "reprokit",
+            "diagnose",
+            "--json",
+            "--reports-dir",
+            str(tmp_path / "reports"),
+            "--resume",
+            "--stop-args",
+            "4",
+            "--resume-args",
+            "4 {stopped_run_dir}",
+            "--",
+            sys.executable,
+            "train.py",
+            "{run_dir}",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 1, done.stderr
     cause = json.loads(done.stdout)["cause"]
     assert (cause["category"], cause["line"]) == ("resume_state", line_of(tmp_path, "speed = 0.0"))

@@ -45,11 +45,29 @@ def told(tmp_path):
     def make(load, *, stop=STOP, go_on=GO_ON):
         (tmp_path / "train.py").write_text(PROGRAM.replace("LOAD", load))
         return subprocess.run(
-            [sys.executable, "-m", "reprokit", "diagnose", "--reports-dir", str(tmp_path / "reports"),
-             "--resume", "--stop-args", stop, "--resume-args", go_on,
-             "--", sys.executable, "train.py", "{run_dir}"],
-            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            [
+                sys.executable,
+                "-m",
+                "reprokit",
+                "diagnose",
+                "--reports-dir",
+                str(tmp_path / "reports"),
+                "--resume",
+                "--stop-args",
+                stop,
+                "--resume-args",
+                go_on,
+                "--",
+                sys.executable,
+                "train.py",
+                "{run_dir}",
+            ],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
 
     return make
 

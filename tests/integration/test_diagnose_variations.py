@@ -18,10 +18,26 @@ with open(sys.argv[1] + "/metrics.jsonl", "w") as out:
 def diagnose(tmp_path, body, *options):
     (tmp_path / "train.py").write_text(PROGRAM.format(body=body))
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "diagnose", "--json", "--reports-dir", str(tmp_path / "reports"),
-         *options, "--", sys.executable, "train.py", "{run_dir}"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "reprokit",
+            "diagnose",
+            "--json",
+            "--reports-dir",
+            str(tmp_path / "reports"),
+            *options,
+            "--",
+            sys.executable,
+            "train.py",
+            "{run_dir}",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     return json.loads(done.stdout) if done.stdout.startswith("{") else done.stderr
 
 

@@ -30,11 +30,26 @@ PLAIN_ADAM = """
 
 def verify(root: Path, reports: Path, cpus: str, *more: str) -> tuple[int, list[dict[str, Any]]]:
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "verify", "cartpole_baseline", "--cpu", cpus, "--json",
-         "--reports-dir", str(reports), *more],
-        cwd=root, capture_output=True, text=True, timeout=1700, check=False,
+        [
+            sys.executable,
+            "-m",
+            "reprokit",
+            "verify",
+            "cartpole_baseline",
+            "--cpu",
+            cpus,
+            "--json",
+            "--reports-dir",
+            str(reports),
+            *more,
+        ],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=1700,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)["answers"]
 

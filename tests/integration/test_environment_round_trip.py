@@ -22,9 +22,9 @@ import pytest
 
 from reprokit import capture, recipes
 from reprokit.capture.export import Exported, export
-from reprokit.capture.stored import read_record
+from reprokit.capture.read_record import read_record
 from reprokit.core import fingerprint
-from reprokit.harness.exporting import export_environment
+from reprokit.harness.curation.export_environment import export_environment
 from reprokit.images import cache, locks, packages, wheels
 
 _LAUNCH = ("-m", "reprokit.runtime.launch", "--seed", "42", "--device", "cpu")
@@ -68,9 +68,19 @@ def image_of(folder: Path, base: str) -> Iterator[str]:
     """The image that the exported Dockerfile gives with no network, removed afterwards."""
     tag = f"reprokit-test-export:{uuid.uuid4().hex[:12]}"
     command = [
-        "docker", "build", "--network", "none", "--force-rm", "--build-arg", f"BASE={base}",
-        "--build-arg", "PIP_NO_INDEX=1", "--tag", tag, folder,
-    ]  # fmt: skip
+        "docker",
+        "build",
+        "--network",
+        "none",
+        "--force-rm",
+        "--build-arg",
+        f"BASE={base}",
+        "--build-arg",
+        "PIP_NO_INDEX=1",
+        "--tag",
+        tag,
+        folder,
+    ]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, "DOCKER_BUILDKIT": "0"}
     )
@@ -123,8 +133,10 @@ def test_the_dockerfile_rebuilds_what_was_installed_and_what_was_set(
     with image_of(tmp_path, base_image) as image:
         told = subprocess.run(
             ["docker", "run", "--rm", "--network", "none", image, "python", "-c", ask],
-            capture_output=True, text=True, check=True,
-        ).stdout  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
     version, variables = json.loads(told)
     assert version == "1.0"
     assert tiny["inside"]["variables"].items() <= variables.items()
@@ -166,11 +178,22 @@ def test_the_golden_s_environment_is_rebuilt_by_pip(golden, project, tmp_path):
     (tmp_path / "config.yaml").write_text(config)
     (tmp_path / "out").mkdir()
     done = subprocess.run(
-        [python, *_LAUNCH, "--run-dir", tmp_path / "out", "--config", tmp_path / "config.yaml", "--",
-         project / "recipes" / "trainers" / "ppo.py"],
+        [
+            python,
+            *_LAUNCH,
+            "--run-dir",
+            tmp_path / "out",
+            "--config",
+            tmp_path / "config.yaml",
+            "--",
+            project / "recipes" / "trainers" / "ppo.py",
+        ],
         env={**settings_of(tmp_path), "PYTHONPATH": str(project), "HOME": str(tmp_path), "PATH": os.defpath},
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert first_update(tmp_path / "out", record)
 
@@ -188,12 +211,32 @@ def test_the_golden_s_environment_is_rebuilt_by_docker(golden, project, tmp_path
     out.chmod(0o777)
     with image_of(tmp_path / "context", base_image) as image:
         done = subprocess.run(
-            ["docker", "run", "--rm", "--network", "none", "--volume", f"{project}:/project:ro",
-             "--volume", f"{tmp_path}:/work", "--env", "PYTHONPATH=/project", image, "python", *_LAUNCH,
-             "--run-dir", "/work/out", "--config", "/work/config.yaml", "--",
-             "/project/recipes/trainers/ppo.py"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [
+                "docker",
+                "run",
+                "--rm",
+                "--network",
+                "none",
+                "--volume",
+                f"{project}:/project:ro",
+                "--volume",
+                f"{tmp_path}:/work",
+                "--env",
+                "PYTHONPATH=/project",
+                image,
+                "python",
+                *_LAUNCH,
+                "--run-dir",
+                "/work/out",
+                "--config",
+                "/work/config.yaml",
+                "--",
+                "/project/recipes/trainers/ppo.py",
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stderr
     assert first_update(out, record)
 
@@ -208,8 +251,9 @@ def test_the_golden_s_environment_is_rebuilt_by_conda(golden, project, tmp_path)
     prefix = tmp_path / "prefix"
     subprocess.run(
         [conda, "env", "create", "--yes", "--prefix", prefix, "--file", "environment.yml"],
-        cwd=tmp_path, check=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        check=True,
+    )
     found = capture.capture_interpreter([str(prefix / "bin" / "python")])["packages"]
     assert {re.sub(r"[-_.]+", "-", name).lower(): found[name] for name in found}.items() >= {
         name: version for name, version in record["inside"]["packages"].items() if name != "setuptools"

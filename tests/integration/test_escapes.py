@@ -225,10 +225,19 @@ with open(RUN_DIR + "/probes.json", "w") as stream:
 
 #: What even a container that was opened on purpose does not get: the engine masks it, or nothing is there.
 CLOSED_ANYWAY = {
-    "a disk of the host", "control groups", "kernel settings", "kernel memory", "process 1 of the host",
-    "processes of others", "network: sockets of the host", "another run's folder", "the folder above",
-    "change the interpreter", "secret of process 1", "kernel module",
-}  # fmt: skip
+    "a disk of the host",
+    "control groups",
+    "kernel settings",
+    "kernel memory",
+    "process 1 of the host",
+    "processes of others",
+    "network: sockets of the host",
+    "another run's folder",
+    "the folder above",
+    "change the interpreter",
+    "secret of process 1",
+    "kernel module",
+}
 
 
 #: What needs more than an engine can give that is short of it itself: probe → its number in the kernel.
@@ -312,13 +321,18 @@ def opened(engine: docker.DockerClient, python_image: str, tmp_path: Path) -> di
     engine.containers.run(
         python_image,
         ["/opt/python/bin/python3", "-c", PROBES, "/nowhere", SECRET, "/opt/python/bin/python3", "/run_dir"],
-        environment={"TOKEN": SECRET}, cap_add=sorted(set(on_this_host().values())), security_opt=["seccomp=unconfined"], user="0",
-        remove=True, ulimits=[docker.types.Ulimit(name="core", soft=0, hard=-1)],
+        environment={"TOKEN": SECRET},
+        cap_add=sorted(set(on_this_host().values())),
+        security_opt=["seccomp=unconfined"],
+        user="0",
+        remove=True,
+        ulimits=[docker.types.Ulimit(name="core", soft=0, hard=-1)],
         volumes={
-            str(run_dir): {"bind": "/run_dir"}, str(code): {"bind": "/mnt/reprokit/code"},
+            str(run_dir): {"bind": "/run_dir"},
+            str(code): {"bind": "/mnt/reprokit/code"},
             str(socket): {"bind": "/var/run/docker.sock"},
         },
-    )  # fmt: skip
+    )
     return json.loads((run_dir / "probes.json").read_text())
 
 

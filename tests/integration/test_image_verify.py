@@ -14,8 +14,8 @@ import pytest
 
 from reprokit import images
 from reprokit.errors import ImageError
-from reprokit.images import attestation, builders, cache, vendor, verify
-from reprokit.images import engine as image_engine
+from reprokit.images import builders, cache, image_documents, vendor, verify
+from reprokit.images import image_store as image_engine
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of
 
@@ -52,9 +52,14 @@ def plant(project, step: str) -> None:
 def verified(project, *use: str, num_builds: int = 2) -> verify.Verified:
     lock = read_lock(project.root)
     return verify.verify(
-        lock, lock.variant("cpu"), base="bootstrap", num_builds=num_builds, use=use,
-        cache=project.cache, on_progress=print,
-    )  # fmt: skip
+        lock,
+        lock.variant("cpu"),
+        base="bootstrap",
+        num_builds=num_builds,
+        use=use,
+        cache=project.cache,
+        on_progress=print,
+    )
 
 
 def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, client):
@@ -76,7 +81,7 @@ def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, cli
         ("date +%N > /opt/reprokit/moment", "opt/reprokit/moment", "content from byte 0"),
         ("touch -d @$(date +%N | sed 's/^0*//') /opt/reprokit/pyvenv.cfg", "opt/reprokit/pyvenv.cfg", "time"),
         (
-            "test -z \"$TZ\" || chmod 0600 /opt/reprokit/pyvenv.cfg",
+            'test -z "$TZ" || chmod 0600 /opt/reprokit/pyvenv.cfg',
             "opt/reprokit/pyvenv.cfg",
             "mode: 0644 and 0600",
         ),
@@ -87,7 +92,7 @@ def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, cli
         ),
     ],
     ids=["a changed content", "a touched file", "a changed mode", "an extra byte-code file"],
-)  # fmt: skip
+)
 def test_a_planted_difference_is_named_with_its_layer_and_file(light, step, file, what):
     plant(light, step)
     found = verified(light, builders.CLASSIC)
@@ -106,22 +111,35 @@ def test_a_build_from_a_vendored_folder_with_no_network_is_the_same_image(light,
     )
     stick = tmp_path / "stick"
     vendor.fill(
-        lock, lock.variant("cpu"), stick, machine=platform.machine(), cache=cache.cache_folder(None),
+        lock,
+        lock.variant("cpu"),
+        stick,
+        machine=platform.machine(),
+        cache=cache.cache_folder(None),
         on_progress=print,
-    )  # fmt: skip
+    )
     client.images.remove(online.reference, force=True)
     command = [
-        "unshare", "--net", "--map-root-user", sys.executable, "-m", "reprokit", "image", "build", "cpu",
-        "--from-vendor", str(stick),
-    ]  # fmt: skip
+        "unshare",
+        "--net",
+        "--map-root-user",
+        sys.executable,
+        "-m",
+        "reprokit",
+        "image",
+        "build",
+        "cpu",
+        "--from-vendor",
+        str(stick),
+    ]
     surroundings = {**os.environ, "REPROKIT_CACHE": str(tmp_path / "empty"), "PIP_FIND_LINKS": ""}
     done = subprocess.run(
         command, cwd=light.root, env=surroundings, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout.strip()) == (0, online.reference), done.stderr
-    beside = attestation.files_of(online.reference, cache=tmp_path / "empty")
-    assert beside == attestation.files_of(online.reference, cache=light.cache)
-    assert set(beside) == {attestation.SBOM, attestation.PROVENANCE}
+    beside = image_documents.files_of(online.reference, cache=tmp_path / "empty")
+    assert beside == image_documents.files_of(online.reference, cache=light.cache)
+    assert set(beside) == {image_documents.SBOM, image_documents.PROVENANCE}
 
 
 @pytest.mark.slow  # the same on the builder's lines: test_build.py
@@ -132,9 +150,13 @@ def test_a_wrong_pair_of_packages_ends_the_build_with_what_python_said(light):
     path.write_text(path.read_text().replace("imports = []", 'imports = ["tiny", "pair"]'), encoding="utf-8")
     with pytest.raises(ImageError, match="do not fit together: `import tiny, pair` fails") as caught:
         images.resolve(
-            "cpu", project=light.root, kind="image", base="bootstrap", cache_dir=light.cache,
+            "cpu",
+            project=light.root,
+            kind="image",
+            base="bootstrap",
+            cache_dir=light.cache,
             on_progress=print,
-        )  # fmt: skip
+        )
     assert caught.value.actual == "ImportError: _XLAC.so: undefined symbol: _ZN5torch"
 
 

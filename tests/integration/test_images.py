@@ -25,7 +25,7 @@ from reprokit import images
 from reprokit.core.records import Realisation
 from reprokit.errors import ImageError
 from reprokit.images import bootstrap, cache
-from reprokit.images import engine as image_engine
+from reprokit.images import image_store as image_engine
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of, read_packages
 
@@ -89,11 +89,20 @@ def make(small, *, base: str = "auto", on_progress=print) -> Realisation:
 def run(client: docker.DockerClient, realisation: Realisation, program: str) -> str:
     """Run a Python program in a container as hardened as the tool's own."""
     output = client.containers.run(
-        realisation.reference, [realisation.python, "-c", program], remove=True, stderr=True,
-        network_mode="none", read_only=True, tmpfs={"/tmp": "rw,noexec,nosuid,nodev"}, cap_drop=["ALL"],
-        security_opt=["no-new-privileges"], pids_limit=512, mem_limit="4g", init=True,
+        realisation.reference,
+        [realisation.python, "-c", program],
+        remove=True,
+        stderr=True,
+        network_mode="none",
+        read_only=True,
+        tmpfs={"/tmp": "rw,noexec,nosuid,nodev"},
+        cap_drop=["ALL"],
+        security_opt=["no-new-privileges"],
+        pids_limit=512,
+        mem_limit="4g",
+        init=True,
         environment={"PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
+    )
     return output.decode().strip()
 
 

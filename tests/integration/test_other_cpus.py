@@ -54,9 +54,13 @@ class Lab:
     def reprokit(self, *arguments: str) -> Answer:
         done = subprocess.run(
             [sys.executable, "-m", "reprokit", *arguments],
-            cwd=self.root, capture_output=True, text=True, timeout=600, check=False,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
             env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": f"{self.programs}:/usr/local/bin:/bin"},
-        )  # fmt: skip
+        )
         return Answer(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def verify(self, cpus: str, *more: str) -> Answer:
@@ -166,9 +170,13 @@ def test_without_an_emulator_nothing_runs_and_the_remedy_is_told(lab: Lab, tmp_p
     (programs / "qemu-x86_64").unlink()
     done = subprocess.run(
         [sys.executable, "-m", "reprokit", "verify", "--cpu", "EPYC"],
-        cwd=lab.root, capture_output=True, text=True, timeout=60, check=False,
+        cwd=lab.root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": str(programs)},
-    )  # fmt: skip
+    )
 
     assert done.returncode == 3
     assert "apt-get install qemu-user" in done.stderr

@@ -24,7 +24,7 @@ from reprokit import images
 from reprokit.checks import hardened
 from reprokit.core.records import Realisation, RunSpec
 from reprokit.execution.docker import DockerBackend, engine_status
-from reprokit.images import engine
+from reprokit.images import image_store
 
 TAG = "localhost/reprokit-test-podman:1"
 NOBODY = 64_321  # a user that no host has
@@ -103,13 +103,31 @@ def rootless() -> Iterator[str]:
         os.chown(path, NOBODY, NOBODY)
     service = subprocess.Popen(
         [
-            "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups",
-            "podman", "--root", f"{folder}/root", "--runroot", f"{folder}/rr", "--storage-driver", "vfs",
-            "--cgroup-manager", "cgroupfs", "system", "service", "--time", "0", f"unix://{folder}/s",
+            "setpriv",
+            f"--reuid={NOBODY}",
+            f"--regid={NOBODY}",
+            "--clear-groups",
+            "podman",
+            "--root",
+            f"{folder}/root",
+            "--runroot",
+            f"{folder}/rr",
+            "--storage-driver",
+            "vfs",
+            "--cgroup-manager",
+            "cgroupfs",
+            "system",
+            "service",
+            "--time",
+            "0",
+            f"unix://{folder}/s",
         ],
-        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_RUNTIME_DIR": f"{folder}/run"},
-    )  # fmt: skip
+    )
     try:
         deadline = time.monotonic() + 60
         while not (folder / "s").exists():
@@ -128,22 +146,33 @@ def test_an_engine_that_a_user_without_rights_has_started_is_rootless(rootless, 
     status = engine_status(client_factory=lambda: docker.DockerClient(base_url=rootless, timeout=60))
     assert (status.reachable, status.rootless) == (True, True)
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "doctor", "--engine-host", rootless], cwd=tmp_path,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "reprokit", "doctor", "--engine-host", rootless],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "rootless" in done.stdout, done.stderr
 
 
 def test_a_run_through_podman_is_hardened_and_told_so(podman: Podman, run_dir: Path):
     realisation = Realisation(
-        variant="cpu", kind="image", reference=podman.image, digest=podman.image, python="/bin/sh",
+        variant="cpu",
+        kind="image",
+        reference=podman.image,
+        digest=podman.image,
+        python="/bin/sh",
         lock_digest="sha256:0",
-    )  # fmt: skip
+    )
     program = "echo hello; echo x > /run_dir/x; echo y > /y || echo refused"
     spec = RunSpec(
-        recipe="recipe", run_id="run-1", seed=7, device="cpu", command=("{python}", "-c", program),
+        recipe="recipe",
+        run_id="run-1",
+        seed=7,
+        device="cpu",
+        command=("{python}", "-c", program),
         realisation=realisation,
-    )  # fmt: skip
+    )
     backend = DockerBackend(workspace=str(run_dir), client_factory=podman.client)
     result = backend.run(spec, run_dir, on_tick=lambda: None)
     assert result.completed, result.message
@@ -155,25 +184,35 @@ def test_a_run_through_podman_is_hardened_and_told_so(podman: Podman, run_dir: P
 
 def test_an_engine_is_named_on_the_command_line(podman, tmp_path):
     done = subprocess.run(
-        [sys.executable, "-m", "reprokit", "doctor", "--engine-host", podman.host], cwd=tmp_path,
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "reprokit", "doctor", "--engine-host", podman.host],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert "Podman " in done.stdout, done.stderr
 
 
 @pytest.mark.engine
 def test_an_image_built_through_podman_is_the_one_that_docker_has(podman, small_project, tmp_path):
     docker_s = images.resolve(
-        "cpu", project=small_project.root, kind="image", base="bootstrap", cache_dir=small_project.cache,
+        "cpu",
+        project=small_project.root,
+        kind="image",
+        base="bootstrap",
+        cache_dir=small_project.cache,
         on_progress=print,
-    )  # fmt: skip
+    )
     try:
         done = subprocess.run(
             [sys.executable, "-m", "reprokit", "image", "build", "cpu", "--engine-host", podman.host],
-            cwd=small_project.root, capture_output=True, text=True, check=False,
+            cwd=small_project.root,
+            capture_output=True,
+            text=True,
+            check=False,
             env={**os.environ, "REPROKIT_CACHE": str(small_project.cache)},
-        )  # fmt: skip
+        )
         assert (done.returncode, done.stdout.strip()) == (0, docker_s.reference), done.stderr
     finally:
-        with engine.connected() as client:
+        with image_store.connected() as client:
             client.images.remove(docker_s.reference, force=True)

@@ -37,9 +37,12 @@ def run(*arguments, **variables):
     kept = {name: value for name, value in os.environ.items() if name not in probe.VARIABLES}
     root = str(Path(probe.__file__).parents[2])
     done = subprocess.run(
-        [sys.executable, *arguments], env={**kept, **variables, "PYTHONPATH": root},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, *arguments],
+        env={**kept, **variables, "PYTHONPATH": root},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.splitlines()[-1]
 
 

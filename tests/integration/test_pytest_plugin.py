@@ -58,9 +58,7 @@ def test_a_golden_is_written_and_fails_then_passes_then_finds_a_change_then_is_u
     updated.assert_outcomes(failed=1)
     updated.stdout.fnmatch_lines(["*The golden was written anew*"])
     run(OTHER, "--reprokit-update").assert_outcomes(passed=1)
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "test_loss.jsonl", "test_loss.provenance.json"
-    ]  # fmt: skip
+    assert sorted(path.name for path in folder.iterdir()) == ["test_loss.jsonl", "test_loss.provenance.json"]
 
 
 def test_methods_of_two_classes_with_one_name_have_goldens_of_their_own(pytester):

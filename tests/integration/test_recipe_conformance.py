@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import recipes
-from reprokit.harness import data_files
+from reprokit.harness.running import data_files
 
 PROJECT = Path(__file__).resolve().parents[2]
 NAMES = recipes.list_names(PROJECT / "recipes")
@@ -158,12 +158,23 @@ def test_a_recipe_as_it_stands_repeats_goes_on_and_reaches_what_it_promises(name
     places = ("--runs-dir", str(tmp_path / "runs"), "--reports-dir", str(tmp_path / "reports"))
     done = subprocess.run(
         [
-            sys.executable, "-m", "reprokit", "reproduce", name, "--backend", "local", "--resume", "--json",
+            sys.executable,
+            "-m",
+            "reprokit",
+            "reproduce",
+            name,
+            "--backend",
+            "local",
+            "--resume",
+            "--json",
             *places,
         ],
-        cwd=PROJECT, env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True,
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     report = json.loads(done.stdout)
     wrong = [row["reason"] for row in report["checks"] if row["status"] in {"FAILED", "ERROR"}]
     assert (report["verdict"] in {"REPRODUCED", "NO_GOLDEN"}, wrong) == (True, []), done.stderr

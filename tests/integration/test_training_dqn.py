@@ -17,11 +17,16 @@ SETTINGS = {
     "environment": {"name": "PinPad-v0", "num_envs": 4, "max_episode_steps": 30},
     "model": {"hidden_sizes": [32]},
     "training": {
-        "total_timesteps": 1200, "buffer_size": 500, "replay": "prioritised", "learning_starts": 200,
-        "train_frequency": 4, "target_update": 50, "max_grad_norm": 1.0,
+        "total_timesteps": 1200,
+        "buffer_size": 500,
+        "replay": "prioritised",
+        "learning_starts": 200,
+        "train_frequency": 4,
+        "target_update": 50,
+        "max_grad_norm": 1.0,
     },
     "logging": {"log_interval": 200, "save_interval": 400, "eval_interval": 400, "final_eval_episodes": 3},
-}  # fmt: skip
+}
 FILES = ("metrics.jsonl", "trace.jsonl", "checkpoints/MANIFEST.json")
 
 pytest.importorskip("torch")
@@ -45,8 +50,11 @@ def trained(folder, *, hash_seed=0, program=("-m", "reprokit.runtime.launch"), p
             **numerics.variables("portable", hash_seed=hash_seed),
             "PYTHONPATH": str(PROJECT),
         },
-        capture_output=True, text=True, timeout=500, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=500,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return out, done.stdout
 

@@ -84,10 +84,18 @@ def test_an_update_logs_every_quantity_that_a_reader_expects(reference):
     first, last = records(reference)[0], records(reference)[-1]
     assert next(iter(first)) == "step"
     assert {
-        "train/episodic_return", "train/episodic_length", "loss/policy", "loss/value", "policy/entropy",
-        "policy/approx_kl", "policy/clip_fraction", "value/explained_variance", "optim/grad_norm",
-        "value/magnitude", "optim/learning_rate",
-    } <= first.keys()  # fmt: skip
+        "train/episodic_return",
+        "train/episodic_length",
+        "loss/policy",
+        "loss/value",
+        "policy/entropy",
+        "policy/approx_kl",
+        "policy/clip_fraction",
+        "value/explained_variance",
+        "optim/grad_norm",
+        "value/magnitude",
+        "optim/learning_rate",
+    } <= first.keys()
     assert {"eval/return_mean", "final/return_mean", "final/success_rate"} <= last.keys()
 
 

@@ -160,9 +160,18 @@ def _outcome(program: Planted | Clean, answer: dict, code: int, *, swapped: bool
 
 def _without(program: Planted | Clean, swapped: bool, trouble: str, seconds: float) -> Outcome:
     return Outcome(
-        program=program.name, form=_form(program, swapped), found=False, category="", category_right=False,
-        line=None, line_right=False, variation="", runs=0, seconds=round(seconds, 1), trouble=trouble,
-    )  # fmt: skip
+        program=program.name,
+        form=_form(program, swapped),
+        found=False,
+        category="",
+        category_right=False,
+        line=None,
+        line_right=False,
+        variation="",
+        runs=0,
+        seconds=round(seconds, 1),
+        trouble=trouble,
+    )
 
 
 def _form(program: Planted | Clean, swapped: bool) -> str:

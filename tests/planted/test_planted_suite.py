@@ -56,8 +56,12 @@ def _leaves(program, folder: Path, environment: dict[str, str], run: str) -> byt
     run_dir = folder.parent / run
     done = subprocess.run(
         [sys.executable, "program.py", "--seed", "7", "--logdir", str(run_dir)],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return (run_dir / "metrics.jsonl").read_bytes()
 

@@ -50,8 +50,11 @@ def test_a_removed_seed_call_is_found_in_cleanrls_ppo(cleanrl, tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "reprokit", "diagnose", *options, "--"]
         + ["env", "-C", "{run_dir}", python, str(program), "--seed", "{seed}", *training],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
     assert done.returncode == 1, done.stderr
     cause = json.loads(done.stdout)["cause"]

@@ -26,9 +26,15 @@ class Config:
     training: Training
 """
 RECIPE = {
-    "schema": 1, "name": "r", "title": "t", "variant": "cpu", "trainer": "t", "seeds": [1],
-    "platforms": ["cpu-x86_64"], "training": {},
-}  # fmt: skip
+    "schema": 1,
+    "name": "r",
+    "title": "t",
+    "variant": "cpu",
+    "trainer": "t",
+    "seeds": [1],
+    "platforms": ["cpu-x86_64"],
+    "training": {},
+}
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 SETTINGS = st.fixed_dictionaries(
     {},

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import read_text
-from reprokit.recipes.source import UNWANTED, decoded
+from reprokit.recipes.source_file import UNWANTED, decoded
 
 # What a YAML parser trips over, in any order.
 TOKENS = (

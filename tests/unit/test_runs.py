@@ -23,9 +23,13 @@ PINNED = Realisation(
 
 def make_run(runs_dir: Path, *, run_id: str = "20261120T101500Z-aaaa-seed42-1", pinned: bool = True) -> Path:
     spec = RunSpec(
-        recipe="tiny", run_id=run_id, seed=42, device="cpu", command=("{python}", "train.py"),
+        recipe="tiny",
+        run_id=run_id,
+        seed=42,
+        device="cpu",
+        command=("{python}", "train.py"),
         realisation=PINNED if pinned else None,
-    )  # fmt: skip
+    )
     run_dir = runs.create(
         runs_dir, spec, facts={"backend": "local"}, files={"config.yaml": b"training: {}\n"}
     )
@@ -37,9 +41,13 @@ def make_run(runs_dir: Path, *, run_id: str = "20261120T101500Z-aaaa-seed42-1", 
 
 def ended(outcome: Outcome = Outcome.COMPLETED, code: int | None = 0) -> RunResult:
     return RunResult(
-        outcome=outcome, exit_code=code, started_at="2026-11-20T10:15:00Z", ended_at="2026-11-20T10:15:05Z",
-        duration_s=5.0, message="" if code == 0 else "the program crashed",
-    )  # fmt: skip
+        outcome=outcome,
+        exit_code=code,
+        started_at="2026-11-20T10:15:00Z",
+        ended_at="2026-11-20T10:15:05Z",
+        duration_s=5.0,
+        message="" if code == 0 else "the program crashed",
+    )
 
 
 def test_a_finished_run_is_complete_and_its_output_lies_in_the_run_folder(tmp_path: Path) -> None:

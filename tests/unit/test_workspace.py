@@ -50,17 +50,6 @@ def test_the_digest_of_a_tree_depends_on_names_and_contents_only(tmp_path: Path)
     assert same != workspace.sha256_of_tree(tmp_path / "b")
 
 
-def test_the_digest_of_a_tree_can_leave_a_folder_out(tmp_path: Path) -> None:
-    (tmp_path / "hook").mkdir()
-    (tmp_path / "kept.py").write_text("kept")
-    before = workspace.sha256_of_tree(tmp_path, without="hook")
-    (tmp_path / "hook" / "new.py").write_text("new")
-    assert workspace.sha256_of_tree(tmp_path, without="hook") == before
-    assert workspace.sha256_of_tree(tmp_path) != before
-    (tmp_path / "kept.py").write_text("changed")
-    assert workspace.sha256_of_tree(tmp_path, without="hook") != before
-
-
 def test_this_process_is_alive_and_a_reused_pid_is_not_taken_for_it() -> None:
     owner = workspace.this_process()
     assert workspace.is_alive(owner)

@@ -17,8 +17,8 @@ from typing import Any
 
 from reprokit import checkpoints, runs
 from reprokit.errors import CheckpointError
-from reprokit.harness.evidence import METRICS, TRACE
 from reprokit.harness.selftest.planting import Stage, link_or_copy, read_object
+from reprokit.layout import METRICS, TRACE
 from reprokit.runs.listing import key_of
 
 _MANIFEST = "checkpoints/MANIFEST.json"
@@ -55,15 +55,20 @@ def _halves(stage: Stage, first: Path) -> dict[str, Path]:
     point = middle[0]
     last = next(step for step in steps if step > (point.step or 0))
     stopped = _copied(
-        stage, first, STOPPED, {"outcome": "signalled", "signal": "SIGKILL", "exit_code": None},
+        stage,
+        first,
+        STOPPED,
+        {"outcome": "signalled", "signal": "SIGKILL", "exit_code": None},
         marker=False,
-    )  # fmt: skip
+    )
     _keep(stage, stopped, lambda step: step is not None and step <= last)
     _keep_checkpoints(stage, stopped, {one.path.name for one in there if (one.step or last) < last})
     resumed_from = {
-        "run": key_of(stopped.resolve()), "checkpoint": point.path.name, "step": point.step,
+        "run": key_of(stopped.resolve()),
+        "checkpoint": point.path.name,
+        "step": point.step,
         "sha256": point.sha256,
-    }  # fmt: skip
+    }
     resumed = _copied(stage, first, RESUMED, {"resumed_from": resumed_from})
     _keep(stage, resumed, lambda step: step is not None and step > (point.step or 0))
     later = {one.path.name for one in there if one.step is None or one.step > (point.step or 0)}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReprokitError
-from reprokit.harness.execute import Progress
+from reprokit.harness.running.execute import Progress
 from reprokit.harness.selftest.samples import of_runs
 from reprokit.harness.selftest.score import Score, run
 from reprokit.project import Project

@@ -19,7 +19,7 @@ from typing import Any
 from reprokit.errors import ReprokitError
 from reprokit.harness.audit import audit
 from reprokit.harness.reproduce import judge_again
-from reprokit.harness.request import Request
+from reprokit.harness.running.request import Request
 from reprokit.harness.selftest.beside import RESUMED, STOPPED, VARIED
 from reprokit.harness.selftest.faults.reports import report_file
 from reprokit.harness.selftest.mutations import not_plantable
@@ -135,9 +135,12 @@ def judged(stage: Stage, fault: Fault, *, seed: int) -> Judged:
         stage.restore()
     needs_note = fault.sealed and fault.place in fault.kind.noted
     return Judged(
-        id=fault.id, planted=planted, expected=fault.expected, answer=answer,
+        id=fault.id,
+        planted=planted,
+        expected=fault.expected,
+        answer=answer,
         because=_wrong(fault.expected, answer, needs_note=needs_note),
-    )  # fmt: skip
+    )
 
 
 def clean(stage: Stage, number: int) -> Judged:
@@ -145,9 +148,12 @@ def clean(stage: Stage, number: int) -> Judged:
     stage.copied_afresh()
     answer = answered(stage)
     return Judged(
-        id=f"clean/{number}", planted="nothing", expected="REPRODUCED", answer=answer,
+        id=f"clean/{number}",
+        planted="nothing",
+        expected="REPRODUCED",
+        answer=answer,
         because=_wrong("REPRODUCED", answer),
-    )  # fmt: skip
+    )
 
 
 def answered(stage: Stage, place: str = "") -> Answer:
@@ -218,5 +224,9 @@ def _places(stage: Stage, place: str) -> tuple[Path, ...]:
         return (stage.beside[place],)
     first, second = stage.runs
     return {
-        RUN_1: (first,), RUN_2: (second,), BOTH: (first, second), GOLDEN: (stage.golden,), REPORT: (),
-    }[place]  # fmt: skip
+        RUN_1: (first,),
+        RUN_2: (second,),
+        BOTH: (first, second),
+        GOLDEN: (stage.golden,),
+        REPORT: (),
+    }[place]

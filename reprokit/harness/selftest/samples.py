@@ -16,12 +16,12 @@ from pathlib import Path
 from reprokit import golden, recipes, runs
 from reprokit.core import fingerprint
 from reprokit.errors import CannotJudgeError, GoldenError, UsageError
-from reprokit.harness.bless import newest_pair
-from reprokit.harness.evidence import METRICS, read_json
-from reprokit.harness.execute import Progress
+from reprokit.harness.curation.promote import newest_pair
 from reprokit.harness.reproduce import reproduce, run_once
-from reprokit.harness.request import Request
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.request import Request
 from reprokit.harness.selftest.planting import Samples
+from reprokit.layout import METRICS, read_json
 from reprokit.project import Project
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from reprokit import reports
 from reprokit.errors import CannotJudgeError, GoldenError, UsageError
-from reprokit.harness.bless import bless
-from reprokit.harness.execute import Progress
+from reprokit.harness.curation.promote import promote
 from reprokit.harness.reproduce import judge_again
-from reprokit.harness.request import Request, now
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.request import Request, now
 from reprokit.harness.selftest import judging
 from reprokit.harness.selftest.beside import made_of
 from reprokit.harness.selftest.faults.tolerances import declare_exact
@@ -137,9 +137,10 @@ def _only(stage: Stage, text: str, seed: int) -> Iterable[Judged]:
     fault = judging.fault_of(text)
     if fault is None:
         raise UsageError(
-            f"no fault has the ID {text!r}", expected="KIND/PLACE/sealed|unsealed/NUMBER",
+            f"no fault has the ID {text!r}",
+            expected="KIND/PLACE/sealed|unsealed/NUMBER",
             fix="take an ID that a selftest printed, such as flipped-bit/run-1/sealed/0",
-        )  # fmt: skip
+        )
     return [judging.judged(stage, fault, seed=seed)]
 
 
@@ -169,10 +170,12 @@ def prepare(stage: Stage) -> list[str]:
     answer = judging.answered(stage)
     if answer.outcome != "REPRODUCED":
         raise CannotJudgeError(
-            "these runs prove nothing about the gate", where=str(stage.originals[0]),
-            expected="REPRODUCED before anything is planted", actual=f"{answer.outcome}: {answer.said}",
+            "these runs prove nothing about the gate",
+            where=str(stage.originals[0]),
+            expected="REPRODUCED before anything is planted",
+            actual=f"{answer.outcome}: {answer.said}",
             fix="name two runs that agree and pass every row, with --runs",
-        )  # fmt: skip
+        )
     report = judge_again(stage.runs, Request(), project=stage.project)
     folder = stage.project.reports_dir / "selftest"
     reports.render_all(report, folder)
@@ -182,13 +185,18 @@ def prepare(stage: Stage) -> list[str]:
 
 def _blessed(stage: Stage) -> Path:
     try:
-        blessed = bless(
-            stage.runs, project=stage.project, reason="a selftest", now=now(), allow_dirty=True,
+        blessed = promote(
+            stage.runs,
+            project=stage.project,
+            reason="a selftest",
+            now=now(),
+            allow_dirty=True,
             allow_nonfinite=True,
-        )  # fmt: skip
+        )
     except GoldenError as error:
         raise CannotJudgeError(
-            f"these runs prove nothing about the gate: {error.what}", where=str(stage.originals[0]),
+            f"these runs prove nothing about the gate: {error.what}",
+            where=str(stage.originals[0]),
             fix="name two runs that agree, with --runs",
-        ) from error  # fmt: skip
+        ) from error
     return blessed.path

@@ -33,9 +33,18 @@ RUN_1, RUN_2, BOTH, GOLDEN, REPORT = "run-1", "run-2", "both", "golden", "report
 REFUSED, STANDS, FALLS = "REFUSED", "STANDS", "FALLS"
 
 EXIT_CODES: Mapping[str, int] = {
-    "REPRODUCED": 0, "NONDETERMINISTIC": 1, "REGRESSION": 1, "CHECK_FAILED": 1, REFUSED: 2, "NOT_RUN": 3,
-    "STALE_GOLDEN": 4, "NO_GOLDEN": 4, "UNJUDGED": 4, STANDS: 0, FALLS: 1,
-}  # fmt: skip
+    "REPRODUCED": 0,
+    "NONDETERMINISTIC": 1,
+    "REGRESSION": 1,
+    "CHECK_FAILED": 1,
+    REFUSED: 2,
+    "NOT_RUN": 3,
+    "STALE_GOLDEN": 4,
+    "NO_GOLDEN": 4,
+    "UNJUDGED": 4,
+    STANDS: 0,
+    FALLS: 1,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,153 +121,361 @@ _METRICS = (
     _torn("cut-in-number", "a file cut within a number", m.cut_in_a_number),
     _torn("emptied", "an empty file", m.emptied),
     Kind(
-        id="cut-newline", title="a file without its last newline",
+        id="cut-newline",
+        title="a file without its last newline",
         plant=numbers.of_bytes(m.cut_before_the_newline),
-        outcomes=_everywhere("CHECK_FAILED", golden="REPRODUCED"), unsealed=_TOUCHED,
+        outcomes=_everywhere("CHECK_FAILED", golden="REPRODUCED"),
+        unsealed=_TOUCHED,
     ),
-)  # fmt: skip
+)
 
 _TRACES = (
     Kind(
-        id="flipped-digest", title="a digit of a digest of parameters or random states",
+        id="flipped-digest",
+        title="a digit of a digest of parameters or random states",
         plant=numbers.flipped_digest,
         outcomes=_everywhere("NONDETERMINISTIC", both="CHECK_FAILED", golden="CHECK_FAILED"),
         unsealed=_TOUCHED,
     ),
     Kind(
-        id="no-trace", title="no trace", plant=folders.without("trace.jsonl"),
+        id="no-trace",
+        title="no trace",
+        plant=folders.without("trace.jsonl"),
         outcomes={RUN_1: "NONDETERMINISTIC", RUN_2: "NONDETERMINISTIC", BOTH: "CHECK_FAILED"},
         unsealed=_TOUCHED,
     ),
-)  # fmt: skip
+)
 
 _GOLDENS = (
-    Kind(id="older-golden", title="an older golden, same numerics", plant=numbers.older_golden,
-         outcomes={GOLDEN: "REGRESSION"}, unsealed={GOLDEN: REFUSED}),
-    Kind(id="older-golden-elsewhere", title="an older golden, other numerics",
-         plant=together(numbers.older_golden, environments.other_numerics),
-         outcomes={GOLDEN: "STALE_GOLDEN"}),
+    Kind(
+        id="older-golden",
+        title="an older golden, same numerics",
+        plant=numbers.older_golden,
+        outcomes={GOLDEN: "REGRESSION"},
+        unsealed={GOLDEN: REFUSED},
+    ),
+    Kind(
+        id="older-golden-elsewhere",
+        title="an older golden, other numerics",
+        plant=together(numbers.older_golden, environments.other_numerics),
+        outcomes={GOLDEN: "STALE_GOLDEN"},
+    ),
     Kind(id="no-golden", title="no golden", plant=folders.no_golden, unsealed={GOLDEN: "NO_GOLDEN"}),
-    Kind(id="no-golden-metrics", title="a golden without metrics", plant=folders.without("metrics.jsonl"),
-         outcomes={GOLDEN: REFUSED}),
-    Kind(id="other-provenance", title="the golden of another recipe, platform or seed",
-         plant=folders.other_provenance, unsealed={GOLDEN: REFUSED}),
-    Kind(id="other-digest", title="another digest of the golden's own files", plant=folders.other_digest,
-         unsealed={GOLDEN: REFUSED}),
-    Kind(id="no-fingerprint", title="a golden without a numerics fingerprint", plant=folders.no_fingerprint,
-         outcomes={GOLDEN: "UNJUDGED"}),
-    Kind(id="cut-provenance", title="a provenance cut short", plant=folders.cut_short("provenance.json"),
-         unsealed={GOLDEN: REFUSED}),
-)  # fmt: skip
+    Kind(
+        id="no-golden-metrics",
+        title="a golden without metrics",
+        plant=folders.without("metrics.jsonl"),
+        outcomes={GOLDEN: REFUSED},
+    ),
+    Kind(
+        id="other-provenance",
+        title="the golden of another recipe, platform or seed",
+        plant=folders.other_provenance,
+        unsealed={GOLDEN: REFUSED},
+    ),
+    Kind(
+        id="other-digest",
+        title="another digest of the golden's own files",
+        plant=folders.other_digest,
+        unsealed={GOLDEN: REFUSED},
+    ),
+    Kind(
+        id="no-fingerprint",
+        title="a golden without a numerics fingerprint",
+        plant=folders.no_fingerprint,
+        outcomes={GOLDEN: "UNJUDGED"},
+    ),
+    Kind(
+        id="cut-provenance",
+        title="a provenance cut short",
+        plant=folders.cut_short("provenance.json"),
+        unsealed={GOLDEN: REFUSED},
+    ),
+)
 
 _TOLERANCES = (
-    Kind(id="beyond-tolerance", title="a difference beyond the declared tolerance",
-         plant=tolerances.beyond_tolerance, outcomes=_DIFFERS),
-    Kind(id="lopsided-tolerance", title="a difference that is relative to the wrong side",
-         plant=tolerances.lopsided_tolerance, outcomes=_DIFFERS),
-    Kind(id="too-wide-tolerance", title="a tolerance typed ten times too wide in the recipe",
-         plant=tolerances.too_wide_tolerance, outcomes=_DIFFERS),
-)  # fmt: skip
+    Kind(
+        id="beyond-tolerance",
+        title="a difference beyond the declared tolerance",
+        plant=tolerances.beyond_tolerance,
+        outcomes=_DIFFERS,
+    ),
+    Kind(
+        id="lopsided-tolerance",
+        title="a difference that is relative to the wrong side",
+        plant=tolerances.lopsided_tolerance,
+        outcomes=_DIFFERS,
+    ),
+    Kind(
+        id="too-wide-tolerance",
+        title="a tolerance typed ten times too wide in the recipe",
+        plant=tolerances.too_wide_tolerance,
+        outcomes=_DIFFERS,
+    ),
+)
 
 _ENVIRONMENTS = (
-    Kind(id="other-numerics", title="another environment and other numbers",
-         plant=together(environments.other_numerics, _of(_value(m.flipped_bit))),
-         outcomes={BOTH: "STALE_GOLDEN", GOLDEN: "STALE_GOLDEN"}, noted=_NOTED),
-    Kind(id="another-machine", title="another machine that computes alike, and other numbers",
-         plant=together(environments.another_machine, _of(_value(m.flipped_bit))),
-         outcomes={BOTH: "REGRESSION", GOLDEN: "REGRESSION"}, noted=_NOTED),
-    Kind(id="another-platform", title="an environment record of another platform",
-         plant=environments.another_architecture, outcomes={RUN_1: "NO_GOLDEN", BOTH: "NO_GOLDEN"},
-         unsealed=_runs("NOT_RUN")),
-    Kind(id="missing-fact", title="an environment record without a required fact",
-         plant=environments.missing_fact, outcomes=_runs("CHECK_FAILED"), unsealed=_runs("NOT_RUN")),
-)  # fmt: skip
+    Kind(
+        id="other-numerics",
+        title="another environment and other numbers",
+        plant=together(environments.other_numerics, _of(_value(m.flipped_bit))),
+        outcomes={BOTH: "STALE_GOLDEN", GOLDEN: "STALE_GOLDEN"},
+        noted=_NOTED,
+    ),
+    Kind(
+        id="another-machine",
+        title="another machine that computes alike, and other numbers",
+        plant=together(environments.another_machine, _of(_value(m.flipped_bit))),
+        outcomes={BOTH: "REGRESSION", GOLDEN: "REGRESSION"},
+        noted=_NOTED,
+    ),
+    Kind(
+        id="another-platform",
+        title="an environment record of another platform",
+        plant=environments.another_architecture,
+        outcomes={RUN_1: "NO_GOLDEN", BOTH: "NO_GOLDEN"},
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="missing-fact",
+        title="an environment record without a required fact",
+        plant=environments.missing_fact,
+        outcomes=_runs("CHECK_FAILED"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+)
 
 _FOLDERS = (
-    Kind(id="checkpoint", title="a checkpoint with one flipped bit", plant=folders.flipped_bit(listed=False),
-         outcomes=_runs("CHECK_FAILED"), unsealed=_runs("NOT_RUN")),
-    Kind(id="listed-checkpoint", title="the same, with a manifest that agrees",
-         plant=folders.flipped_bit(listed=True), outcomes=_runs("CHECK_FAILED"), unsealed=_runs("NOT_RUN")),
-    Kind(id="no-checkpoint", title="a promised checkpoint that is not there",
-         plant=folders.without_checkpoint, outcomes=_runs("CHECK_FAILED"), unsealed=_runs("NOT_RUN")),
-    Kind(id="no-marker", title="a run without COMPLETE", plant=folders.without("COMPLETE"),
-         unsealed=_runs("NOT_RUN")),
-    Kind(id="cut-marker", title="a COMPLETE cut short", plant=folders.cut_short("COMPLETE"),
-         unsealed=_runs("NOT_RUN")),
-    Kind(id="missing-file", title="a run folder with a file less", plant=folders.without_any,
-         unsealed=_runs("NOT_RUN")),
-    Kind(id="missing-source", title="a run folder without its recipe or trainer",
-         plant=folders.without_source, unsealed=_NAMELESS),
-    Kind(id="added-file", title="a run folder with a file more", plant=folders.added,
-         unsealed=_runs("NOT_RUN")),
-    Kind(id="no-metrics", title="a run without metrics", plant=folders.without("metrics.jsonl"),
-         outcomes=_runs("UNJUDGED"), unsealed=_runs("NOT_RUN")),
-    Kind(id="failed-run", title="a run that did not end well",
-         plant=folders.other_record({"outcome": "crashed", "exit_code": 1}),
-         outcomes=_runs("NOT_RUN"), unsealed=_runs("NOT_RUN")),
-    Kind(id="cut-record", title="a run.json cut short", plant=folders.cut_short("run.json"),
-         outcomes=_NAMELESS, unsealed=_NAMELESS),
-    Kind(id="silent-record", title="a run.json that does not say what was overridden",
-         plant=folders.silent_record, outcomes=_runs("UNJUDGED"),
-         unsealed=_runs("NOT_RUN")),
-    Kind(id="modified-run", title="a run with other settings", plant=folders.other_config,
-         outcomes={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "CHECK_FAILED"}, unsealed=_runs("NOT_RUN")),
-    Kind(id="another-seeds-run", title="the run of another seed", plant=folders.another_seed,
-         outcomes={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "NO_GOLDEN"}, unsealed=_runs("NOT_RUN")),
-    Kind(id="one-run-twice", title="one run, given twice", plant=folders.one_run_twice,
-         outcomes={RUN_2: "UNJUDGED"}),
-)  # fmt: skip
+    Kind(
+        id="checkpoint",
+        title="a checkpoint with one flipped bit",
+        plant=folders.flipped_bit(listed=False),
+        outcomes=_runs("CHECK_FAILED"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="listed-checkpoint",
+        title="the same, with a manifest that agrees",
+        plant=folders.flipped_bit(listed=True),
+        outcomes=_runs("CHECK_FAILED"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="no-checkpoint",
+        title="a promised checkpoint that is not there",
+        plant=folders.without_checkpoint,
+        outcomes=_runs("CHECK_FAILED"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="no-marker",
+        title="a run without COMPLETE",
+        plant=folders.without("COMPLETE"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="cut-marker",
+        title="a COMPLETE cut short",
+        plant=folders.cut_short("COMPLETE"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="missing-file",
+        title="a run folder with a file less",
+        plant=folders.without_any,
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="missing-source",
+        title="a run folder without its recipe or trainer",
+        plant=folders.without_source,
+        unsealed=_NAMELESS,
+    ),
+    Kind(
+        id="added-file", title="a run folder with a file more", plant=folders.added, unsealed=_runs("NOT_RUN")
+    ),
+    Kind(
+        id="no-metrics",
+        title="a run without metrics",
+        plant=folders.without("metrics.jsonl"),
+        outcomes=_runs("UNJUDGED"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="failed-run",
+        title="a run that did not end well",
+        plant=folders.other_record({"outcome": "crashed", "exit_code": 1}),
+        outcomes=_runs("NOT_RUN"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="cut-record",
+        title="a run.json cut short",
+        plant=folders.cut_short("run.json"),
+        outcomes=_NAMELESS,
+        unsealed=_NAMELESS,
+    ),
+    Kind(
+        id="silent-record",
+        title="a run.json that does not say what was overridden",
+        plant=folders.silent_record,
+        outcomes=_runs("UNJUDGED"),
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="modified-run",
+        title="a run with other settings",
+        plant=folders.other_config,
+        outcomes={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "CHECK_FAILED"},
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="another-seeds-run",
+        title="the run of another seed",
+        plant=folders.another_seed,
+        outcomes={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "NO_GOLDEN"},
+        unsealed=_runs("NOT_RUN"),
+    ),
+    Kind(
+        id="one-run-twice",
+        title="one run, given twice",
+        plant=folders.one_run_twice,
+        outcomes={RUN_2: "UNJUDGED"},
+    ),
+)
 
 _BESIDE = (
-    Kind(id="varied-run", title="another number in a run under other surroundings",
-         plant=_of(_value(m.one_ulp)), outcomes={VARIED: "CHECK_FAILED"}, unsealed={VARIED: "CHECK_FAILED"}),
-    Kind(id="nothing-varied", title="a varied run in which nothing was varied",
-         plant=folders.other_record({"varied": {"names": [], "watched": False, "held": {}, "unmade": {}}}),
-         outcomes={VARIED: "UNJUDGED"}),
-    Kind(id="crashed-when-varied", title="a run that does not come to its end under other surroundings",
-         plant=folders.without("COMPLETE"), unsealed={VARIED: "CHECK_FAILED"}),
-    Kind(id="resumed-run", title="another number in a resumed run", plant=_of(_value(m.one_ulp)),
-         outcomes={RESUMED: "CHECK_FAILED"}, unsealed={RESUMED: "CHECK_FAILED"}),
-    Kind(id="resumed-checkpoint", title="a flipped bit in a checkpoint of a resumed run",
-         plant=folders.flipped_bit(listed=True), outcomes={RESUMED: "CHECK_FAILED"},
-         unsealed={RESUMED: "CHECK_FAILED"}),
-    Kind(id="resumed-from-the-start", title="a resumed run that did all steps again",
-         plant=folders.from_the_start, outcomes={RESUMED: "CHECK_FAILED"}),
-    Kind(id="another-start", title="a run that went on from another checkpoint than the stopped one's",
-         plant=folders.another_start, outcomes={RESUMED: "UNJUDGED"}),
-    Kind(id="never-killed", title="a run that was to be killed and was not",
-         plant=folders.other_record({"signal": None, "outcome": "completed", "exit_code": 0}),
-         unsealed={STOPPED: "UNJUDGED"}),
-)  # fmt: skip
+    Kind(
+        id="varied-run",
+        title="another number in a run under other surroundings",
+        plant=_of(_value(m.one_ulp)),
+        outcomes={VARIED: "CHECK_FAILED"},
+        unsealed={VARIED: "CHECK_FAILED"},
+    ),
+    Kind(
+        id="nothing-varied",
+        title="a varied run in which nothing was varied",
+        plant=folders.other_record({"varied": {"names": [], "watched": False, "held": {}, "unmade": {}}}),
+        outcomes={VARIED: "UNJUDGED"},
+    ),
+    Kind(
+        id="crashed-when-varied",
+        title="a run that does not come to its end under other surroundings",
+        plant=folders.without("COMPLETE"),
+        unsealed={VARIED: "CHECK_FAILED"},
+    ),
+    Kind(
+        id="resumed-run",
+        title="another number in a resumed run",
+        plant=_of(_value(m.one_ulp)),
+        outcomes={RESUMED: "CHECK_FAILED"},
+        unsealed={RESUMED: "CHECK_FAILED"},
+    ),
+    Kind(
+        id="resumed-checkpoint",
+        title="a flipped bit in a checkpoint of a resumed run",
+        plant=folders.flipped_bit(listed=True),
+        outcomes={RESUMED: "CHECK_FAILED"},
+        unsealed={RESUMED: "CHECK_FAILED"},
+    ),
+    Kind(
+        id="resumed-from-the-start",
+        title="a resumed run that did all steps again",
+        plant=folders.from_the_start,
+        outcomes={RESUMED: "CHECK_FAILED"},
+    ),
+    Kind(
+        id="another-start",
+        title="a run that went on from another checkpoint than the stopped one's",
+        plant=folders.another_start,
+        outcomes={RESUMED: "UNJUDGED"},
+    ),
+    Kind(
+        id="never-killed",
+        title="a run that was to be killed and was not",
+        plant=folders.other_record({"signal": None, "outcome": "completed", "exit_code": 0}),
+        unsealed={STOPPED: "UNJUDGED"},
+    ),
+)
 
 _REPORTS = (
     Kind(id="cut-report", title="a report cut short", plant=reports.cut_report, unsealed={REPORT: REFUSED}),
-    Kind(id="forged-report", title="a report that says something else", plant=reports.says_otherwise,
-         unsealed={REPORT: FALLS}),
-    Kind(id="evidence-touched", title="a report whose evidence was touched",
-         plant=numbers.of_first_run(m.number(m.one_ulp)), unsealed={REPORT: FALLS}),
-)  # fmt: skip
+    Kind(
+        id="forged-report",
+        title="a report that says something else",
+        plant=reports.says_otherwise,
+        unsealed={REPORT: FALLS},
+    ),
+    Kind(
+        id="evidence-touched",
+        title="a report whose evidence was touched",
+        plant=numbers.of_first_run(m.number(m.one_ulp)),
+        unsealed={REPORT: FALLS},
+    ),
+)
 
 #: What must change nothing: a judge that calls everything broken is found here.
 _HARMLESS = (
-    Kind(id="another-machine-equal", title="another machine, equal numbers", outcomes=_SAME, noted=_NOTED,
-         plant=environments.another_machine),
-    Kind(id="other-numerics-equal", title="another environment, equal numbers", outcomes=_SAME, noted=_NOTED,
-         plant=environments.other_numerics),
-    Kind(id="within-tolerance", title="a difference within the declared tolerance",
-         outcomes={**_DIFFERS, BOTH: "REPRODUCED", GOLDEN: "REPRODUCED"}, plant=tolerances.within_tolerance),
-    Kind(id="another-order", title="the names of every record in another order", outcomes=_SAME,
-         plant=_of(m.another_order)),
-    Kind(id="white-space", title="other white space", outcomes=_SAME,
-         plant=numbers.of_bytes(m.more_white_space)),
-    Kind(id="same-nonfinite", title="the same NaN or infinity everywhere", outcomes={BOTH: "REPRODUCED"},
-         plant=numbers.same_nonfinite),
-    Kind(id="untouched-report", title="a report as it was drawn", plant=reports.untouched,
-         unsealed={REPORT: STANDS}),
-    Kind(id="equal-beside", title="a varied or resumed run with equal numbers", plant=folders.untouched,
-         outcomes={VARIED: "REPRODUCED", RESUMED: "REPRODUCED"}),
-)  # fmt: skip
+    Kind(
+        id="another-machine-equal",
+        title="another machine, equal numbers",
+        outcomes=_SAME,
+        noted=_NOTED,
+        plant=environments.another_machine,
+    ),
+    Kind(
+        id="other-numerics-equal",
+        title="another environment, equal numbers",
+        outcomes=_SAME,
+        noted=_NOTED,
+        plant=environments.other_numerics,
+    ),
+    Kind(
+        id="within-tolerance",
+        title="a difference within the declared tolerance",
+        outcomes={**_DIFFERS, BOTH: "REPRODUCED", GOLDEN: "REPRODUCED"},
+        plant=tolerances.within_tolerance,
+    ),
+    Kind(
+        id="another-order",
+        title="the names of every record in another order",
+        outcomes=_SAME,
+        plant=_of(m.another_order),
+    ),
+    Kind(
+        id="white-space",
+        title="other white space",
+        outcomes=_SAME,
+        plant=numbers.of_bytes(m.more_white_space),
+    ),
+    Kind(
+        id="same-nonfinite",
+        title="the same NaN or infinity everywhere",
+        outcomes={BOTH: "REPRODUCED"},
+        plant=numbers.same_nonfinite,
+    ),
+    Kind(
+        id="untouched-report",
+        title="a report as it was drawn",
+        plant=reports.untouched,
+        unsealed={REPORT: STANDS},
+    ),
+    Kind(
+        id="equal-beside",
+        title="a varied or resumed run with equal numbers",
+        plant=folders.untouched,
+        outcomes={VARIED: "REPRODUCED", RESUMED: "REPRODUCED"},
+    ),
+)
 
 KINDS: tuple[Kind, ...] = (
-    *_METRICS, *_TRACES, *_GOLDENS, *_TOLERANCES, *_ENVIRONMENTS, *_FOLDERS, *_BESIDE, *_REPORTS, *_HARMLESS,
-)  # fmt: skip
+    *_METRICS,
+    *_TRACES,
+    *_GOLDENS,
+    *_TOLERANCES,
+    *_ENVIRONMENTS,
+    *_FOLDERS,
+    *_BESIDE,
+    *_REPORTS,
+    *_HARMLESS,
+)

@@ -57,9 +57,13 @@ class Study:
     def reprokit(self, *arguments: str, timeout: float = 600, env: dict[str, str] | None = None) -> Answer:
         done = subprocess.run(
             [sys.executable, "-m", "reprokit", *arguments],
-            cwd=self.root, capture_output=True, text=True, timeout=timeout, check=False,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
             env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
-        )  # fmt: skip
+        )
         return Answer(code=done.returncode, out=done.stdout, err=done.stderr)
 
     def reproduce(self, *arguments: str, backend: str = "local") -> Answer:

@@ -51,9 +51,14 @@ def needs_none(path: str) -> None:
 
 def in_variant(study, variant: str, *, device: str):
     return study.reproduce(
-        "--set", f"variant={variant}", "--set", f"device={device}", "--set", "training.total_timesteps=4096",
+        "--set",
+        f"variant={variant}",
+        "--set",
+        f"device={device}",
+        "--set",
+        "training.total_timesteps=4096",
         backend="docker",
-    )  # fmt: skip
+    )
 
 
 def test_the_cuda_image_without_a_driver_is_refused_and_nothing_is_judged(study):

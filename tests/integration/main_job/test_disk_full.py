@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import DiskFullError
-from reprokit.harness import Project, bless
+from reprokit.harness import Project
 
 PAGE = 4096
 TRAIN = """
@@ -165,7 +165,7 @@ def test_a_golden_that_the_disk_has_no_room_for_leaves_the_one_before_it(blessed
     project = Project.around(blessed.root, golden_dir=disk.root / "golden")
 
     def promote(reason: str) -> None:
-        bless(pair, project=project, reason=reason, now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+        promote(pair, project=project, reason=reason, now="2026-11-20T10:15:00+00:00", allow_dirty=True)
 
     before = disk.pages_free()
     promote("first")

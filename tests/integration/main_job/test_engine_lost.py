@@ -79,9 +79,18 @@ def reproduce(fragile, surroundings):
 
     def start(seed: int, *options: str):
         answer = fragile.reprokit(
-            "reproduce", "cartpole_baseline", "--backend", "docker", "--base", "bootstrap", "--json",
-            "--seed", str(seed), *options, env=surroundings,
-        )  # fmt: skip
+            "reproduce",
+            "cartpole_baseline",
+            "--backend",
+            "docker",
+            "--base",
+            "bootstrap",
+            "--json",
+            "--seed",
+            str(seed),
+            *options,
+            env=surroundings,
+        )
         assert (answer.code, answer.report["verdict"]) == (3, "NOT_RUN"), answer.out + answer.err
         return answer
 
@@ -106,7 +115,7 @@ def in_run_json(answer) -> list[dict]:
         (FULL, (), "disk_full", "No space left on device", "free space"),
         (READ_ONLY, (), "crashed", "Read-only file system", "{run_dir}"),
     ],
-)  # fmt: skip
+)
 def test_every_failure_in_a_container_has_its_own_word_and_says_what_to_do(
     reproduce, seed, options, word, says, do
 ):
@@ -125,9 +134,12 @@ def stopped_mid_run(study, second_engine, surroundings, wait_for, number, *optio
     before = set(study.runs)
     with subprocess.Popen(
         [*command, "--json", *options],
-        cwd=study.root, env={**os.environ, "PYTHONPATH": str(ROOT), **surroundings}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    ) as tool:  # fmt: skip
+        cwd=study.root,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **surroundings},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as tool:
         try:
             wait_for(lambda: any(begun(run.parent) for run in set(study.runs) - before), 60)
             second_engine.end(number)
@@ -163,9 +175,17 @@ def test_an_engine_that_goes_away_mid_run_is_told_and_the_next_start_leaves_no_c
 ):
     reproduce(CRASH)  # the image is there
     report = stopped_mid_run(
-        fragile, second_engine, surroundings, wait_for, number, "--seed", str(HANG), "--base", "bootstrap",
+        fragile,
+        second_engine,
+        surroundings,
+        wait_for,
+        number,
+        "--seed",
+        str(HANG),
+        "--base",
+        "bootstrap",
         begun=lambda run: (run / "stdout.log").is_file() and (run / "stdout.log").read_bytes() == b"begun\n",
-    )  # fmt: skip
+    )
     is_lost_and_said(report)
     drawn = next(path for path in sorted((fragile.root / "reports").glob("*/*/report.md"))[::-1])
     assert "engine_lost" in drawn.read_text() or "went away" in drawn.read_text()
@@ -191,10 +211,16 @@ def test_an_engine_that_goes_away_in_the_middle_of_real_training_is_told(
     study.change(study.recipe, "total_timesteps: 12288", "total_timesteps: 1000000")
     host = {"DOCKER_HOST": second_engine.host}
     report = stopped_mid_run(
-        study, second_engine, host, wait_for, signal.SIGTERM,
-        begun=lambda run: (run / "output" / "metrics.jsonl").is_file()
-        and (run / "output" / "metrics.jsonl").read_bytes().count(b"\n") > 2,
-    )  # fmt: skip
+        study,
+        second_engine,
+        host,
+        wait_for,
+        signal.SIGTERM,
+        begun=lambda run: (
+            (run / "output" / "metrics.jsonl").is_file()
+            and (run / "output" / "metrics.jsonl").read_bytes().count(b"\n") > 2
+        ),
+    )
     second_engine.start()
     is_lost_and_said(report)
     study.change(study.recipe, "total_timesteps: 1000000", "total_timesteps: 12288")
@@ -210,9 +236,15 @@ def test_an_image_whose_build_fails_is_told(fragile, surroundings):
     dockerfile.write_text(text.replace("COPY wheels", "RUN echo planted >&2 && false\nCOPY wheels"))
     try:
         answer = fragile.reprokit(
-            "reproduce", "cartpole_baseline", "--backend", "docker", "--base", "bootstrap", "--json",
+            "reproduce",
+            "cartpole_baseline",
+            "--backend",
+            "docker",
+            "--base",
+            "bootstrap",
+            "--json",
             env=surroundings,
-        )  # fmt: skip
+        )
     finally:
         dockerfile.write_text(text)
     assert (answer.code, answer.report["verdict"]) == (3, "NOT_RUN"), answer.out + answer.err

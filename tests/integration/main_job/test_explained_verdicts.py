@@ -112,8 +112,9 @@ def test_a_changed_gamma_names_its_line_and_the_code_is_to_blame(study):
     assert kept.read_bytes() == golden
     assert "Whose fault it is" in (folder / "report.html").read_text()
     assert study.reprokit("report", "verify", str(folder)).code == 0
-    diffed = study.reprokit("golden", "promote", "--from", str(folder), "--reason", "discount more",
-                            "--allow-dirty")  # fmt: skip
+    diffed = study.reprokit(
+        "golden", "promote", "--from", str(folder), "--reason", "discount more", "--allow-dirty"
+    )
     assert diffed.code == 0, diffed.err
     shown = study.reprokit("golden", "diff", f"HEAD:{GOLDEN}", GOLDEN, "--markdown")
     assert shown.code == 1, shown.err

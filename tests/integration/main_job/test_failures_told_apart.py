@@ -84,7 +84,11 @@ def test_an_environment_that_cannot_be_made_is_told(study_at, small_project, pro
     small_project.add_wheel(text="VERSION = 'another'\n")
     small_project.lock.write_text(locked)
     answer = study_at(small_project.root).reprokit(
-        "reproduce", "cartpole_baseline", "--backend", "local", "--json",
+        "reproduce",
+        "cartpole_baseline",
+        "--backend",
+        "local",
+        "--json",
         env={"REPROKIT_CACHE": str(small_project.cache)},
-    )  # fmt: skip
+    )
     is_told(answer, "image_build_failed", "the wheel is not the one that the lock names", "do not use it")

@@ -88,9 +88,11 @@ def test_a_crash_of_the_program_is_not_run_with_the_end_of_its_log(study):
 def test_a_killed_run_is_never_judged_as_finished(study, wait_for):
     tool = subprocess.Popen(
         [sys.executable, "-m", "reprokit", "reproduce", "cartpole_baseline", "--backend", "local"],
-        cwd=study.root, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
+        cwd=study.root,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     wait_for(lambda: bool(list((study.root / "runs").rglob("output/metrics.jsonl"))), 60)
     tool.kill()
     tool.wait()
@@ -107,9 +109,11 @@ def test_a_killed_run_is_never_judged_as_finished(study, wait_for):
 def test_an_interrupted_tool_stops_the_training_and_says_so_with_its_exit_code(study, wait_for, name, code):
     tool = subprocess.Popen(
         [sys.executable, "-m", "reprokit", "reproduce", "cartpole_baseline", "--backend", "local"],
-        cwd=study.root, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL,
+        cwd=study.root,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
     wait_for(lambda: bool(list((study.root / "runs").rglob("output/metrics.jsonl"))), 60)
     tool.send_signal(getattr(signal, name))
     assert tool.wait(timeout=30) == code

@@ -35,9 +35,19 @@ def reproduce(tmp_path: Path, study_at):
 
     def start(*options: str):
         return study.reprokit(
-            "reproduce", "--seed", "7", "--json", *options,
-            "--", sys.executable, "train.py", "--seed", "{seed}", "--logdir", "{run_dir}",
-        )  # fmt: skip
+            "reproduce",
+            "--seed",
+            "7",
+            "--json",
+            *options,
+            "--",
+            sys.executable,
+            "train.py",
+            "--seed",
+            "{seed}",
+            "--logdir",
+            "{run_dir}",
+        )
 
     return start
 

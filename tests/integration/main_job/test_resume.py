@@ -20,10 +20,10 @@ from reprokit.core.checklist import Verdict
 from reprokit.core.evidence import Evidence
 from reprokit.core.rows import Status
 from reprokit.errors import CheckpointError, GoldenError, UsageError
-from reprokit.harness import Project, Request, audit, bless, judge_again
-from reprokit.harness.checkpoint_files import exit_code, verify
-from reprokit.harness.resumed import resume_evidence
-from reprokit.harness.resuming import choose, fit
+from reprokit.harness import Project, Request, audit, judge_again, promote
+from reprokit.harness.curation.checkpoint_files import exit_code, verify
+from reprokit.harness.judging.resume_evidence import resume_evidence
+from reprokit.harness.running.resume_point import choose, fit
 
 torch = pytest.importorskip("torch")
 
@@ -119,14 +119,20 @@ def test_both_halves_are_runs_of_their_own_that_say_where_they_come_from(answer,
     resumed = Path(answer.row("resume_equal")["evidence"]["resumed"])
     first, second = (json.loads((folder / "run.json").read_text()) for folder in (stopped, resumed))
     assert (first["outcome"], first["signal"], first["stop_at"], first["attempt"]) == (
-        "signalled", "SIGKILL", 9000, 1,
-    )  # fmt: skip
+        "signalled",
+        "SIGKILL",
+        9000,
+        1,
+    )
     assert not (stopped / "COMPLETE").exists()
     assert (second["outcome"], second["attempt"]) == ("completed", 2)
     digest = workspace.sha256_of(stopped / "checkpoints" / "checkpoint_8192.pt")
     assert second["resumed_from"] == {
-        "run": f"{RECIPE}/{stopped.name}", "checkpoint": "checkpoint_8192.pt", "step": 8192, "sha256": digest,
-    }  # fmt: skip
+        "run": f"{RECIPE}/{stopped.name}",
+        "checkpoint": "checkpoint_8192.pt",
+        "step": 8192,
+        "sha256": digest,
+    }
 
 
 def test_the_report_can_be_checked_again_and_falls_when_a_half_is_touched(study, project, answer, stopped):
@@ -150,7 +156,7 @@ def test_a_resumed_run_is_never_taken_for_a_whole_one(project, answer, whole):
     for pair in ((whole, resumed), (resumed, twin)):
         assert judge_again(pair, Request(), project=project).verdict is Verdict.UNJUDGED
     with pytest.raises(GoldenError, match="a resumed run holds only the later steps of a training"):
-        bless((whole, resumed), project=project, reason="x", now="2026-11-21", allow_dirty=True)
+        promote((whole, resumed), project=project, reason="x", now="2026-11-21", allow_dirty=True)
 
 
 def test_another_number_of_environments_is_refused_before_anything_starts(study, stopped):
@@ -271,9 +277,12 @@ def kill_at_random(study, *, draw, tool_too=False):
     before = set(study.runs)
     tool = subprocess.Popen(
         [sys.executable, "-m", "reprokit", "run", RECIPE, "--backend", "local"],
-        cwd=study.root, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        cwd=study.root,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     step, wait_s = draw.randrange(SAVED + UPDATE, STEPS - 4 * UPDATE, UPDATE), draw.uniform(0, 0.3)
     folder, end = None, time.monotonic() + 120
     while (

@@ -97,9 +97,13 @@ def train_and_kill(study, pair: list[Moment]):
     before = set(study.runs)
     command = [sys.executable, "-m", "reprokit", "reproduce", "cartpole_baseline", "--backend", "local"]
     with subprocess.Popen(
-        [*command, "--json"], cwd=study.root, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    ) as tool:  # fmt: skip
+        [*command, "--json"],
+        cwd=study.root,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as tool:
         try:
             caught = 0
             deadline = time.monotonic() + PATIENCE_S

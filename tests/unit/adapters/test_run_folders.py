@@ -152,9 +152,11 @@ def test_two_formats_cannot_be_compared(runs):
 
 def test_the_records_around_a_divergence_are_found_again(runs):
     for folder, value in zip(runs, (0.5, 0.25), strict=True):
-        write(folder, "metrics.jsonl", "".join(
-            f'{{"step": {at * 8}, "loss": {value if at == 10 else at}}}\n' for at in range(12)
-        ))  # fmt: skip
+        write(
+            folder,
+            "metrics.jsonl",
+            "".join(f'{{"step": {at * 8}, "loss": {value if at == 10 else at}}}\n' for at in range(12)),
+        )
     comparison, pairs = adapters.compare_paths(*runs)
     rows = adapters.around(pairs, comparison.divergence)
     assert [row.record for row in rows] == [7, 8, 9, 10, 11]

@@ -45,8 +45,13 @@ def test_the_order_is_fixed_and_subfolders_are_searched(tmp_path):
         "e.tfevents.1",
     )
     assert names(tmp_path) == [
-        "deep/er/metrics.jsonl", "a.jsonl", "sub/b.jsonl", "sub/progress.csv", "z.csv", "tensorboard events",
-    ]  # fmt: skip
+        "deep/er/metrics.jsonl",
+        "a.jsonl",
+        "sub/b.jsonl",
+        "sub/progress.csv",
+        "z.csv",
+        "tensorboard events",
+    ]
 
 
 def test_what_the_harness_writes_is_no_metric(tmp_path):

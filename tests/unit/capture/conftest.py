@@ -18,8 +18,11 @@ class Repository:
         identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
         done = subprocess.run(
             ["git", *identity, "-c", "protocol.file.allow=always", *arguments],
-            cwd=self.root, check=True, capture_output=True, text=True,
-        )  # fmt: skip
+            cwd=self.root,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         return done.stdout.strip()
 
     def write(self, name, text):

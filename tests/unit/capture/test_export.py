@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from ruamel.yaml import YAML
 
 from reprokit.capture.export import export
-from reprokit.capture.export_forms import FORMS
+from reprokit.capture.export_formats import FORMS
 from reprokit.cli.env_export import export_record
 from reprokit.errors import ReportError
 
@@ -118,7 +118,7 @@ HOSTILE = [
     {"variables": {"TZ": "a\\"}},
     {"variables": {"TZ": 7}},
     {"numerics": {"profile": "x'; touch x"}},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -141,8 +141,12 @@ def test_a_base_that_is_no_image_by_digest_is_refused(base):
 
 
 def test_what_no_file_can_promise_is_told():
-    told = " ".join(export(record(sources={"mine": "editable"}, device={"kind": "cuda"},
-                                  numerics={"profile": "native"}), form="conda").open)  # fmt: skip
+    told = " ".join(
+        export(
+            record(sources={"mine": "editable"}, device={"kind": "cuda"}, numerics={"profile": "native"}),
+            form="conda",
+        ).open
+    )
     for words in ("source tree", "mine", "driver", "native", "glibc 2.36"):
         assert words in told
     assert "glibc" not in " ".join(export(record(), form="dockerfile").open)

@@ -63,8 +63,11 @@ def test_a_package_that_was_upgraded_dropped_or_added_will_not_match():
     packages = {"numpy": "2.5.0", "new": "1"}
     answer = forecast(EXPECTED, host=HOST, packages=packages, python="3.12")
     assert sorted(fields(answer)) == [
-        "inside.packages.new", "inside.packages.numpy", "inside.packages.torch", "inside.python.minor",
-    ]  # fmt: skip
+        "inside.packages.new",
+        "inside.packages.numpy",
+        "inside.packages.torch",
+        "inside.python.minor",
+    ]
 
 
 def test_without_a_lock_packages_are_open():

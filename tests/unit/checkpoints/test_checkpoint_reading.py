@@ -34,8 +34,21 @@ def test_plain_data_come_back_as_they_were(tmp_path):
 
 def test_what_torch_saves_comes_back_bit_for_bit(tmp_path):
     torch = pytest.importorskip("torch")
-    kinds = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
-             "uint16", "uint32", "complex64"]  # fmt: skip
+    kinds = [
+        "float32",
+        "float64",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+        "uint16",
+        "uint32",
+        "complex64",
+    ]
     state = {
         "model": OrderedDict(
             (kind, torch.arange(6).reshape(2, 3).to(getattr(torch, kind))) for kind in kinds
@@ -228,9 +241,17 @@ def test_a_pipe_and_a_device_are_refused_and_never_waited_for(tmp_path, suffix):
 
 @pytest.mark.parametrize(
     ("offset", "shape", "stride"),
-    [(0, (5,), (1,)), (3, (2,), (1,)), (0, (2, 2), (3, 1)), (0, (1 << 40,), (0,)), (-1, (1,), (1,)),
-     (0, (2,), (-1,)), (0, (2,), (1, 1)), (0, (1.5,), (1,))],
-)  # fmt: skip
+    [
+        (0, (5,), (1,)),
+        (3, (2,), (1,)),
+        (0, (2, 2), (3, 1)),
+        (0, (1 << 40,), (0,)),
+        (-1, (1,), (1,)),
+        (0, (2,), (-1,)),
+        (0, (2,), (1, 1)),
+        (0, (1.5,), (1,)),
+    ],
+)
 def test_a_tensor_that_reaches_beyond_its_data_is_refused(offset, shape, stride):
     with pytest.raises(CheckpointError):
         view(bytes(16), DTYPES["float32"], offset=offset, shape=shape, stride=stride)

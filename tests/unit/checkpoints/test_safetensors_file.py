@@ -24,14 +24,22 @@ REAL = (
 def state():
     weights = Tensor(dtype="float32", shape=(2, 3), values=np.arange(6, dtype="<f4").reshape(2, 3))
     return {
-        "schema": 1, "step": 5,
+        "schema": 1,
+        "step": 5,
         "model": {"w": weights, 0: Tensor(dtype="int64", shape=(), values=np.array(7))},
         "model.w": Tensor(dtype="bool", shape=(2,), values=np.array([1, 0], dtype="u1")),
-        "big": 2**127 + 1, "low": -(2**63), "nan": math.nan, "inf": -math.inf, "zero": -0.0,
+        "big": 2**127 + 1,
+        "low": -(2**63),
+        "nan": math.nan,
+        "inf": -math.inf,
+        "zero": -0.0,
         "text": "ä\ud800",
-        "tuple": (1, (), [[], {}]), "none": None, "yes": True, "": {"": 1},
+        "tuple": (1, (), [[], {}]),
+        "none": None,
+        "yes": True,
+        "": {"": 1},
         "empty": Tensor(dtype="float16", shape=(0, 3), values=np.empty((0, 3), dtype="<f2")),
-    }  # fmt: skip
+    }
 
 
 def laid_out(path, header, data=b"", *, claims=None):
@@ -75,8 +83,23 @@ def test_equal_contents_give_equal_bytes(tmp_path):
 
 def test_what_torch_saved_comes_back_into_torch_bit_for_bit(tmp_path):
     torch = pytest.importorskip("torch")
-    kinds = ["float32", "float64", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool",
-             "uint16", "uint32", "uint64", "complex64", "float8_e4m3fn"]  # fmt: skip
+    kinds = [
+        "float32",
+        "float64",
+        "float16",
+        "bfloat16",
+        "int64",
+        "int32",
+        "int16",
+        "int8",
+        "uint8",
+        "bool",
+        "uint16",
+        "uint32",
+        "uint64",
+        "complex64",
+        "float8_e4m3fn",
+    ]
     saved = {kind: torch.arange(6).reshape(2, 3).to(getattr(torch, kind)) for kind in kinds}
     model = torch.nn.Linear(3, 2)
     adam = torch.optim.Adam(model.parameters())
@@ -168,7 +191,7 @@ def test_a_bit_flipped_anywhere_in_a_value_is_found(tmp_path):
         (b"{" * 90_000, b"", "no JSON"),
         (b"\xff\xfe", b"", "no JSON"),
     ],
-)  # fmt: skip
+)
 def test_whatever_is_unsound_is_refused_in_words(tmp_path, header, data, told):
     with pytest.raises(CheckpointError, match=told):
         checkpoints.read(laid_out(tmp_path / "a.safetensors", header, data))

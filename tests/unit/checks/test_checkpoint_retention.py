@@ -61,9 +61,14 @@ def test_one_too_few_is_missing():
 
 @pytest.mark.parametrize(
     "entry",
-    [{}, {"sha256": "", "step": 10240}, {"sha256": "sha256:aa", "step": 10240}, {"sha256": 5, "step": 10240},
-     {"sha256": f"sha256:{'a' * 64}", "step": 5}],
-)  # fmt: skip
+    [
+        {},
+        {"sha256": "", "step": 10240},
+        {"sha256": "sha256:aa", "step": 10240},
+        {"sha256": 5, "step": 10240},
+        {"sha256": f"sha256:{'a' * 64}", "step": 5},
+    ],
+)
 def test_one_that_left_no_digest_was_never_written(entry):
     name = "checkpoint_10240.pt"
     assert f"{name} is missing" in kept(without=(name,)).reason

@@ -11,8 +11,13 @@ from reprokit import checkpoints, cli
 
 RANDOM = {"python": [1], "numpy": {"pos": 1}, "torch": [1], "environments": [[], []]}
 STATE = {
-    "schema": 1, "step": 10, "model": {"bias": 0.5}, "optimizer": {"count": 1}, "random": RANDOM, "extra": {},
-}  # fmt: skip
+    "schema": 1,
+    "step": 10,
+    "model": {"bias": 0.5},
+    "optimizer": {"count": 1},
+    "random": RANDOM,
+    "extra": {},
+}
 
 
 class Enemy:
@@ -60,9 +65,15 @@ def test_an_older_layout_is_moved_and_what_it_lacks_is_told(here, capsys):
 
 @pytest.mark.parametrize(
     ("target", "told"),
-    [("a.pt", "there already"), ("b.txt", "format"), ("b", "format"), ("none/b.pt", "no such folder"),
-     ("run/checkpoints/b.pt", "within a run's folder"), ("run/b.safetensors", "within a run's folder")],
-)  # fmt: skip
+    [
+        ("a.pt", "there already"),
+        ("b.txt", "format"),
+        ("b", "format"),
+        ("none/b.pt", "no such folder"),
+        ("run/checkpoints/b.pt", "within a run's folder"),
+        ("run/b.safetensors", "within a run's folder"),
+    ],
+)
 def test_nothing_is_written_where_it_must_not(here, capsys, target, told):
     (here / "run" / "checkpoints").mkdir(parents=True)
     (here / "run" / "run.json").write_text("{}")

@@ -12,17 +12,30 @@ from reprokit import cli
 from reprokit.cli.diagnose import _page
 from reprokit.core.difference import Divergence
 from reprokit.diagnosis import Began, Cause
-from reprokit.harness.diagnosed import DIFFERS, EQUAL, Diagnosis
+from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 
 CAUSE = Cause(
-    category="unseeded_rng", file="/lib/train.py", line=88, function="main", confidence="high",
-    what="np.random.permutation: draws from a generator that was never seeded", fix="seed it",
-)  # fmt: skip
+    category="unseeded_rng",
+    file="/lib/train.py",
+    line=88,
+    function="main",
+    confidence="high",
+    what="np.random.permutation: draws from a generator that was never seeded",
+    fix="seed it",
+)
 BEGAN = Began(
-    event="batch", update=37, steps=37_888, stream="batch", streams=("batch",), single=True, process="0",
-    generators={"NumPy's global generator": 36}, equal_before="update 36: gradients", since=(36, 37_888),
+    event="batch",
+    update=37,
+    steps=37_888,
+    stream="batch",
+    streams=("batch",),
+    single=True,
+    process="0",
+    generators={"NumPy's global generator": 36},
+    equal_before="update 36: gradients",
+    since=(36, 37_888),
     until=(36, 37_888),
-)  # fmt: skip
+)
 DIVERGENCE = Divergence(
     record=37, step=37_888, metric="loss", expected=0.5, actual=0.25, abs_error=0.25, rel_error=0.5, ulps=9
 )

@@ -55,8 +55,14 @@ def test_other_files_exit_1_and_show_three_records_on_either_side(reprokit, pair
     assert code == 1
     assert out.startswith("DIFFERS: first at step 1024 (record 4), metric loss/policy\n")
     assert re.findall(r"^(>| ) +(\d) ", out, flags=re.MULTILINE) == [
-        (" ", "1"), (" ", "2"), (" ", "3"), (">", "4"), (" ", "5"), (" ", "6"), (" ", "7"),
-    ]  # fmt: skip
+        (" ", "1"),
+        (" ", "2"),
+        (" ", "3"),
+        (">", "4"),
+        (" ", "5"),
+        (" ", "6"),
+        (" ", "7"),
+    ]
     assert "absolute error 0.5, relative error 0.25" in out
     assert re.search(r"loss/policy +0.5 +0.25 +1 +1024", out)
 
@@ -92,8 +98,11 @@ def test_json_is_the_contract(reprokit, pair):
     assert found["divergence"]["record"] == 4
     assert found["divergence"]["expected"] == 2
     assert found["per_metric"]["loss/policy"] == {
-        "max_abs_error": 0.5, "max_rel_error": 0.25, "mismatches": 1, "first_step": 1024,
-    }  # fmt: skip
+        "max_abs_error": 0.5,
+        "max_rel_error": 0.25,
+        "mismatches": 1,
+        "first_step": 1024,
+    }
 
 
 @pytest.mark.parametrize(

@@ -50,5 +50,9 @@ def test_json_holds_every_finding(finds, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert answer["ready"] is False
     assert answer["findings"][1] == {
-        "name": "cache", "state": "lack", "detail": "read-only", "fix": "export X=1", "notes": ["a note"],
-    }  # fmt: skip
+        "name": "cache",
+        "state": "lack",
+        "detail": "read-only",
+        "fix": "export X=1",
+        "notes": ["a note"],
+    }

@@ -23,9 +23,12 @@ def study(tmp_path, monkeypatch):
     for name in ("recipes", "golden/cartpole_baseline", "images"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for words in (
-        ["init", "-q"], ["config", "user.email", "a@example.org"], ["config", "user.name", "A"],
-        ["add", "-A"], ["commit", "-qm", "first"],
-    ):  # fmt: skip
+        ["init", "-q"],
+        ["config", "user.email", "a@example.org"],
+        ["config", "user.name", "A"],
+        ["add", "-A"],
+        ["commit", "-qm", "first"],
+    ):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     monkeypatch.chdir(tmp_path)
     with_provenance(tmp_path)
@@ -91,7 +94,7 @@ def test_no_golden_at_all_is_no_clean_bill(study):
         ("orphan", lambda root: edit_recipe(root, "seeds: [42]", "seeds: [7]")),
         ("stale", lambda root: edit_recipe(root, "gamma: 0.99", "gamma: 0.98")),
     ],
-)  # fmt: skip
+)
 def test_every_planted_fault_is_found_with_its_file_and_what_to_do(study, rule, plant):
     plant(study)
     answer = run("lint", "--json")

@@ -22,8 +22,18 @@ from reprokit.recipes.mistakes import combined
 
 ROOT = Path(__file__).resolve().parents[3]
 HEAVY = (
-    "torch", "numpy", "docker", "ray", "matplotlib", "pydantic", "rich", "scipy", "jinja2", "git", "psutil",
-)  # fmt: skip
+    "torch",
+    "numpy",
+    "docker",
+    "ray",
+    "matplotlib",
+    "pydantic",
+    "rich",
+    "scipy",
+    "jinja2",
+    "git",
+    "psutil",
+)
 TERMINAL = 80
 WAITING = """
 import os, pathlib, sys, time
@@ -55,8 +65,11 @@ def reprokit(*arguments: str, env: dict[str, str] | None = None, cwd: Path | Non
     defaults = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "timeout": 120}
     return subprocess.run(
         [sys.executable, "-m", "reprokit", *arguments],
-        check=False, env=environment, cwd=cwd, **{**defaults, **streams},
-    )  # fmt: skip
+        check=False,
+        env=environment,
+        cwd=cwd,
+        **{**defaults, **streams},
+    )
 
 
 @pytest.fixture
@@ -151,16 +164,22 @@ def test_start_up_imports_nothing_heavy(arguments):
     )
     ended = subprocess.run(
         [sys.executable, "-c", code, json.dumps(arguments), json.dumps(HEAVY)],
-        check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     assert json.loads(ended.stderr.splitlines()[-1]) == []
 
 
 def test_start_up_as_python_itself_tells_it_imports_nothing_heavy():
     ended = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "reprokit", "--help"],
-        check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in ended.stderr.splitlines()}
     assert "click" in imported
     assert imported.isdisjoint(HEAVY)
@@ -255,12 +274,21 @@ def test_a_terminated_verb_is_143(end, capsys):
 def test_a_term_signal_ends_the_tool_with_143_and_stops_the_program(tmp_path):
     tool = subprocess.Popen(
         [
-            sys.executable, "-m", "reprokit", "reproduce", "--", sys.executable, "-c",
-            WAITING, "{run_dir}",
+            sys.executable,
+            "-m",
+            "reprokit",
+            "reproduce",
+            "--",
+            sys.executable,
+            "-c",
+            WAITING,
+            "{run_dir}",
         ],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     deadline = time.monotonic() + 100
     while not (found := [path for path in tmp_path.rglob("pid") if path.read_text()]):
         assert time.monotonic() < deadline

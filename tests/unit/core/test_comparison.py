@@ -16,7 +16,7 @@ from reprokit.core.comparison import (
     to_json,
     unreadable,
 )
-from reprokit.core.table import Table
+from reprokit.core.record_table import Table
 from reprokit.errors import MetricsError
 
 NAN, INF = math.nan, math.inf
@@ -233,7 +233,7 @@ def test_what_json_does_not_have_is_an_error(wrong):
 
 
 def test_more_names_than_memory_should_hold_are_an_error(monkeypatch):
-    monkeypatch.setattr("reprokit.core.names.MAX_NAMES", 10)
+    monkeypatch.setattr("reprokit.core.metric_names.MAX_NAMES", 10)
     many = {"step": 0, **{f"m{number}": 1.0 for number in range(11)}}
     comparison = compare_records([many], [many])
     assert exit_code(comparison) == 2
@@ -253,9 +253,14 @@ def test_json_is_strict_json_whatever_the_values():
 def test_json_has_the_words_of_the_contract():
     found = to_json(compare_records(records(1.0), records(2.0)))
     assert list(found) == [
-        "identical", "within_tolerance", "records_compared", "metrics_compared", "divergence", "per_metric",
+        "identical",
+        "within_tolerance",
+        "records_compared",
+        "metrics_compared",
+        "divergence",
+        "per_metric",
         "problems",
-    ]  # fmt: skip
+    ]
     assert set(found["divergence"]) >= {
         "record",
         "step",

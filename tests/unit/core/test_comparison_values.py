@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from reprokit.core import values
-from reprokit.core.values import MISSING
+from reprokit.core import json_values
+from reprokit.core.json_values import MISSING
 
 NAN, INF = math.nan, math.inf
 
@@ -36,8 +36,8 @@ def deep(levels):
     ],
 )
 def test_values_that_are_equal(expected, actual):
-    assert values.equal(expected, actual)
-    assert values.equal(actual, expected)
+    assert json_values.equal(expected, actual)
+    assert json_values.equal(actual, expected)
 
 
 @pytest.mark.parametrize(
@@ -49,29 +49,29 @@ def test_values_that_are_equal(expected, actual):
     ],
 )
 def test_values_that_are_not_equal(expected, actual):
-    assert not values.equal(expected, actual)
-    assert not values.equal(actual, expected)
+    assert not json_values.equal(expected, actual)
+    assert not json_values.equal(actual, expected)
 
 
 def test_nesting_has_no_limit():
     depth = sys.getrecursionlimit() * 10
-    assert values.equal(deep(depth), deep(depth))
-    assert not values.equal(deep(depth), deep(depth + 1))
+    assert json_values.equal(deep(depth), deep(depth))
+    assert not json_values.equal(deep(depth), deep(depth + 1))
 
 
 def test_a_place_inside_is_named():
-    leaves = list(values.leaves({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}], "c": 4}))
+    leaves = list(json_values.leaves({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}], "c": 4}))
     assert leaves == [(".a[0]", 1, 1), (".a[1].b", 2, 3), (".c", MISSING, 4)]
 
 
 def test_something_that_json_does_not_have_is_refused():
     with pytest.raises(TypeError, match="not a JSON value: set"):
-        values.kind({1})
+        json_values.kind({1})
 
 
 def test_a_float_subclass_is_a_number():
-    assert values.kind(np.float64(1.0)) == "number"
-    assert values.equal(np.float64(0.5), 0.5)
+    assert json_values.kind(np.float64(1.0)) == "number"
+    assert json_values.equal(np.float64(0.5), 0.5)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_float_subclass_is_a_number():
     ],
 )
 def test_absolute_errors(expected, actual, error):
-    assert values.absolute_error(expected, actual) == error
+    assert json_values.absolute_error(expected, actual) == error
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_absolute_errors(expected, actual, error):
     ],
 )
 def test_relative_errors(expected, actual, error):
-    assert values.relative_error(expected, actual) == error
+    assert json_values.relative_error(expected, actual) == error
 
 
 @pytest.mark.parametrize(
@@ -106,8 +106,8 @@ def test_relative_errors(expected, actual, error):
     ],
 )
 def test_units_in_the_last_place(expected, actual, distance):
-    assert values.ulps(expected, actual) == distance
-    assert values.ulps(actual, expected) == distance
+    assert json_values.ulps(expected, actual) == distance
+    assert json_values.ulps(actual, expected) == distance
 
 
 @pytest.mark.parametrize(
@@ -120,20 +120,20 @@ def test_units_in_the_last_place(expected, actual, distance):
     ],
 )
 def test_a_difference_is_put_into_words(expected, actual, sentence):
-    assert values.describe(expected, actual) == sentence
+    assert json_values.describe(expected, actual) == sentence
 
 
 def test_what_is_shown_is_cut_only_beyond_the_limit():
-    assert values.shown("x" * 58) == "'" + "x" * 58 + "'"
-    assert values.shown("x" * 59) == "'" + "x" * 59 + "…"
-    assert values.shown("x" * 8, limit=4) == "'xxx…"
-    assert values.shown(2**12_999).startswith("1227195")
-    assert values.shown(2**13_000) == "an integer of 13001 bits"
-    assert (values.shown([1, 2]), values.shown(())) == ("an array of 2", "an array of 0")
+    assert json_values.shown("x" * 58) == "'" + "x" * 58 + "'"
+    assert json_values.shown("x" * 59) == "'" + "x" * 59 + "…"
+    assert json_values.shown("x" * 8, limit=4) == "'xxx…"
+    assert json_values.shown(2**12_999).startswith("1227195")
+    assert json_values.shown(2**13_000) == "an integer of 13001 bits"
+    assert (json_values.shown([1, 2]), json_values.shown(())) == ("an array of 2", "an array of 0")
 
 
 def test_anything_can_be_shown_shortly():
-    assert values.shown(10**5000) == "an integer of 16610 bits"
-    assert values.shown(0.1) == "0.1"
-    assert len(values.shown("x" * 10**6)) <= 61
-    assert values.shown({"a": deep(5000)}) == "an object of 1"
+    assert json_values.shown(10**5000) == "an integer of 16610 bits"
+    assert json_values.shown(0.1) == "0.1"
+    assert len(json_values.shown("x" * 10**6)) <= 61
+    assert json_values.shown({"a": deep(5000)}) == "an object of 1"

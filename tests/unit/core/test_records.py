@@ -83,7 +83,20 @@ def test_an_environment_that_was_not_built_here_has_no_base():
 
 def test_the_words_for_endings_are_those_that_files_hold():
     assert {str(outcome) for outcome in Outcome} == {
-        "completed", "crashed", "signalled", "out_of_memory", "timed_out", "command_missing", "image_missing",
-        "image_build_failed", "engine_missing", "engine_lost", "start_refused", "disk_full",
-        "run_folder_not_writable", "workspace_busy", "interrupted", "upload_failed",
-    }  # fmt: skip
+        "completed",
+        "crashed",
+        "signalled",
+        "out_of_memory",
+        "timed_out",
+        "command_missing",
+        "image_missing",
+        "image_build_failed",
+        "engine_missing",
+        "engine_lost",
+        "start_refused",
+        "disk_full",
+        "run_folder_not_writable",
+        "workspace_busy",
+        "interrupted",
+        "upload_failed",
+    }

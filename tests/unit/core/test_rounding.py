@@ -29,9 +29,17 @@ def test_operations_that_one_probe_lacks_say_nothing_and_are_told():
 
 @pytest.mark.parametrize(
     "other",
-    [record(), {}, record({}), record(SQRT, version=2), record(SQRT, device="cuda"), record({"torch.x": "a"}),
-     {"inside": {"numerics": {"probe": "torn"}}}, {"inside": {"numerics": {"probe": {"digests": [1]}}}}],
-)  # fmt: skip
+    [
+        record(),
+        {},
+        record({}),
+        record(SQRT, version=2),
+        record(SQRT, device="cuda"),
+        record({"torch.x": "a"}),
+        {"inside": {"numerics": {"probe": "torn"}}},
+        {"inside": {"numerics": {"probe": {"digests": [1]}}}},
+    ],
+)
 def test_where_nothing_can_be_compared_nothing_differs_and_the_reason_is_told(other):
     for pair in ((record(SQRT), other), (other, record(SQRT))):
         found = rounding.compare_records(*pair)

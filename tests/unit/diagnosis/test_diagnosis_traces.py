@@ -10,16 +10,25 @@ from reprokit.errors import CannotJudgeError
 
 def _site(line, values, *, kind="clock", first=1, context="0"):
     return {
-        "kind": kind, "file": "train.py", "line": line, "function": "main", "first": first,
-        "counts": {context: len(values)}, "values": {context: dict(enumerate(values))},
-    }  # fmt: skip
+        "kind": kind,
+        "file": "train.py",
+        "line": line,
+        "function": "main",
+        "first": first,
+        "counts": {context: len(values)},
+        "values": {context: dict(enumerate(values))},
+    }
 
 
 def _trace(folder, sites, *, process="0", streams=(), files=None):
     folder.mkdir(exist_ok=True)
     body = {
-        "process": process, "sites": sites, "files": files or {}, "facts": {}, "streams": list(streams),
-    }  # fmt: skip
+        "process": process,
+        "sites": sites,
+        "files": files or {},
+        "facts": {},
+        "streams": list(streams),
+    }
     (folder / f"trace-{process}.json").write_text(json.dumps(body))
     (folder / f"started-{process}").touch()
     return folder

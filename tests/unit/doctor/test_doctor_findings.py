@@ -19,7 +19,11 @@ HEALTHY = Surroundings(
         "missing": {"gpus": "no driver"},
     },
     engine=EngineStatus(
-        reachable=True, version="29.5.1", api_version="1.50", storage_driver="overlay2", cgroup_version="2",
+        reachable=True,
+        version="29.5.1",
+        api_version="1.50",
+        storage_driver="overlay2",
+        cgroup_version="2",
         security_options=("seccomp", "apparmor"),
     ),
     programs={"git": "/g", "make": "/m", "mmdebstrap": "/d", "qemu-x86_64": "/q", "nvidia-ctk": None},
@@ -30,7 +34,7 @@ HEALTHY = Surroundings(
     pythons=("3.11",),
     cache="/cache",
     cache_problem="",
-)  # fmt: skip
+)
 NO_ENGINE = EngineStatus(reachable=False, error="no socket", remedy="sudo systemctl start docker")
 
 
@@ -66,29 +70,36 @@ LACKS = {
     "memory that nobody could read": (host(memory={}), "memory", "more"),
     "too little disk": (host(disk={"free_bytes": GIB}), "disk", "prune"),
     "no engine on a Mac": (
-        replace(host(os={"system": "Darwin"}), engine=NO_ENGINE), "container engine", "systemctl",
+        replace(host(os={"system": "Darwin"}), engine=NO_ENGINE),
+        "container engine",
+        "systemctl",
     ),
-}  # fmt: skip
+}
 WARNINGS = {
     "no git": (replace(HEALTHY, programs={**HEALTHY.programs, "git": None}), "git", "apt-get install git"),
     "no make": (replace(HEALTHY, programs={**HEALTHY.programs, "make": None}), "make", "get install make"),
     "no engine on Linux": (replace(HEALTHY, engine=NO_ENGINE), "container engine", "systemctl start"),
     "an engine with escapes": (
-        replace(HEALTHY, engine=replace(HEALTHY.engine, version="28.0.0")), "engine security", "29.5.1",
+        replace(HEALTHY, engine=replace(HEALTHY.engine, version="28.0.0")),
+        "engine security",
+        "29.5.1",
     ),
     "an engine without seccomp": (
         replace(HEALTHY, engine=replace(HEALTHY.engine, security_options=("name=apparmor",))),
-        "engine security", "SECCOMP",
+        "engine security",
+        "SECCOMP",
     ),
     "another Python than the lock's": (
-        replace(HEALTHY, engine=NO_ENGINE, pythons=("3.12",)), "locked Python", "uv python install 3.11",
+        replace(HEALTHY, engine=NO_ENGINE, pythons=("3.12",)),
+        "locked Python",
+        "uv python install 3.11",
     ),
     "a CPU without AVX2": (cpu(features=["sse2"]), "CPU", "golden promote"),
     "another architecture": (cpu(architecture="aarch64", features=["asimd"]), "CPU", "golden promote"),
     "little memory": (host(memory={"total_bytes": 3 * GIB}), "memory", "more"),
     "little disk": (host(disk={"free_bytes": 5 * GIB}), "disk", "prune"),
     "a GPU that containers cannot see": (host(gpus=[{"name": "H200"}]), "GPU in containers", "nvidia-ctk"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("seen", "name", "fix"), LACKS.values(), ids=LACKS)
@@ -110,8 +121,9 @@ def test_what_makes_it_worse_is_a_warning_with_its_fix(seen, name, fix):
 def test_one_core_is_enough_but_slower():
     finding = only(cpu(usable=1), "cores")
     assert (finding.state, finding.detail) == (
-        State.WARNING, "1 usable: the two runs go one after the other",
-    )  # fmt: skip
+        State.WARNING,
+        "1 usable: the two runs go one after the other",
+    )
 
 
 def test_every_escape_is_listed_with_its_advisory():

@@ -14,9 +14,14 @@ GIB = 1 << 30
 
 def spec(device: str, **needs) -> RunSpec:
     realisation = Realisation(
-        variant="cuda", kind="image", reference="sha256:1", digest="sha256:1", python="python",
-        lock_digest="sha256:2", device_needs=needs,
-    )  # fmt: skip
+        variant="cuda",
+        kind="image",
+        reference="sha256:1",
+        digest="sha256:1",
+        python="python",
+        lock_digest="sha256:2",
+        device_needs=needs,
+    )
     return RunSpec(recipe="r", run_id="1", seed=1, device=device, command=("true",), realisation=realisation)
 
 

@@ -34,8 +34,16 @@ def test_a_run_that_ends_well_is_completed(engine: Any, container_spec: RunSpec,
     assert result.isolation["network"] == "none"
     assert result.isolation["engine_version"] == "99.1"
     assert engine.calls == [
-        "connect", "info", "connect", "create", "attach", "start", "wait", "inspect", "remove",
-    ]  # fmt: skip
+        "connect",
+        "info",
+        "connect",
+        "create",
+        "attach",
+        "start",
+        "wait",
+        "inspect",
+        "remove",
+    ]
 
 
 def test_streams_arrive_separated_and_byte_for_byte(engine: Any, container_spec: RunSpec, run_dir: Path):
@@ -100,10 +108,10 @@ def test_a_run_that_names_no_image_never_starts(engine: Any, container_spec: Run
     [
         ("create", "Requested CPUs are not available", Outcome.START_REFUSED, "limits"),
         ("create", "bind source path does not exist: /x", Outcome.START_REFUSED, "on this very host"),
-        ("start", 'could not select device driver: [[gpu]]', Outcome.START_REFUSED, "NVIDIA"),
+        ("start", "could not select device driver: [[gpu]]", Outcome.START_REFUSED, "NVIDIA"),
         ("start", "write /var/lib/docker/x: no space left on device", Outcome.DISK_FULL, "docker system df"),
     ],
-)  # fmt: skip
+)
 def test_an_engine_that_refuses_is_quoted(
     engine: Any, container_spec: RunSpec, run_dir: Path, call: str, words: str, outcome: Outcome, remedy: str
 ):

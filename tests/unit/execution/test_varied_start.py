@@ -17,8 +17,12 @@ def start(*options, program="", command=None, **more):
     words = command or [sys.executable, "-I", "-S", "-c", program]
     return subprocess.run(
         [sys.executable, "-I", "-S", STARTER, *options, "--", *words],
-        capture_output=True, text=True, timeout=60, check=False, **more,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        **more,
+    )
 
 
 def test_a_umask_is_the_programs():

@@ -29,14 +29,28 @@ def candidate(tmp_path: Path) -> Callable[..., Candidate]:
         whole = ["".join(json.dumps(line) + "\n" for line in lines) for lines in (records, updates)]
         (path / "metrics.jsonl").write_text(whole[0] if metrics is None else metrics)
         (path / "trace.jsonl").write_text(whole[1] if trace is None else trace)
-        return Candidate(**{
-            "path": path, "complete": True, "recipe": "cartpole", "seed": 42, "platform": "cpu-x86_64",
-            "modified": (), "dirty": False, "metrics": path / "metrics.jsonl", "trace": path / "trace.jsonl",
-            "digests": {name: digest_of("a") for name in ("recipe", "trainer", "runtime", "config", "lock")},
-            "image": {"kind": "image", "digest": digest_of("b"), "base": f"base@{digest_of('c')}"},
-            "fingerprint": digest_of("d"), "fingerprint_facts": {"torch": "2.13.0"},
-            "environment": {"inside": {"torch": "2.13.0"}}, "config": {"training": {"gamma": 0.99}}, **fields,
-        })  # fmt: skip
+        return Candidate(
+            **{
+                "path": path,
+                "complete": True,
+                "recipe": "cartpole",
+                "seed": 42,
+                "platform": "cpu-x86_64",
+                "modified": (),
+                "dirty": False,
+                "metrics": path / "metrics.jsonl",
+                "trace": path / "trace.jsonl",
+                "digests": {
+                    name: digest_of("a") for name in ("recipe", "trainer", "runtime", "config", "lock")
+                },
+                "image": {"kind": "image", "digest": digest_of("b"), "base": f"base@{digest_of('c')}"},
+                "fingerprint": digest_of("d"),
+                "fingerprint_facts": {"torch": "2.13.0"},
+                "environment": {"inside": {"torch": "2.13.0"}},
+                "config": {"training": {"gamma": 0.99}},
+                **fields,
+            }
+        )
 
     return make
 
@@ -46,10 +60,16 @@ def bless(tmp_path: Path, candidate: Callable[..., Candidate]) -> Callable[..., 
     """Promote two good runs, or those given."""
 
     def promoted(*runs: Candidate, **words: Any) -> Golden:
-        return promote(tmp_path / "golden", **{
-            "runs": runs or (candidate(), candidate()), "reason": "first golden", "tool_version": "0.1.0",
-            "created_at": "2026-11-20T10:15:00+00:00", "tolerances": {"default": {"rtol": 0.0, "atol": 0.0}},
-            **words,
-        })  # fmt: skip
+        return promote(
+            tmp_path / "golden",
+            **{
+                "runs": runs or (candidate(), candidate()),
+                "reason": "first golden",
+                "tool_version": "0.1.0",
+                "created_at": "2026-11-20T10:15:00+00:00",
+                "tolerances": {"default": {"rtol": 0.0, "atol": 0.0}},
+                **words,
+            },
+        )
 
     return promoted

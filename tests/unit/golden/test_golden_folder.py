@@ -150,8 +150,11 @@ def test_goldens_are_listed_by_recipe_platform_and_seed(bless, candidate, tmp_pa
         bless(candidate(**words), candidate(**words))
     rows = list_all(tmp_path / "golden")
     assert [(row.recipe, row.platform, row.seed) for row in rows] == [
-        ("a", "cpu-x86_64", 9), ("a", "cpu-x86_64", 10), ("a", "xla-cpu", 1), ("b", "cpu-x86_64", 9),
-    ]  # fmt: skip
+        ("a", "cpu-x86_64", 9),
+        ("a", "cpu-x86_64", 10),
+        ("a", "xla-cpu", 1),
+        ("b", "cpu-x86_64", 9),
+    ]
     assert {(row.reason, row.runs_agreed, row.problem) for row in rows} == {("first golden", 2, "")}
 
 

@@ -14,9 +14,9 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest_bytes
 from reprokit.harness import Project
-from reprokit.harness.execute import execute
-from reprokit.harness.locking import COPY
-from reprokit.harness.plan import plan_command, plan_recipe
+from reprokit.harness.running.execute import execute
+from reprokit.harness.running.lock_files import COPY
+from reprokit.harness.running.plan import plan_command, plan_recipe
 from reprokit.recipes import Recipe
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -46,19 +46,28 @@ INSIDE: dict[str, Any] = {
     "cpu": {"architecture": "x86_64", "avx2": True},
 }
 REALISATION = Realisation(
-    variant="cpu", kind="venv", reference="/env", digest="sha256:0", python="/env/bin/python",
+    variant="cpu",
+    kind="venv",
+    reference="/env",
+    digest="sha256:0",
+    python="/env/bin/python",
     lock_digest=f"sha256:{'1' * 64}",
-)  # fmt: skip
+)
 
 Program = Callable[[RunSpec, Path, Callable[[], None]], RunResult | None]
 
 
 def ended(outcome: Outcome = Outcome.COMPLETED, code: int | None = 0, message: str = "") -> RunResult:
     return RunResult(
-        outcome=outcome, exit_code=code, message=message, remedy="look at its log" if message else "",
-        started_at="2026-11-20T10:15:00+00:00", ended_at="2026-11-20T10:15:05+00:00", duration_s=5.0,
+        outcome=outcome,
+        exit_code=code,
+        message=message,
+        remedy="look at its log" if message else "",
+        started_at="2026-11-20T10:15:00+00:00",
+        ended_at="2026-11-20T10:15:05+00:00",
+        duration_s=5.0,
         isolation={"backend": "local"},
-    )  # fmt: skip
+    )
 
 
 @dataclass(slots=True)
@@ -178,9 +187,15 @@ class Runs:
         """One run of the recipe a program, all of one ``reproduce``, in an environment of a lock."""
         realisation = replace(REALISATION, lock_digest=digest_bytes(lock)) if lock else REALISATION
         plan = plan_recipe(
-            self.recipe, seed=seed, repeats=len(programs), realisation=realisation, backend="local",
-            stamp=self._stamp(), runs_dir=self.here.runs_dir, files={COPY: lock} if lock else {},
-        )  # fmt: skip
+            self.recipe,
+            seed=seed,
+            repeats=len(programs),
+            realisation=realisation,
+            backend="local",
+            stamp=self._stamp(),
+            runs_dir=self.here.runs_dir,
+            files={COPY: lock} if lock else {},
+        )
         return self._execute(plan, programs)
 
     def of_command(

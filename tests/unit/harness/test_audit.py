@@ -12,7 +12,7 @@ import pytest
 from reprokit import checks, reports
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError
-from reprokit.harness import Request, audit, bless, judge_again
+from reprokit.harness import Request, audit, judge_again, promote
 from reprokit.reports import to_json
 from reprokit.workspace import sha256_of
 
@@ -21,7 +21,7 @@ from reprokit.workspace import sha256_of
 def reported(here, make, programs):
     """A report of two runs of the recipe that are equal to their golden, and its folder."""
     folders = make.of_recipe(programs["training"](), programs["training"]())
-    bless(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+    promote(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
     report = judge_again(folders, Request(), project=here)
     folder = here.reports_dir / "cartpole_baseline" / "T"
     reports.render_all(report, folder)
@@ -74,7 +74,7 @@ def test_a_report_of_a_plain_command_that_left_a_metric_out_stands(here, make, p
         (lambda run: (run / "note.txt").write_text("x"), "note.txt was added"),
         (lambda run: (run / "runtime.json").unlink(), "runtime.json is missing"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("which", [0, 1])
 def test_a_run_folder_that_was_touched_is_found(reported, here, tamper, finding, which):
     tamper(reported[1][which])

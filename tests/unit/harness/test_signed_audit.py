@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from reprokit import reports
-from reprokit.harness import Request, audit, bless, judge_again
+from reprokit.harness import Request, audit, judge_again, promote
 from reprokit.reports import signing, sshsig, to_json
 
 
@@ -23,7 +23,7 @@ def key():
 def signed(here, make, programs, key):
     """A report of two runs that are equal to their golden, signed; its file, and the runs."""
     folders = make.of_recipe(programs["training"](), programs["training"]())
-    bless(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+    promote(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
     folder = here.reports_dir / "cartpole_baseline" / "T"
     reports.render_all(judge_again(folders, Request(), project=here), folder)
     signing.sign_report(folder / "report.json", key=key)
@@ -80,16 +80,20 @@ def golden_of(here):
     return next(here.golden_dir.rglob("provenance.json")).parent
 
 
-@pytest.mark.parametrize("break_it", [
-    lambda runs, golden: (runs[0] / "metrics.jsonl").write_text('{"step": 1, "x": 2}\n'),
-    lambda runs, golden: (runs[1] / "environment.json").write_text("{}"),
-    lambda runs, golden: (runs[1] / "note.txt").write_text("x"),
-    lambda runs, golden: (golden / "metrics.jsonl").write_text('{"step": 1, "x": 2}\n'),
-    lambda runs, golden: (golden / "trace.jsonl").write_text(""),
-    lambda runs, golden: (golden / "provenance.json").write_text(
-        (golden / "provenance.json").read_text().replace("first", "second")
-    ),
-], ids=["metrics", "environment", "more files", "golden numbers", "golden trace", "golden why"])  # fmt: skip
+@pytest.mark.parametrize(
+    "break_it",
+    [
+        lambda runs, golden: (runs[0] / "metrics.jsonl").write_text('{"step": 1, "x": 2}\n'),
+        lambda runs, golden: (runs[1] / "environment.json").write_text("{}"),
+        lambda runs, golden: (runs[1] / "note.txt").write_text("x"),
+        lambda runs, golden: (golden / "metrics.jsonl").write_text('{"step": 1, "x": 2}\n'),
+        lambda runs, golden: (golden / "trace.jsonl").write_text(""),
+        lambda runs, golden: (golden / "provenance.json").write_text(
+            (golden / "provenance.json").read_text().replace("first", "second")
+        ),
+    ],
+    ids=["metrics", "environment", "more files", "golden numbers", "golden trace", "golden why"],
+)
 def test_evidence_that_was_edited_under_a_good_signature_is_found(signed, here, key, break_it):
     report, runs = signed
     break_it(runs, golden_of(here))

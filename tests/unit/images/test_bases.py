@@ -11,7 +11,7 @@ import docker.errors
 import pytest
 
 from reprokit.errors import EngineError, ImageError, UsageError
-from reprokit.images import bases, engine
+from reprokit.images import bases, image_store
 from reprokit.images.locks import read_lock
 
 
@@ -50,7 +50,7 @@ def meet(monkeypatch: pytest.MonkeyPatch):
     """Make every connection lead to one engine."""
 
     def install(one: Engine) -> Engine:
-        monkeypatch.setattr(engine, "connected", lambda **_: contextlib.nullcontext(one))
+        monkeypatch.setattr(image_store, "connected", lambda **_: contextlib.nullcontext(one))
         return one
 
     return install
@@ -110,7 +110,7 @@ def test_a_pull_that_fails_names_the_way_round(lock, meet, tmp_path: Path):
 
 @pytest.fixture
 def no_base(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "find", lambda *_, **__: None)
+    monkeypatch.setattr(image_store, "find", lambda *_, **__: None)
 
 
 @pytest.mark.usefixtures("no_base")

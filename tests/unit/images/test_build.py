@@ -10,10 +10,10 @@ import docker.errors
 import pytest
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images import build, builders, making, wheels
+from reprokit.images import build, build_steps, builders, wheels
 from reprokit.images.bases import Base
+from reprokit.images.build_steps import Ingredients, Surroundings
 from reprokit.images.locks import read_lock
-from reprokit.images.making import Ingredients, Surroundings
 from reprokit.images.packages import Target
 
 BASE = Base(
@@ -91,7 +91,7 @@ def ingredients(small_project) -> Ingredients:
 
 def context_of(small_project, **surroundings) -> bytes:
     stream = io.BytesIO()
-    making.write_context(stream, ingredients(small_project), Surroundings(**surroundings))
+    build_steps.write_context(stream, ingredients(small_project), Surroundings(**surroundings))
     return stream.getvalue()
 
 
@@ -127,7 +127,7 @@ def test_the_context_looks_as_the_surroundings_say(small_project):
 
 def run_build(builder: Builder, small_project, tmp_path: Path, *, on_progress=print) -> None:
     archive = tmp_path / "image.tar"
-    making._build(builder, ingredients(small_project), Surroundings(cores="1"), archive, on_progress)
+    build_steps._build(builder, ingredients(small_project), Surroundings(cores="1"), archive, on_progress)
 
 
 def test_the_engine_is_asked_to_build_with_no_network_and_no_cache(small_project, tmp_path: Path):

@@ -69,9 +69,13 @@ def test_compose_takes_the_file(project: Path, profiles: list[str]):
     command = composer()
     options = [word for name in profiles for word in ("--profile", name)]
     done = subprocess.run(
-        [*command, *options, "--file", "compose.yaml", "config"], cwd=project, capture_output=True, text=True,
-        check=False, env={**os.environ, "PWD": str(project)},
-    )  # fmt: skip
+        [*command, *options, "--file", "compose.yaml", "config"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PWD": str(project)},
+    )
     assert done.returncode == 0, done.stderr
     told = YAML(typ="safe").load(done.stdout)["services"]
     assert {"reproduce", "verify", "tensorboard", *profiles} <= told.keys()

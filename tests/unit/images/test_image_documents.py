@@ -11,7 +11,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
 from reprokit.images import provenance, sbom
-from reprokit.images.contents import Contents, PythonPackage, SystemPackage, installed
+from reprokit.images.image_contents import Contents, PythonPackage, SystemPackage, installed
 
 STATUS = """Package: libc6
 Status: install ok installed
@@ -32,9 +32,12 @@ Architecture: all
 Version: 1.0
 """
 SUBJECT = sbom.Subject(
-    name="reprokit/cpu", version="ca74d15ea062604b", id=f"sha256:{'1' * 64}", content=f"sha256:{'2' * 64}",
+    name="reprokit/cpu",
+    version="ca74d15ea062604b",
+    id=f"sha256:{'1' * 64}",
+    content=f"sha256:{'2' * 64}",
     created="2026-10-01T00:00:00Z",
-)  # fmt: skip
+)
 
 
 def contents(*, torch: str = "2.13.0+cpu", python3: bool = True) -> Contents:
@@ -114,12 +117,16 @@ def statement():
     return provenance.statement(
         SUBJECT,
         provenance.Build(
-            variant="cpu", machine="x86_64", python="3.11", epoch=1,
+            variant="cpu",
+            machine="x86_64",
+            python="3.11",
+            epoch=1,
             base=f"docker.io/library/python:3.11@sha256:{'6' * 64}",
             files={"images/Dockerfile": f"sha256:{'7' * 64}"},
-            wheels={"torch==2.13.0+cpu": f"sha256:{'8' * 64}"}, bill=f"sha256:{'9' * 64}",
+            wheels={"torch==2.13.0+cpu": f"sha256:{'8' * 64}"},
+            bill=f"sha256:{'9' * 64}",
         ),
-    )  # fmt: skip
+    )
 
 
 def test_the_statement_has_the_form_of_in_toto_and_slsa():
@@ -141,6 +148,8 @@ def test_the_statement_has_the_form_of_in_toto_and_slsa():
 def test_every_material_has_its_digest():
     materials = statement()["predicate"]["buildDefinition"]["resolvedDependencies"]
     assert [one["name"] for one in materials] == [
-        "docker.io/library/python:3.11", "images/Dockerfile", "torch==2.13.0+cpu",
-    ]  # fmt: skip
+        "docker.io/library/python:3.11",
+        "images/Dockerfile",
+        "torch==2.13.0+cpu",
+    ]
     assert all(re.fullmatch("[0-9a-f]{64}", one["digest"]["sha256"]) for one in materials)

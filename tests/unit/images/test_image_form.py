@@ -15,7 +15,7 @@ import pytest
 from reprokit.errors import ImageError
 from reprokit.images import layers
 from reprokit.images.canonical import Canonical, Form, canonical
-from reprokit.images.difference import first_difference
+from reprokit.images.image_difference import first_difference
 
 EPOCH = 1_000_000
 
@@ -82,9 +82,14 @@ def form_of(tmp_path):
 
 
 FORM = Form(
-    base_layers=(f"sha256:{hashlib.sha256(BASE).hexdigest()}",), num_base_steps=1, epoch=EPOCH,
-    created="2026-10-01T00:00:00Z", labels={"a": "b"}, tag="reprokit/test:1", made_by="reprokit",
-)  # fmt: skip
+    base_layers=(f"sha256:{hashlib.sha256(BASE).hexdigest()}",),
+    num_base_steps=1,
+    epoch=EPOCH,
+    created="2026-10-01T00:00:00Z",
+    labels={"a": "b"},
+    tag="reprokit/test:1",
+    made_by="reprokit",
+)
 
 
 def test_order_days_owners_names_and_steps_leave_no_trace(form_of):
@@ -94,8 +99,9 @@ def test_order_days_owners_names_and_steps_leave_no_trace(form_of):
     two = form_of(
         packed(member("opt", None, mtime=EPOCH + 9), member("opt/b", b"2", uname="ada", mtime=EPOCH + 7)),
         packed(member("opt", None), member("opt/a", b"1")),
-        history=["COPY y", "RUN z"], config={"Hostname": "other", "Image": "sha256:x"},
-    )  # fmt: skip
+        history=["COPY y", "RUN z"],
+        config={"Hostname": "other", "Image": "sha256:x"},
+    )
     assert one.id == two.id
     assert first_difference(one, two) is None
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images import bootstrap, debs, vendor
-from reprokit.images.debs import Deb
+from reprokit.images import bootstrap, debian_packages, vendor
+from reprokit.images.debian_packages import Deb
 from reprokit.images.locks import read_lock
 from reprokit.workspace import sha256_of
 
@@ -24,26 +24,26 @@ def deb(name: str = "tool", version: str = "1:2.0-1", digest: str = DIGEST) -> D
 
 def test_a_package_list_reads_back_as_it_was_written(tmp_path):
     path = tmp_path / "x86_64.lock"
-    path.write_text(debs.lock_text([deb("b"), deb("a")]))
-    assert debs.read_base_lock(path) == (deb("a"), deb("b"))
+    path.write_text(debian_packages.lock_text([deb("b"), deb("a")]))
+    assert debian_packages.read_base_lock(path) == (deb("a"), deb("b"))
 
 
 def test_a_line_that_pins_nothing_is_refused_with_its_number(tmp_path):
     path = tmp_path / "x86_64.lock"
     path.write_text("# packages\ntool 1.0 amd64\n")
     with pytest.raises(ImageError, match=r"x86_64\.lock:2: not a pinned package"):
-        debs.read_base_lock(path)
+        debian_packages.read_base_lock(path)
 
 
 def test_the_shipped_list_pins_every_package_once(project):
-    pinned = debs.read_base_lock(read_lock(project).base_packages("x86_64"))
+    pinned = debian_packages.read_base_lock(read_lock(project).base_packages("x86_64"))
     assert len({one.name for one in pinned}) == len(pinned) > 100
     assert set(read_lock(project).bootstrap.packages) <= {one.name for one in pinned}
 
 
 def test_what_moved_is_told_package_by_package():
     before, after = [deb("a", "1"), deb("b", "1")], [deb("a", "2"), deb("c", "1")]
-    assert debs.moved(before, after) == ("a 1 -> 2", "b 1 -> (gone)", "c (none) -> 1")
+    assert debian_packages.moved(before, after) == ("a 1 -> 2", "b 1 -> (gone)", "c (none) -> 1")
 
 
 @pytest.fixture
@@ -63,19 +63,22 @@ def package(tmp_path) -> Path:
 
 
 def test_a_package_file_says_what_it_is(package):
-    (found,) = debs.described([package])
+    (found,) = debian_packages.described([package])
     assert (found.title, found.architecture, found.file_name) == ("tool 1:2.0-1", "amd64", package.name)
 
 
 def test_what_lies_in_the_cache_is_not_fetched_again(package, tmp_path, monkeypatch):
     cache = tmp_path / "cache"
     cache.mkdir()
-    debs.keep([package], cache=cache)
+    debian_packages.keep([package], cache=cache)
     monkeypatch.setenv("PATH", "")
-    folder = debs.fetch(
-        _described(package), sources=lambda: pytest.fail("an archive was asked for"), architecture="amd64",
-        cache=cache, on_progress=pytest.fail,
-    )  # fmt: skip
+    folder = debian_packages.fetch(
+        _described(package),
+        sources=lambda: pytest.fail("an archive was asked for"),
+        architecture="amd64",
+        cache=cache,
+        on_progress=pytest.fail,
+    )
     assert (folder / package.name).read_bytes() == package.read_bytes()
 
 
@@ -100,22 +103,25 @@ def apt(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("apt")
 def test_a_distribution_that_has_moved_on_is_told_package_by_package(tmp_path):
     with pytest.raises(ImageError, match=r"tool 1:2\.0-1 -> 1:3\.0-1") as caught:
-        debs.fetch(
-            [deb()], sources=lambda: ("deb http://x y main",), architecture="amd64", cache=tmp_path,
+        debian_packages.fetch(
+            [deb()],
+            sources=lambda: ("deb http://x y main",),
+            architecture="amd64",
+            cache=tmp_path,
             on_progress=lambda _line: None,
-        )  # fmt: skip
+        )
     assert "--from-vendor" in caught.value.fix
 
 
 def test_the_archive_for_a_base_holds_what_the_lock_names_and_refuses_another_file(package, tmp_path):
     archive = tmp_path / "archive"
     archive.mkdir()
-    debs.write_repository(_described(package), package.parent, archive, suite="bookworm")
+    debian_packages.write_repository(_described(package), package.parent, archive, suite="bookworm")
     index = (archive / "Packages").read_text()
     assert "Filename: ./tool.deb" in index
     assert "Codename: bookworm" in (archive / "Release").read_text()
     with pytest.raises(ImageError, match="not the one that the lock names"):
-        debs.write_repository((deb(),), package.parent, archive, suite="bookworm")
+        debian_packages.write_repository((deb(),), package.parent, archive, suite="bookworm")
 
 
 @pytest.mark.parametrize("listed", ["", "deb http://x other main"])
@@ -143,9 +149,9 @@ def vendored(small_project, package, tmp_path):
     """A folder with everything for a small project whose base is one package."""
     lock = read_lock(small_project.root)
     path = lock.base_packages("x86_64")
-    path.write_text(debs.lock_text(_described(package)))
+    path.write_text(debian_packages.lock_text(_described(package)))
     small_project.cache.mkdir()
-    debs.keep([package], cache=small_project.cache)
+    debian_packages.keep([package], cache=small_project.cache)
     folder = tmp_path / "stick"
     vendor.fill(
         lock, lock.variant("cpu"), folder, machine="x86_64", cache=small_project.cache, on_progress=print
@@ -162,9 +168,14 @@ def take(small_project, folder: Path, cache: Path) -> None:
 def test_a_folder_fills_an_empty_cache_with_all_that_is_needed(small_project, vendored, tmp_path, package):
     manifest = json.loads((vendored / "MANIFEST.json").read_text())
     assert set(manifest["files"]) == {
-        "debs/tool_1%3a2.0-1_amd64.deb", "images/Dockerfile", "images/lock.toml", "images/base/x86_64.lock",
-        "images/cpu/requirements.lock", "wheels/requirements.txt", "wheels/tiny-1.0-py3-none-any.whl",
-    }  # fmt: skip
+        "debs/tool_1%3a2.0-1_amd64.deb",
+        "images/Dockerfile",
+        "images/lock.toml",
+        "images/base/x86_64.lock",
+        "images/cpu/requirements.lock",
+        "wheels/requirements.txt",
+        "wheels/tiny-1.0-py3-none-any.whl",
+    }
     take(small_project, vendored, tmp_path / "empty")
     assert (tmp_path / "empty" / "debs" / package.name).is_file()
     assert len(list((tmp_path / "empty" / "wheels").rglob("tiny-1.0*.whl"))) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from reprokit.errors import ImageError, RecipeError
 from reprokit.images import bases
-from reprokit.images.debs import read_base_lock
+from reprokit.images.debian_packages import read_base_lock
 from reprokit.images.locks import project_around, read_lock
 
 

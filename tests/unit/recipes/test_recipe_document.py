@@ -68,8 +68,13 @@ def test_every_key_and_item_knows_its_line():
         "a: 1\n# comment\nb:\n  c: |\n    x\n    y\n  d:\n    - 1\n    - 2\n", where="r.yaml"
     ).lines
     assert {path: line for path, line in lines.items() if path} == {
-        ("a",): 1, ("b",): 3, ("b", "c"): 4, ("b", "d"): 7, ("b", "d", 0): 8, ("b", "d", 1): 9,
-    }  # fmt: skip
+        ("a",): 1,
+        ("b",): 3,
+        ("b", "c"): 4,
+        ("b", "d"): 7,
+        ("b", "d", 0): 8,
+        ("b", "d", 1): 9,
+    }
 
 
 def test_duplicate_keys_name_both_lines():

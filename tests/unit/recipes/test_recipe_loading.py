@@ -27,10 +27,15 @@ def test_a_recipe_is_complete_with_every_default_filled_in(folder):
     assert recipe.training_config == {
         "environment": {"name": "CartPole-v1", "num_envs": 8},
         "training": {
-            "total_timesteps": 100000, "learning_rate": 3e-4, "gamma": 0.99, "hidden_sizes": [64, 64],
-            "activation": "tanh", "anneal": False, "target_kl": None,
+            "total_timesteps": 100000,
+            "learning_rate": 3e-4,
+            "gamma": 0.99,
+            "hidden_sizes": [64, 64],
+            "activation": "tanh",
+            "anneal": False,
+            "target_kl": None,
         },
-    }  # fmt: skip
+    }
     assert recipe.expected == {"evaluation/return": recipes.Expected(value=489.5, rtol=0.0, atol=8.2)}
     assert recipe.tolerances.default == Tolerance(rtol=0.0, atol=0.0)
     assert recipe.limits == recipes.RecipeLimits(memory_gib=4.0, timeout_s=None, pids=512)

@@ -88,31 +88,57 @@ _ATTRIBUTION = {
 _TRAINER = "recipes/trainers/ppo.py"
 _CAUSE = {
     "verdict": "NONDETERMINISTIC",
-    "divergence": {"record": 20, "step": DIVERGED_AT, "metric": "losses/policy_loss", "expected": 0.5,
-                   "actual": 0.25},
+    "divergence": {
+        "record": 20,
+        "step": DIVERGED_AT,
+        "metric": "losses/policy_loss",
+        "expected": 0.5,
+        "actual": 0.25,
+    },
     "cause": None,
     "causes": [
         {
-            "category": "unseeded_rng", "file": _TRAINER, "line": 88, "function": "_update",
+            "category": "unseeded_rng",
+            "file": _TRAINER,
+            "line": 88,
+            "function": "_update",
             "what": "np.random.permutation: draws from a generator that was never seeded",
-            "fix": "seed it from --seed, or pass a generator that is", "confidence": "high",
+            "fix": "seed it from --seed, or pass a generator that is",
+            "confidence": "high",
         }
     ],
     "variation": None,
     "known": ["operation by operation: aten.index_put.default gives another output for the same inputs"],
-    "ruled_out": [{"what": f"{_TRAINER}:120 (clock)",
-                   "how": "left to chance, the runs are equal all the same"}],
+    "ruled_out": [
+        {"what": f"{_TRAINER}:120 (clock)", "how": "left to chance, the runs are equal all the same"}
+    ],
     "not_varied": [{"what": "which of the GPUs computes", "how": "there is no GPU here"}],
     "taps": [
-        {"category": "unseeded_rng", "kind": "unseeded", "file": _TRAINER, "line": 88, "function": "_update",
-         "what": "np.random.permutation", "count": 48, "differs": True},
-        {"category": "clock", "kind": "clock", "file": _TRAINER, "line": 120, "function": "train", "what": "",
-         "count": 49, "differs": True},
+        {
+            "category": "unseeded_rng",
+            "kind": "unseeded",
+            "file": _TRAINER,
+            "line": 88,
+            "function": "_update",
+            "what": "np.random.permutation",
+            "count": 48,
+            "differs": True,
+        },
+        {
+            "category": "clock",
+            "kind": "clock",
+            "file": _TRAINER,
+            "line": 120,
+            "function": "train",
+            "what": "",
+            "count": 49,
+            "differs": True,
+        },
     ],
     "replay": ["reprokit diagnose cartpole_baseline --seed 42"],
     "folder": "reports/cartpole_baseline/20261120T101700Z-1a2b-diagnose",
     "runs": 9,
-}  # fmt: skip
+}
 
 
 def sample_report(verdict: Verdict) -> Report:
@@ -205,9 +231,17 @@ def hostile_cause(text: str) -> dict[str, Any]:
     return {
         "verdict": "NONDETERMINISTIC",
         "divergence": {**_divergence(), "update": text, "stream": text, "event": text},
-        "causes": [row], "variation": text, "known": [text], "ruled_out": [row], "not_varied": [row],
-        "limits": [text], "taps": [{**row, "differs": True}], "replay": [text], "folder": text, "runs": text,
-    }  # fmt: skip
+        "causes": [row],
+        "variation": text,
+        "known": [text],
+        "ruled_out": [row],
+        "not_varied": [row],
+        "limits": [text],
+        "taps": [{**row, "differs": True}],
+        "replay": [text],
+        "folder": text,
+        "runs": text,
+    }
 
 
 def with_rows(report: Report, texts: list[str]) -> Report:

@@ -9,7 +9,7 @@ from reprokit.core.checklist import Verdict
 from reprokit.errors import ReportError
 from reprokit.reports import to_json
 from reprokit.reports.cause import cause_facts, cause_page
-from reprokit.reports.shortening import below
+from reprokit.reports.shorten import below
 from reprokit.reports.to_github import annotation_commands, cause_commands
 from reprokit.reports.to_html import diagnosis_to_html, to_html
 from reprokit.reports.to_markdown import to_markdown
@@ -25,9 +25,14 @@ def report(sample_report):
 def test_the_page_names_line_fix_evidence_and_what_was_ruled_out(report):
     text = to_html(report)
     for words in (
-        "recipes/trainers/ppo.py:88", "seed it from --seed", "aten.index_put.default", "Ruled out, and how",
-        "left to chance", "there is no GPU here", "reprokit diagnose cartpole_baseline --seed 42",
-    ):  # fmt: skip
+        "recipes/trainers/ppo.py:88",
+        "seed it from --seed",
+        "aten.index_put.default",
+        "Ruled out, and how",
+        "left to chance",
+        "there is no GPU here",
+        "reprokit diagnose cartpole_baseline --seed 42",
+    ):
         assert words in text
 
 
@@ -115,11 +120,21 @@ def test_a_report_whose_cause_is_of_another_shape_is_refused(report, wrong):
 
 def test_the_section_says_where_it_began_before_the_first_metric_that_differs():
     first = {
-        "update": 37, "event": "update", "stream": "gradients", "streams": ["gradients", "parameters"],
-        "equal_before": "update 36", "metric": "loss", "step": 40,
-    }  # fmt: skip
+        "update": 37,
+        "event": "update",
+        "stream": "gradients",
+        "streams": ["gradients", "parameters"],
+        "equal_before": "update 36",
+        "metric": "loss",
+        "step": 40,
+    }
     page = cause_page({"verdict": "NONDETERMINISTIC", "divergence": first, "causes": []})
     assert [label for label, _ in page.first] == [
-        "update", "event", "what differs first", "all that differs there", "still equal just before",
-        "first metric that differs", "step",
-    ]  # fmt: skip
+        "update",
+        "event",
+        "what differs first",
+        "all that differs there",
+        "still equal just before",
+        "first metric that differs",
+        "step",
+    ]

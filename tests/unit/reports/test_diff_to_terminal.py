@@ -4,7 +4,7 @@ import pytest
 
 from reprokit.core.comparison import Comparison, Tolerance, Tolerances, compare_records
 from reprokit.core.difference import Beside, MetricSummary, Problem
-from reprokit.core.values import MISSING
+from reprokit.core.json_values import MISSING
 from reprokit.reports.diff_to_terminal import diff_to_terminal, headline, ranked
 
 
@@ -50,9 +50,13 @@ def test_what_is_off_by_no_number_comes_first_and_shows_no_number():
     }
     assert ranked(per_metric) == ["missing", "type", "large", "small"]
     comparison = Comparison(
-        identical=False, within_tolerance=False, records_compared=1, metrics_compared=1, divergence=None,
+        identical=False,
+        within_tolerance=False,
+        records_compared=1,
+        metrics_compared=1,
+        divergence=None,
         per_metric=per_metric,
-    )  # fmt: skip
+    )
     rows = [line.split() for line in text_of(comparison).splitlines()]
     assert ["type", "-", "-", "1", "3"] in rows
     assert ["large", "1e+09", "0.5", "1", "-"] in rows

@@ -68,10 +68,26 @@ def test_a_format_says_the_same_of_a_report_that_was_read_back(sample_report: Sa
 def test_a_format_draws_a_report_with_nothing_in_it(sample_report: Sample, name: str) -> None:
     empty = dataclasses.replace(
         sample_report(Verdict.UNJUDGED),
-        sentence="", next_command="", recipe="", platform="", runs=(), golden=None, environment_diff=(),
-        divergence=None, checks=(), timing={}, curves={}, environment={}, comparisons={}, created_at="",
-        command="", rerun="", not_run=None, recipe_file=None, recipe_lines={},
-    )  # fmt: skip
+        sentence="",
+        next_command="",
+        recipe="",
+        platform="",
+        runs=(),
+        golden=None,
+        environment_diff=(),
+        divergence=None,
+        checks=(),
+        timing={},
+        curves={},
+        environment={},
+        comparisons={},
+        created_at="",
+        command="",
+        rerun="",
+        not_run=None,
+        recipe_file=None,
+        recipe_lines={},
+    )
 
     assert "UNJUDGED" in _DRAW[name](empty)
 

@@ -34,7 +34,7 @@ def keys(tmp_path_factory):
         subprocess.run(
             ["ssh-keygen", "-q", "-t", kind, "-N", word, "-C", f"{name}@example.org", "-f", folder / name],
             check=True,
-        )  # fmt: skip
+        )
     return folder
 
 
@@ -58,10 +58,23 @@ def keygen_takes(report, keys, name, tmp_path, *, namespace=sshsig.NAMESPACE):
     allowed.write_text(f"ada@example.org {(keys / f'{name}.pub').read_text()}")
     with report.open("rb") as data:
         done = subprocess.run(
-            ["ssh-keygen", "-Y", "verify", "-f", allowed, "-I", "ada@example.org", "-n", namespace,
-             "-s", signing.signature_of(report)],
-            stdin=data, capture_output=True, check=False,
-        )  # fmt: skip
+            [
+                "ssh-keygen",
+                "-Y",
+                "verify",
+                "-f",
+                allowed,
+                "-I",
+                "ada@example.org",
+                "-n",
+                namespace,
+                "-s",
+                signing.signature_of(report),
+            ],
+            stdin=data,
+            capture_output=True,
+            check=False,
+        )
     return done.returncode == 0
 
 
@@ -78,8 +91,9 @@ def test_ssh_keygen_verifies_what_we_sign_and_nothing_else(report, keys, name, t
 def test_we_verify_what_ssh_keygen_signs(report, keys, name):
     subprocess.run(
         ["ssh-keygen", "-q", "-Y", "sign", "-n", sshsig.NAMESPACE, "-f", keys / name, report],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
     assert checked(report, keys, name) == signing.Signed(by=f"{name}@example.org", problem="")
 
 
@@ -95,14 +109,17 @@ def test_a_report_without_a_signature_is_not_signed(report, keys):
     assert "is not signed" in checked(report, keys).problem
 
 
-@pytest.mark.parametrize("damage", [
-    lambda text: b"",
-    lambda text: text[: len(text) // 2],
-    lambda text: text.replace(b"SSH", b"PGP"),
-    lambda text: text.replace(text[60:64], b"AAAA", 1),
-    lambda text: b"\xff" * 100,
-    lambda text: text * 2000,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: b"",
+        lambda text: text[: len(text) // 2],
+        lambda text: text.replace(b"SSH", b"PGP"),
+        lambda text: text.replace(text[60:64], b"AAAA", 1),
+        lambda text: b"\xff" * 100,
+        lambda text: text * 2000,
+    ],
+)
 def test_a_damaged_signature_is_told_as_such(report, keys, damage):
     place = sign(report, keys / "ed25519")
     place.write_bytes(damage(place.read_bytes()))
@@ -128,8 +145,9 @@ def test_every_flipped_bit_of_a_signature_is_found(report, keys):
 def test_a_signature_for_another_purpose_is_none(report, keys):
     subprocess.run(
         ["ssh-keygen", "-q", "-Y", "sign", "-n", "git", "-f", keys / "ed25519", report],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        check=True,
+        capture_output=True,
+    )
     assert "another purpose" in checked(report, keys).problem
 
 

@@ -105,9 +105,17 @@ def test_hostile_text_leaves_the_xml_well_formed(hostile_report: Report) -> None
     root = ET.fromstring(text)  # noqa: S314 - our own output; that it has no entities is asserted below
 
     assert {element.tag for element in root.iter()} <= {
-        "testsuites", "testsuite", "properties", "property", "testcase",
-        "failure", "error", "skipped", "system-out", "system-err",
-    }  # fmt: skip
+        "testsuites",
+        "testsuite",
+        "properties",
+        "property",
+        "testcase",
+        "failure",
+        "error",
+        "skipped",
+        "system-out",
+        "system-err",
+    }
     assert len(root.findall("testsuite/testcase")) == 5
     assert "<!" not in text
     assert JUnitXml.fromstring(text.encode("utf-8")).tests == 5

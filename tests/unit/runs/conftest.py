@@ -43,16 +43,22 @@ class Workshop:
     ) -> Path:
         """A run that has ended, made by a tool that is gone (or by ``owner``)."""
         pinned = Realisation(
-            variant="cpu", kind="venv", reference="/env", python="/env/bin/python",
-            digest=f"sha256:{'ab' * 32}", lock_digest=f"sha256:{'cd' * 32}",
-        )  # fmt: skip
+            variant="cpu",
+            kind="venv",
+            reference="/env",
+            python="/env/bin/python",
+            digest=f"sha256:{'ab' * 32}",
+            lock_digest=f"sha256:{'cd' * 32}",
+        )
         spec = RunSpec(
             recipe=recipe, run_id=run_id, seed=42, device="cpu", command=("{python}",), realisation=pinned
         )
         folder = runs.create(
-            self.runs, spec, facts={"backend": "local", "modified": [], **facts},
+            self.runs,
+            spec,
+            facts={"backend": "local", "modified": [], **facts},
             files={"config.yaml": b"training: {gamma: 0.99}\n", **(files or {})},
-        )  # fmt: skip
+        )
         self.change(folder, owner=owner or DEAD)
         (folder / "output" / "metrics.jsonl").write_text(metrics)
         began = (
@@ -60,9 +66,13 @@ class Workshop:
         )
         code = 0 if outcome is Outcome.COMPLETED else 1
         result = RunResult(
-            outcome=outcome, exit_code=code, started_at=began, ended_at=began, duration_s=5.0,
+            outcome=outcome,
+            exit_code=code,
+            started_at=began,
+            ended_at=began,
+            duration_s=5.0,
             message="" if code == 0 else "the program crashed",
-        )  # fmt: skip
+        )
         runs.finish(folder, result, environment={"schema": 1})
         return folder
 
@@ -71,15 +81,22 @@ class Workshop:
         (folder / "run.json").write_text(json.dumps({**record, **facts}))
 
     def report(
-        self, *folders: Path, verdict: str = "REPRODUCED", time: str = "2026-11-20T10:20:00+00:00",
-        golden: str | None = None, recipe: str = "tiny",
-    ) -> Path:  # fmt: skip
+        self,
+        *folders: Path,
+        verdict: str = "REPRODUCED",
+        time: str = "2026-11-20T10:20:00+00:00",
+        golden: str | None = None,
+        recipe: str = "tiny",
+    ) -> Path:
         """As much of a report as lists and prunes look at."""
         place = self.project.reports_dir / recipe / time.replace(":", "")
         place.mkdir(parents=True)
         text = {
-            "verdict": verdict, "created_at": time, "runs": [str(one) for one in folders], "golden": golden,
-        }  # fmt: skip
+            "verdict": verdict,
+            "created_at": time,
+            "runs": [str(one) for one in folders],
+            "golden": golden,
+        }
         (place / "report.json").write_text(json.dumps(text))
         return place / "report.json"
 
@@ -93,11 +110,23 @@ class Workshop:
         digests = dict.fromkeys(("recipe", "trainer", "runtime", "config", "lock"), f"sha256:{'0' * 64}")
         digests |= {"metrics": _sha256(metrics), "trace": _sha256(trace)}
         provenance = {
-            "schema": 1, "recipe": recipe, "platform": "cpu-x86_64", "seed": 42, "created_at": made,
-            "reason": "first", "runs_agreed": 2, "digests": digests, "image": {}, "fingerprint": "sha256:0",
-            "fingerprint_facts": {}, "environment": {}, "config": {}, "tolerances": {}, "previous": None,
+            "schema": 1,
+            "recipe": recipe,
+            "platform": "cpu-x86_64",
+            "seed": 42,
+            "created_at": made,
+            "reason": "first",
+            "runs_agreed": 2,
+            "digests": digests,
+            "image": {},
+            "fingerprint": "sha256:0",
+            "fingerprint_facts": {},
+            "environment": {},
+            "config": {},
+            "tolerances": {},
+            "previous": None,
             "tool": {"name": "reprokit", "version": "0"},
-        }  # fmt: skip
+        }
         (folder / "provenance.json").write_text(json.dumps(provenance))
         return folder
 

@@ -18,7 +18,7 @@ from reprokit import runs
 from reprokit.cli import runs as verb
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError, UsageError
-from reprokit.harness.yardstick import recipe_of
+from reprokit.harness.judging.reference_run import recipe_of
 
 HOSTILE = "\x1b[2J\u202eevil\x9b31m::error::x"
 
@@ -85,11 +85,16 @@ def test_hostile_text_from_a_run_folder_is_shown_and_acts_on_nothing(workshop, r
     printed = [
         reprokit(*words)
         for words in (
-            ("list",), ("list", "--json"), ("show", folder.name), ("show", folder.name, "--json"),
-            ("compare", folder.name, other.name, "--all"), ("compare", folder.name, other.name, "--json"),
-            ("prune", "--keep", "0"), ("prune", "--keep", "0", "--json"),
+            ("list",),
+            ("list", "--json"),
+            ("show", folder.name),
+            ("show", folder.name, "--json"),
+            ("compare", folder.name, other.name, "--all"),
+            ("compare", folder.name, other.name, "--json"),
+            ("prune", "--keep", "0"),
+            ("prune", "--keep", "0", "--json"),
         )
-    ]  # fmt: skip
+    ]
     for answer in printed:
         text = answer.stdout + answer.stderr
         assert "evil" in text or "going" in text or "kept" in text
@@ -117,10 +122,11 @@ def test_what_differs_stands_side_by_side_and_exits_with_1(workshop, reprokit, t
     source = "source/trainers/ppo.py"
     one = workshop.run(digests={"trainer": "sha256:1"}, files={source: b"a = 1\nb = 2\n"})
     two = workshop.run(
-        "20261120T101500Z-bbbb-seed42-1", metrics='{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.75}\n',
+        "20261120T101500Z-bbbb-seed42-1",
+        metrics='{"step": 1, "loss": 0.5}\n{"step": 2, "loss": 0.75}\n',
         digests={"trainer": "sha256:2"},
         files={source: b"a = 1\nb = 3\n", "config.yaml": b"training: {gamma: 0.98}\n"},
-    )  # fmt: skip
+    )
     three = workshop.run("20261120T101500Z-cccc-seed42-1")
     plot = tmp_path / "curves.svg"
     answer = reprokit("compare", one.name, two.name, three.name, "--plot", str(plot))
@@ -209,9 +215,13 @@ def test_a_list_imports_neither_the_harness_nor_numpy_nor_the_docker_sdk(worksho
         "print(sorted({'numpy', 'docker', 'pydantic', 'reprokit.harness'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=workshop.project.root, capture_output=True, text=True, check=True,
+        [sys.executable, "-c", code],
+        cwd=workshop.project.root,
+        capture_output=True,
+        text=True,
+        check=True,
         env={**os.environ, "PYTHONPATH": str(Path(runs.__file__).parents[2])},
-    )  # fmt: skip
+    )
     assert done.stdout.splitlines()[-1] == "[]"
 
 

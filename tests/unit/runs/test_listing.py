@@ -100,12 +100,17 @@ def test_what_changes_at_the_top_of_a_remembered_run_is_seen(workshop, listed, n
 @pytest.mark.parametrize(
     "record",
     [
-        "", "[]", "null", "{", '{"image": 3, "modified": 7, "seed": "x", "duration_s": "y", "state": []}',
+        "",
+        "[]",
+        "null",
+        "{",
+        '{"image": 3, "modified": 7, "seed": "x", "duration_s": "y", "state": []}',
         '{"duration_s": 1e999, "seed": true, "started_at": 12, "modified": [{}, null], "image": {"kind": 1}}',
         json.dumps({"duration_s": 10**400, "started_at": "9999-12-31T23:59:59-23:59", "outcome": {}}),
-        '{"started_at": "\\ud800", "modified": ["\\ud800"], "plain_command": "\\u001b[2J"}', "[" * 5000,
+        '{"started_at": "\\ud800", "modified": ["\\ud800"], "plain_command": "\\u001b[2J"}',
+        "[" * 5000,
     ],
-)  # fmt: skip
+)
 def test_no_record_however_odd_stops_the_list(workshop, listed, record):
     good = workshop.run("20261120T101500Z-aaaa-seed42-1")
     odd = workshop.run("20261120T101500Z-aaaa-seed42-2")
@@ -135,8 +140,11 @@ def test_a_report_that_cannot_be_read_is_named_and_does_not_stop_the_list(worksh
         ("2026-11-20T10:15:00+00:00", "2026-11-20T10:15:00Z"),
         ("2026-11-20T10:15:00.5+02:00", "2026-11-20T08:15:00Z"),
         ("2026-11-20T10:15:00", "2026-11-20T10:15:00Z"),
-        ("yesterday", ""), (None, ""), (7, ""), ("0001-01-01T00:00:00+14:00", ""),
+        ("yesterday", ""),
+        (None, ""),
+        (7, ""),
+        ("0001-01-01T00:00:00+14:00", ""),
     ],
-)  # fmt: skip
+)
 def test_moments_are_brought_into_one_form_that_sorts(text, moment):
     assert listing.moment_of(text) == moment

@@ -145,8 +145,10 @@ def test_a_spoilt_copy_is_told_and_mended_by_pushing_again(run, memory):
     memory.rm_file(f"{path}/run.json")
     memory.pipe_file(f"{path}/more.txt", b"x")
     assert set(remote.verify(where).problems) == {
-        "metrics.jsonl is not the file that COMPLETE lists", "run.json is missing", "more.txt was added",
-    }  # fmt: skip
+        "metrics.jsonl is not the file that COMPLETE lists",
+        "run.json is missing",
+        "more.txt was added",
+    }
     remote.push(run, "memory://bucket")
     assert remote.verify(where).problems == ("more.txt was added",)
 
@@ -197,12 +199,12 @@ def test_the_verbs_say_where_it_is_and_whether_it_is_whole(run, memory, capsys, 
 @pytest.mark.parametrize(("verdict_code", "expected"), [(0, 3), (4, 3), (1, 1)])
 def test_a_copy_that_fails_is_never_a_pass(run, memory, monkeypatch, capsys, verdict_code, expected):
     from reprokit import harness  # noqa: PLC0415 - patched below
-    from reprokit.cli import show  # noqa: PLC0415
+    from reprokit.cli import show_report  # noqa: PLC0415
 
     answer = SimpleNamespace(runs=(str(run),), exit_code=verdict_code)
     monkeypatch.setattr(harness, "reproduce", lambda *_a, **_k: (answer, run))
-    monkeypatch.setattr(show, "to_github", lambda _answers: None)
-    monkeypatch.setattr(show, "report", lambda *_a, **_k: None)
+    monkeypatch.setattr(show_report, "to_github", lambda _answers: None)
+    monkeypatch.setattr(show_report, "report", lambda *_a, **_k: None)
     monkeypatch.setattr(
         type(memory), "put_file", lambda *_a, **_k: (_ for _ in ()).throw(PermissionError("denied"))
     )

@@ -32,8 +32,10 @@ def test_the_last_ones_stay_and_the_others_leave_their_digests(tmp_path):
     model = saved(store, (30, 40))
     store.save_final(model)
     assert sorted(path.name for path in store.folder.glob("*.pt")) == [
-        "checkpoint_30.pt", "checkpoint_40.pt", "final_model.pt",
-    ]  # fmt: skip
+        "checkpoint_30.pt",
+        "checkpoint_40.pt",
+        "final_model.pt",
+    ]
     assert {name: entry["sha256"] for name, entry in manifest(store)["removed"].items()} == digests
     assert {name: one.sha256 for name, one in checkpoints.removed(store.folder).items()} == digests
     assert [one.step for one in checkpoints.removed(store.folder).values()] == [10, 20]

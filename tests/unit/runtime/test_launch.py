@@ -63,8 +63,13 @@ def read(place, name):
 
 def test_a_run_leaves_every_record(place):
     assert launched(place) == {
-        "metrics.jsonl", "timing.jsonl", "trace.jsonl", "checkpoints", "environment.json", "runtime.json",
-    }  # fmt: skip
+        "metrics.jsonl",
+        "timing.jsonl",
+        "trace.jsonl",
+        "checkpoints",
+        "environment.json",
+        "runtime.json",
+    }
     steps = [json.loads(line)["step"] for line in (place / "out" / "metrics.jsonl").read_text().splitlines()]
     assert steps == [1, 2, 3]
 

@@ -30,9 +30,13 @@ finally:
 @pytest.mark.parametrize(("stop_at", "last"), [(10, 10), (11, 20), (30, 30), (50, 50)])
 def test_it_is_killed_right_after_the_record_at_or_after_the_step(tmp_path, stop_at, last):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(stop_at)], cwd=tmp_path, env={"PYTHONPATH": str(PROJECT)},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", PROGRAM, str(stop_at)],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == -signal.SIGKILL
     steps = [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert steps == list(range(10, last + 1, 10))
@@ -41,9 +45,12 @@ def test_it_is_killed_right_after_the_record_at_or_after_the_step(tmp_path, stop
 
 def test_a_step_beyond_the_end_kills_nothing(tmp_path):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "51"], cwd=tmp_path, env={"PYTHONPATH": str(PROJECT)}, check=False,
+        [sys.executable, "-c", PROGRAM, "51"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(PROJECT)},
+        check=False,
         capture_output=True,
-    )  # fmt: skip
+    )
     assert done.returncode == 0
 
 

@@ -82,9 +82,16 @@ def test_the_configuration_that_the_host_writes_is_the_one_that_the_trainer_gets
 def test_the_recipe_has_the_hyperparameters_of_the_document():
     training = recipes.load("cartpole_dqn", recipes_dir=PROJECT / "recipes").training_config
     document = {
-        "learning_rate": 3e-4, "batch_size": 64, "gamma": 0.99, "epsilon_start": 1.0, "epsilon_end": 0.01,
-        "epsilon_decay": 10_000, "buffer_size": 10_000, "target_update": 100, "total_timesteps": 50_000,
-    }  # fmt: skip
+        "learning_rate": 3e-4,
+        "batch_size": 64,
+        "gamma": 0.99,
+        "epsilon_start": 1.0,
+        "epsilon_end": 0.01,
+        "epsilon_decay": 10_000,
+        "buffer_size": 10_000,
+        "target_update": 100,
+        "total_timesteps": 50_000,
+    }
     assert {name: training["training"][name] for name in document} == document
     assert training["model"]["hidden_sizes"] == [128]
     assert training["logging"]["eval_interval"] == 1000
@@ -190,8 +197,11 @@ def test_a_gradient_that_is_not_finite_is_named(dqn):
 def test_epsilon_falls_in_a_line_and_stays(dqn):
     settings = dqn.Training()
     assert [round(dqn.epsilon_at(step, settings), 6) for step in (0, 5_000, 10_000, 40_000)] == [
-        1.0, 0.505, 0.01, 0.01,
-    ]  # fmt: skip
+        1.0,
+        0.505,
+        0.01,
+        0.01,
+    ]
 
 
 def test_the_learning_rate_warms_up_and_falls(dqn):

@@ -25,14 +25,23 @@ SETTINGS = {
     "environment": {"name": "CartPole-v1", "num_envs": 2, "max_episode_steps": 60},
     "model": {"hidden_sizes": [16]},
     "training": {
-        "total_timesteps": 400, "batch_size": 8, "buffer_size": 150, "learning_starts": 50,
-        "train_frequency": 2, "target_update": 20, "epsilon_decay": 300, "lr_schedule": "linear",
+        "total_timesteps": 400,
+        "batch_size": 8,
+        "buffer_size": 150,
+        "learning_starts": 50,
+        "train_frequency": 2,
+        "target_update": 20,
+        "epsilon_decay": 300,
+        "lr_schedule": "linear",
     },
     "logging": {
-        "log_interval": 50, "save_interval": 100, "eval_interval": 200, "eval_episodes": 2,
+        "log_interval": 50,
+        "save_interval": 100,
+        "eval_interval": 200,
+        "eval_episodes": 2,
         "final_eval_episodes": 3,
     },
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
@@ -137,10 +146,22 @@ def test_records_come_at_the_promised_steps_with_every_quantity_that_a_reader_ex
     last = records(folder)[-1]
     assert next(iter(last)) == "step"
     assert {
-        "train/episodic_return", "train/episodic_length", "loss/td", "q/mean", "q/magnitude", "q/bound",
-        "q/beyond_bound", "optim/grad_norm", "optim/learning_rate", "exploration/epsilon", "replay/size",
-        "eval/return_mean", "eval/success_rate", "final/return_mean", "final/success_rate",
-    } <= last.keys()  # fmt: skip
+        "train/episodic_return",
+        "train/episodic_length",
+        "loss/td",
+        "q/mean",
+        "q/magnitude",
+        "q/bound",
+        "q/beyond_bound",
+        "optim/grad_norm",
+        "optim/learning_rate",
+        "exploration/epsilon",
+        "replay/size",
+        "eval/return_mean",
+        "eval/success_rate",
+        "final/return_mean",
+        "final/success_rate",
+    } <= last.keys()
     assert last["replay/size"] == 150
     assert last["q/bound"] == pytest.approx(sum(0.99**t for t in range(60)))
 

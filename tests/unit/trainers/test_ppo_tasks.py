@@ -52,9 +52,12 @@ def trained(trainer, folder, *, data=None, resume_from=None, seed=7, **environme
         "model": {"hidden_sizes": [8]},
         "training": {"total_timesteps": 1024, "rollout_steps": 64, "batch_size": 64, "n_epochs": 1},
         "logging": {
-            "save_interval": 256, "eval_interval": 512, "eval_episodes": 2, "final_eval_episodes": 3,
+            "save_interval": 256,
+            "eval_interval": 512,
+            "eval_episodes": 2,
+            "final_eval_episodes": 3,
         },
-    }  # fmt: skip
+    }
     folder.mkdir()
     with Run.open(
         folder, seed=seed, device="cpu", clock=time.perf_counter, data=data, resume_from=resume_from
@@ -143,9 +146,13 @@ def test_levels_are_climbed_when_episodes_return_enough(trainer, tmp_path, level
 def test_a_start_level_begins_there(trainer, tmp_path, levels):
     data = {"levels.json": levels}
     records = trained(
-        trainer, tmp_path / "run", data=data, tasks=["CartPole-v1"], curriculum="levels.json",
+        trainer,
+        tmp_path / "run",
+        data=data,
+        tasks=["CartPole-v1"],
+        curriculum="levels.json",
         curriculum_start_level=3,
-    )  # fmt: skip
+    )
     assert {record["curriculum/level"] for record in records} == {3}
 
 

@@ -13,7 +13,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reprokit.runtime import config, profiling  # noqa: E402
+from reprokit.probes import profiling  # noqa: E402
+from reprokit.runtime import config  # noqa: E402
 from reprokit.runtime.flat_adam import FlatAdam  # noqa: E402
 from reprokit.runtime.launch import load_trainer  # noqa: E402
 from reprokit.runtime.run import Run  # noqa: E402
@@ -23,12 +24,19 @@ BASE = {
     "environment": {"name": "CartPole-v1", "num_envs": 4, "max_episode_steps": 30},
     "model": {"hidden_sizes": [16, 16]},
     "training": {
-        "total_timesteps": 1024, "rollout_steps": 64, "batch_size": 64, "n_epochs": 2, "target_kl": None,
+        "total_timesteps": 1024,
+        "rollout_steps": 64,
+        "batch_size": 64,
+        "n_epochs": 2,
+        "target_kl": None,
     },
     "logging": {
-        "save_interval": 512, "eval_interval": 512, "eval_episodes": 2, "final_eval_episodes": 2,
+        "save_interval": 512,
+        "eval_interval": 512,
+        "eval_episodes": 2,
+        "final_eval_episodes": 2,
     },
-}  # fmt: skip
+}
 # Each of them on its own must change the numbers, or it does nothing.
 SETTINGS = {
     "gradient accumulation": ("training", {"gradient_accumulation_steps": 4}),

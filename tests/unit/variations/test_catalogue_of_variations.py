@@ -15,17 +15,41 @@ from reprokit.variations import There, Unmade, Variation, survey
 
 GUIDE = Path(__file__).parents[3] / "docs" / "how-to" / "find-the-cause.md"
 HERE = There(
-    container=False, folder="/tmp/x", cores=(0, 1), environment={"PYTHONHASHSEED": "0"}, device="cpu",
-    num_gpus=2, emulator="/usr/bin/qemu-x86_64", network=True,
-)  # fmt: skip
+    container=False,
+    folder="/tmp/x",
+    cores=(0, 1),
+    environment={"PYTHONHASHSEED": "0"},
+    device="cpu",
+    num_gpus=2,
+    emulator="/usr/bin/qemu-x86_64",
+    network=True,
+)
 CONTAINER = replace(HERE, container=True, network=None)
 BARE = There(container=False, folder="/tmp/x")
 NAMED = (
-    "hash_seed", "host_name", "user_and_home", "working_folder", "run_folder", "time_zone", "locale",
-    "cpu_count", "cpu_affinity", "threads", "cpu_model", "clock", "umask", "environment_noise",
-    "directory_order", "memory_pattern", "address_layout", "process_id", "network", "load", "leftovers",
+    "hash_seed",
+    "host_name",
+    "user_and_home",
+    "working_folder",
+    "run_folder",
+    "time_zone",
+    "locale",
+    "cpu_count",
+    "cpu_affinity",
+    "threads",
+    "cpu_model",
+    "clock",
+    "umask",
+    "environment_noise",
+    "directory_order",
+    "memory_pattern",
+    "address_layout",
+    "process_id",
+    "network",
+    "load",
+    "leftovers",
     "gpu_index",
-)  # fmt: skip
+)
 
 
 def made(there, name):
@@ -57,8 +81,16 @@ def test_a_variation_is_made_or_says_why_it_is_not(name, there):
     assert changes or name == "leftovers"
 
 
-_KINDS = ("unseeded", "set_order", "clock", "environment", "directory_order", "completion_order",
-          "process_id", "unwritten")  # fmt: skip
+_KINDS = (
+    "unseeded",
+    "set_order",
+    "clock",
+    "environment",
+    "directory_order",
+    "completion_order",
+    "process_id",
+    "unwritten",
+)
 
 
 @pytest.mark.parametrize("name", variations.names())

@@ -14,11 +14,11 @@ from pathlib import Path
 from random import Random
 
 from reprokit.golden import folder as golden
-from reprokit.harness.evidence import METRICS, TRACE
 from reprokit.harness.selftest import mutations
 from reprokit.harness.selftest.faults import Plant
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
+from reprokit.layout import METRICS, TRACE
 from reprokit.runs import RECORD
 
 

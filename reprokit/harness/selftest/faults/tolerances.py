@@ -16,11 +16,11 @@ from random import Random
 
 from reprokit import recipes, runs
 from reprokit.golden import folder as golden
-from reprokit.harness.evidence import METRICS
 from reprokit.harness.selftest import mutations
 from reprokit.harness.selftest.faults.numbers import promised
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
+from reprokit.layout import METRICS
 
 _SMALLEST = 1e-3  # of smaller values a tolerance of 1e-9 of them is lost in their own rounding
 
@@ -46,9 +46,14 @@ def too_wide_tolerance(stage: Stage, rng: Random, places: Sequence[Path]) -> str
 
 
 def _off(
-    stage: Stage, rng: Random, places: Sequence[Path], *, share: float, typed: float = 1,
+    stage: Stage,
+    rng: Random,
+    places: Sequence[Path],
+    *,
+    share: float,
+    typed: float = 1,
     lopsided: bool = False,
-) -> str:  # fmt: skip
+) -> str:
     """One value off by a share of the tolerance, which the recipe types so many times too wide."""
     found = mutations.read((places[0] / METRICS).read_bytes())
     choices = [

@@ -15,19 +15,36 @@ from reprokit.errors import CannotJudgeError
 from reprokit.harness.selftest import mutations
 
 VALUES = (
-    mutations.flipped_bit, mutations.one_ulp, mutations.negative_zero, mutations.nan, mutations.infinity,
+    mutations.flipped_bit,
+    mutations.one_ulp,
+    mutations.negative_zero,
+    mutations.nan,
+    mutations.infinity,
     mutations.opposite_sign,
-)  # fmt: skip
+)
 ON_RECORDS = (
-    *(mutations.number(value) for value in VALUES), mutations.rounded, mutations.another_type,
-    mutations.another_step, mutations.drop_record, mutations.double_record, mutations.swap_records,
-    mutations.shift_metric, mutations.swap_metrics, mutations.drop_metric, mutations.rename_metric,
-    mutations.extra_metric, mutations.another_order,
-)  # fmt: skip
+    *(mutations.number(value) for value in VALUES),
+    mutations.rounded,
+    mutations.another_type,
+    mutations.another_step,
+    mutations.drop_record,
+    mutations.double_record,
+    mutations.swap_records,
+    mutations.shift_metric,
+    mutations.swap_metrics,
+    mutations.drop_metric,
+    mutations.rename_metric,
+    mutations.extra_metric,
+    mutations.another_order,
+)
 ON_BYTES = (
-    mutations.cut_in_a_line, mutations.cut_in_a_number, mutations.cut_at_a_line_end,
-    mutations.cut_before_the_newline, mutations.emptied, mutations.more_white_space,
-)  # fmt: skip
+    mutations.cut_in_a_line,
+    mutations.cut_in_a_number,
+    mutations.cut_at_a_line_end,
+    mutations.cut_before_the_newline,
+    mutations.emptied,
+    mutations.more_white_space,
+)
 FOUND = [
     {"step": 10, "loss/policy": -0.0139968711, "loss/value": 78.0655517578125, "optim/lr": 0.0003},
     {"step": 20, "loss/policy": 0.25, "loss/value": 47.2366447, "optim/lr": 0.0003, "eval/mean": 0.0},

@@ -9,7 +9,7 @@ import pytest
 
 from reprokit import runs
 from reprokit.errors import CannotJudgeError
-from reprokit.harness import bless
+from reprokit.harness import promote
 from reprokit.harness.selftest.planting import Samples, Stage
 from reprokit.workspace import sha256_of_tree
 
@@ -17,7 +17,7 @@ from reprokit.workspace import sha256_of_tree
 @pytest.fixture
 def samples(make, here, programs):
     folders = make.of_recipe(programs["training"](), programs["training"]())
-    golden = bless(folders, project=here, reason="r", now="2026-11-20T10:15:00+00:00")
+    golden = promote(folders, project=here, reason="r", now="2026-11-20T10:15:00+00:00")
     return Samples(recipe="cartpole_baseline", runs=folders, golden=golden.path)
 
 

@@ -40,10 +40,17 @@ def test_an_id_names_its_fault_and_no_other():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "flipped-bit", "flipped-bit/run-1/sealed", "flipped-bit/run-1/sealed/x",
-     "flipped-bit/run-9/sealed/0", "flipped-bit/run-1/open/0",
-     "no-such/run-1/sealed/0", "no-golden/golden/sealed/0"],
-)  # fmt: skip
+    [
+        "",
+        "flipped-bit",
+        "flipped-bit/run-1/sealed",
+        "flipped-bit/run-1/sealed/x",
+        "flipped-bit/run-9/sealed/0",
+        "flipped-bit/run-1/open/0",
+        "no-such/run-1/sealed/0",
+        "no-golden/golden/sealed/0",
+    ],
+)
 def test_what_no_fault_is_called_names_none(text):
     assert fault_of(text) is None
 

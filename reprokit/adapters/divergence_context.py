@@ -1,0 +1,85 @@
+"""The records around a divergence, so that a person sees what came before it.
+
+This module knows how to find a place in two sources again; it refuses to compare.
+
+    >>> around(pairs, comparison.divergence)[3].is_divergence
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reprokit.adapters.run_folders import Pair
+from reprokit.adapters.summaries import read_from
+from reprokit.core import steps
+from reprokit.core.difference import Beside, Divergence
+from reprokit.core.json_values import MISSING
+
+RADIUS = 3
+
+
+def around(pairs: Sequence[Pair], divergence: Divergence, *, radius: int = RADIUS) -> tuple[Beside, ...]:
+    """The records from a few before a divergence to a few after it.
+
+    Args:
+        pairs: What was compared. Where it was more than one pair, the divergence's metric begins
+            with ``file:``.
+        divergence: The place.
+        radius: How many records before it, and how many after it.
+
+    Raises:
+        MetricsError: A source is gone since.
+    """
+    found = _pair_of(pairs, divergence.metric)
+    if found is None:
+        return ()
+    (left, right), metric = found
+    first = max(0, divergence.record - radius)
+    count = divergence.record + radius + 1 - first
+    expected, actual = (
+        [reading.record for reading in read_from(source, first=first, count=count)]
+        for source in (left, right)
+    )
+    return tuple(
+        Beside(
+            record=first + at,
+            step=_step(_at(expected, at), _at(actual, at)),
+            expected=_value(_at(expected, at), metric),
+            actual=_value(_at(actual, at), metric),
+            is_divergence=first + at == divergence.record,
+        )
+        for at in range(max(len(expected), len(actual)))
+    )
+
+
+def _pair_of(pairs: Sequence[Pair], metric: str | None) -> tuple[Pair, str | None] | None:
+    """The pair that a metric is from, and its name there."""
+    if len(pairs) == 1 and (metric is None or not metric.startswith(f"{pairs[0][0].name}:")):
+        return pairs[0], metric
+    for pair in pairs:
+        name = pair[0].name
+        if metric == name:
+            return pair, None
+        if metric is not None and metric.startswith(f"{name}:"):
+            return pair, metric.removeprefix(f"{name}:")
+    return None
+
+
+def _at(records: Sequence[Mapping[str, Any] | None], at: int) -> Mapping[str, Any] | None:
+    return records[at] if at < len(records) else None
+
+
+def _step(expected: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> Any:
+    for record in (expected, actual):
+        name = steps.name_in(record or {})
+        if record is not None and name is not None:
+            return record[name]
+    return None
+
+
+def _value(record: Mapping[str, Any] | None, metric: str | None) -> Any:
+    if record is None:
+        return MISSING
+    return record if metric is None else record.get(metric, MISSING)

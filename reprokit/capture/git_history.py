@@ -1,0 +1,189 @@
+"""The history of the source tree: who touched a folder last, what changed since, a commit checked out.
+
+This module knows git's history; it refuses to know what is in the files. Whatever a caller's hook or
+shell says of another repository is not passed on, no hook of the repository is started, and nothing
+of the work tree or its index is changed.
+
+    >>> with worktree(Path("."), commit="4be1c02") as root:
+    ...     print((root / "recipes").is_dir())
+    True
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit.capture.redaction import redact_text
+from reprokit.errors import CannotRunError, UsageError
+
+# Programs that a repository's own settings name: hooks, and a file-system monitor.
+_QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_LEADS_ASTRAY = re.compile(
+    r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE|PREFIX|CONFIG.*)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """How many lines of a file came and went; None for a file that is not text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git answers in a folder.
+
+    Raises:
+        UsageError: git refuses, and says why.
+        CannotRunError: There is no git.
+    """
+    ended = run_git(folder, *arguments)
+    if ended.returncode:
+        said = [line for line in ended.stderr.splitlines() if line.strip()] or [
+            f"exit status {ended.returncode}"
+        ]
+        raise UsageError(f"git {arguments[0]}: {redact_text(said[-1].strip())}", where=str(folder))
+    return ended.stdout
+
+
+def file_at(folder: Path, revision: str, path: str) -> bytes:
+    """The content of a file as a commit has it.
+
+    Args:
+        folder: Where in the work tree; ``path`` counts from here.
+        revision: Any name of a commit.
+        path: A file.
+
+    Raises:
+        UsageError: There is no such commit or file.
+    """
+    commit = resolve(folder, revision)
+    try:
+        shown = subprocess.run(
+            ["git", *_QUIET, "show", f"{commit}:./{path}"],
+            cwd=folder,
+            capture_output=True,
+            check=True,
+            stdin=subprocess.DEVNULL,
+            env=_surroundings(),
+        )
+    except subprocess.CalledProcessError as error:
+        raise UsageError(f"the commit has no {path}", where=revision) from error
+    return shown.stdout
+
+
+def run_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Git in a folder, whatever it ends with.
+
+    Raises:
+        CannotRunError: There is no git.
+    """
+    try:
+        return subprocess.run(
+            ["git", *_QUIET, *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            env=_surroundings(),
+        )
+    except FileNotFoundError as error:
+        raise CannotRunError("git is not installed", fix="install git") from error
+
+
+def resolve(folder: Path, revision: str) -> str:
+    """The full name of a commit.
+
+    Raises:
+        UsageError: There is no such commit, or no repository.
+    """
+    ended = run_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if ended.returncode:
+        fix = "`git log --oneline` lists them; a shallow clone has only the newest (`git fetch --unshallow`)"
+        raise UsageError(f"there is no commit {revision}", where=str(folder), fix=fix)
+    return ended.stdout.strip()
+
+
+def last_commit(path: Path) -> str:
+    """The commit that last touched a folder, as the folder is now.
+
+    Raises:
+        UsageError: It is in no repository, in no commit yet, or changed since.
+    """
+    if git(path, "status", "--porcelain", "--untracked-files=all", "--", ".").strip():
+        raise UsageError("is not committed as it is", where=str(path), fix="commit it")
+    commit = git(path, "log", "-1", "--format=%H", "--", ".").strip()
+    if not commit:
+        raise UsageError("is in no commit", where=str(path), fix="commit it")
+    return commit
+
+
+def changes_since(
+    project: Path, commit: str, paths: Sequence[str], *, until: str | None = None
+) -> list[FileChange]:
+    """Lines that came and went in some files of a project since a commit, most first.
+
+    Args:
+        project: The project's folder.
+        commit: Since when.
+        paths: Files and folders below the project's; those that are not there are no change.
+        until: Another commit; None for the work tree as it is, files that git does not know included.
+    """
+    range_ = [commit, until] if until else [commit]
+    out = git(project, "diff", "--numstat", "--no-renames", "--relative", "-z", *range_, "--", *paths)
+    found = []
+    for row in filter(None, out.split("\0")):
+        added, removed, path = row.split("\t", 2)
+        found.append(FileChange(path=path, added=_count(added), removed=_count(removed)))
+    if until is None:
+        unknown = git(project, "ls-files", "--others", "--exclude-standard", "-z", "--", *paths)
+        found += [FileChange(path=path, added=None, removed=0) for path in filter(None, unknown.split("\0"))]
+    return sorted(found, key=lambda one: (-(one.added or 0) - (one.removed or 0), one.path))
+
+
+@contextmanager
+def worktree(project: Path, *, commit: str) -> Iterator[Path]:
+    """A commit in a temporary work tree of its own, removed afterwards.
+
+    Yields:
+        The project's folder in it, which need not be the top of the tree.
+
+    Raises:
+        UsageError: There is no such commit.
+    """
+    top = Path(git(project, "rev-parse", "--show-toplevel").strip()).resolve()
+    below = project.resolve().relative_to(top)
+    holder = Path(tempfile.mkdtemp(prefix="reprokit-tree-"))
+    tree = holder / "tree"
+    try:
+        git(top, "worktree", "add", "--detach", "--quiet", str(tree), commit)
+        yield tree / below
+    finally:
+        shutil.rmtree(holder, ignore_errors=True)
+        run_git(top, "worktree", "prune")  # git forgets the trees whose folders are gone
+
+
+def subject(folder: Path, commit: str) -> str:
+    """The first line of a commit's message."""
+    return git(folder, "log", "-1", "--format=%s", commit).strip()
+
+
+def _surroundings() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not _LEADS_ASTRAY.fullmatch(name)}
+    return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isdecimal() else None

@@ -1,0 +1,125 @@
+"""How every verb shows progress and a report: messages to stderr, data to stdout.
+
+This module knows the terminal; it refuses to know what a report says.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from reprokit.core.checklist import Report
+    from reprokit.harness import GateAnswer
+    from reprokit.reports.progress import Progress
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """The progress display, on stderr."""
+    from reprokit.reports.progress import Progress
+
+    with Progress() as display:
+        yield display
+
+
+def folded(text: str, *, indent: int) -> str:
+    """A line that goes on below its own beginning on a terminal; elsewhere left whole, for ``grep``."""
+    import shutil
+    import textwrap
+
+    if not sys.stdout.isatty():
+        return text
+    width = max(shutil.get_terminal_size().columns, indent + 20)
+    return textwrap.fill(
+        text,
+        width,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    )
+
+
+def report(answer: Report, *, folder: Path | None, as_json: bool) -> None:
+    """Print a report: JSON to stdout, or the page for people, and where its files lie."""
+    from reprokit.reports import to_json, to_terminal
+
+    if as_json:
+        click.echo(to_json.to_json(answer), nl=False)
+        return
+    to_terminal.show(_from_here(answer))
+    if folder is not None:
+        blank = "\n" if sys.stdout.isatty() else ""
+        click.echo(f"{blank}Report: {_short(folder)}/report.html")
+
+
+def _from_here(answer: Report) -> Report:
+    """The report with paths below the working directory, and commands, as a person would type them."""
+    import dataclasses
+    import re
+
+    from reprokit.cli.program_name import as_called
+    from reprokit.reports.shorten import below
+
+    here = re.compile(rf"(?<![\w./-]){re.escape(str(Path.cwd()))}/(?=\w)")
+
+    def short(text: str) -> str:
+        return as_called(here.sub("", text))
+
+    return dataclasses.replace(
+        answer,
+        sentence=short(answer.sentence),
+        next_command=short(answer.next_command),
+        rerun=short(answer.rerun),
+        runs=tuple(map(short, answer.runs)),
+        golden=answer.golden and short(answer.golden),
+        checks=tuple(
+            dataclasses.replace(row, reason=short(row.reason), remedy=short(row.remedy))
+            for row in answer.checks
+        ),
+        cause=None if answer.cause is None else below(answer.cause, str(Path.cwd())),
+    )
+
+
+def gate(answers: Sequence[GateAnswer]) -> None:
+    """One line a recipe: the verdict, or why there is none."""
+    from reprokit.reports.escaping import one_line
+
+    if not answers:
+        click.echo("No recipe was judged: none declares this platform.")
+        return
+    click.echo("")
+    for answer in answers:
+        if answer.report is not None:
+            click.echo(f"{answer.report.verdict:<17} {one_line(answer.recipe)} seed {answer.report.seed}")
+        else:
+            click.echo(f"{'ERROR':<17} {one_line(answer.recipe)}: {one_line(answer.error)}")
+
+
+def to_github(answers: Sequence[Report]) -> None:
+    """On GitHub: the step summary, and annotations on the recipes' lines (it reads stderr too)."""
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if os.environ.get("GITHUB_ACTIONS") != "true" or not answers:
+        return
+    from reprokit.reports import to_github
+
+    for line in to_github.annotation_commands(answers):
+        click.echo(line, err=True)
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as stream:
+            stream.write(to_github.step_summary(answers))
+
+
+def _short(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,130 @@
+"""Names of metrics: which are compared, and what happened where two records have other names.
+
+This module knows names as exact sequences of code points; it refuses to know the values' rules.
+
+    >>> selection = Selection(log, ignore=["time/*"])
+    >>> selection.wants("loss"), selection.wants("time/fps")
+    (True, False)
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from fnmatch import translate
+from typing import Any
+
+from reprokit.core import json_values, problems
+from reprokit.core.problems import ProblemLog
+from reprokit.core.steps import Lines
+
+MAX_NAMES = 100_000
+
+
+class Selection:
+    """Which metrics a person wants compared.
+
+    Args:
+        log: Where each metric that is left out by a pattern is noted.
+        metrics: Exact names; None for all.
+        ignore: Patterns in the manner of ``fnmatch``, case-sensitive. They win over ``metrics``.
+    """
+
+    def __init__(
+        self, log: ProblemLog, *, metrics: Sequence[str] | None = None, ignore: Sequence[str] = ()
+    ) -> None:
+        self._log = log
+        self._asked_for = None if metrics is None else frozenset(metrics)
+        self._ignore = tuple((pattern, re.compile(translate(pattern))) for pattern in ignore)
+        self._known: dict[str, bool] = {}
+
+    def wants(self, name: str) -> bool:
+        """Whether a metric is compared."""
+        known = self._known.get(name)
+        return self._decide(name) if known is None else known
+
+    def ignores(self, name: str) -> bool:
+        """Whether a pattern leaves a metric or the step out; noted once for each name."""
+        pattern = next((text for text, matches in self._ignore if matches.match(name)), None)
+        if pattern is None:
+            return False
+        detail = f"{quoted(name)} by the pattern {quoted(pattern)}"
+        if name not in self._known:
+            self._log.add("ignored_metric", problems.BOTH, detail=detail)
+        return True
+
+    def name_unknown(self, seen: Collection[str]) -> None:
+        """Note each metric that was asked for and that neither side has."""
+        for name in sorted(self._asked_for or ()):
+            if name not in seen and not self.ignores(name):
+                near = difflib.get_close_matches(name, list(seen), n=1)
+                hint = f"; did you mean {quoted(near[0])}?" if near else ""
+                self._log.add("unknown_metric", problems.BOTH, detail=f"{quoted(name)}{hint}")
+
+    def all_seen(self, seen: Collection[str]) -> bool:
+        """Whether every metric that was asked for has been seen."""
+        return all(name in seen for name in self._asked_for or ())
+
+    def _decide(self, name: str) -> bool:
+        wanted = (self._asked_for is None or name in self._asked_for) and not self.ignores(name)
+        if len(self._known) >= MAX_NAMES:
+            self._log.add("too_many_metrics", problems.BOTH)
+            return False
+        self._known[name] = wanted
+        return wanted
+
+
+def name_difference(
+    log: ProblemLog,
+    expected: Mapping[str, Any],
+    actual: Mapping[str, Any],
+    *,
+    lacking: Sequence[str],
+    extra: Sequence[str],
+    lines: Lines,
+) -> None:
+    """Say what happened to the names that only one of two records has.
+
+    Args:
+        log: Where it is noted.
+        expected: The record that has the names in ``lacking``.
+        actual: The record that has the names in ``extra``.
+        lacking: Names that ``actual`` lacks.
+        extra: Names that ``expected`` lacks.
+        lines: Line numbers of both records.
+    """
+    unpaired = list(extra)
+    for name in lacking:
+        twin = _twin(name, expected[name], actual, unpaired)
+        if twin is None:
+            log.add("missing_metric", "actual", line=lines[1], detail=quoted(name))
+            continue
+        unpaired.remove(twin)
+        if _normal(name) == _normal(twin):
+            both = f"{ascii(name)[:80]} and {ascii(twin)[:80]}"
+            log.add("name_normalisation", "actual", line=lines[1], detail=both)
+        else:
+            log.add("renamed_metric", "actual", line=lines[1], detail=f"{quoted(name)} is {quoted(twin)}")
+    for name in unpaired:
+        log.add("extra_metric", "actual", line=lines[1], detail=quoted(name))
+
+
+def quoted(name: str) -> str:
+    """A name in quotation marks, cut where it is longer than 80 characters."""
+    return f"'{name}'" if len(name) <= 80 else f"'{name[:80]}…'"
+
+
+def _twin(name: str, value: Any, actual: Mapping[str, Any], candidates: Sequence[str]) -> str | None:
+    """The candidate that ``name`` became: the same to the eye, or the only one with its value."""
+    normal = _normal(name)
+    for candidate in candidates:
+        if _normal(candidate) == normal:
+            return candidate
+    equal = [candidate for candidate in candidates if json_values.equal(value, actual[candidate])]
+    return equal[0] if len(equal) == 1 else None
+
+
+def _normal(name: str) -> str:
+    return unicodedata.normalize("NFC", name)

@@ -1,0 +1,148 @@
+"""Which variable a resumed run lost: a loop's variables where it goes on, against the whole run's.
+
+This module knows the hook's rounds and Python source; it refuses to know how a run is stopped.
+
+    >>> lost_states(whole, resumed, again=again)[0].name
+    'velocity'
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit.diagnosis.traces import Trace
+
+Round = Mapping[str, str]
+Loops = Mapping[str, Sequence[Round]]
+LATER, ANEW, UNKNOWN = "later", "anew", "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A variable that did not come back.
+
+    Attributes:
+        name: Of the variable.
+        file: Of the program.
+        line: Where it gets its value before the loop, or of the loop.
+        function: That the loop stands in.
+        round: Of the whole run, from 0, at which the resumed run goes on.
+    """
+
+    name: str
+    file: str
+    line: int
+    function: str
+    round: int
+
+
+def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ...]:
+    """Variables that change from round to round, and are not what they were where the resumed run goes on.
+
+    Args:
+        whole: The trace of an uninterrupted run, its loops remembered.
+        resumed: That of a run that was stopped and resumed.
+        again: That of a second uninterrupted run: what differs there, such as a clock, is no state.
+    """
+    for name, rounds, first in _common(whole, resumed, again):
+        file, line, function = name.rsplit("|", 2)
+        at = _same_round(rounds, first)
+        missing = _missing(rounds, first, at) if at is not None else []
+        if at is not None and missing:
+            return tuple(
+                Lost(
+                    name=one,
+                    file=file,
+                    line=_assigned(file, one, before=int(line)),
+                    function=function,
+                    round=at,
+                )
+                for one in missing
+            )
+    return ()
+
+
+def where_begun(whole: Trace, stopped: Trace, resumed: Trace, *, again: Trace) -> str:
+    """Where a resumed run began: ``later`` than the whole run, ``anew``, or ``unknown``.
+
+    Only loops that the stopped run cut short tell it. Rounds that were too many to be remembered do not.
+
+    Args:
+        whole: The trace of an uninterrupted run, its loops remembered.
+        stopped: That of the run that was stopped.
+        resumed: That of the run that went on.
+        again: That of a second uninterrupted run.
+    """
+    cut, later = _loops(stopped), _loops(resumed)
+    anew = False
+    for name, rounds, first in _common(whole, resumed, again):
+        if not 0 < len(cut.get(name, ())) < len(rounds):
+            continue
+        if _same_round(rounds, first) is not None:
+            return LATER
+        both = [one for one in _changing(rounds) if one in rounds[0] and one in first]
+        alike = bool(both) and all(rounds[0][one] == first[one] for one in both)
+        anew |= alike and len(later[name]) == len(rounds)
+    return ANEW if anew else UNKNOWN
+
+
+def _loops(trace: Trace) -> Loops:
+    return trace.facts.get("loops") or {}
+
+
+def _common(whole: Trace, resumed: Trace, again: Trace) -> Iterator[tuple[str, list[Round], Round]]:
+    """Loops of both: the whole run's rounds and the resumed one's first, without what differs anyway."""
+    later, second = _loops(resumed), _loops(again)
+    for name, rounds in _loops(whole).items():
+        if rounds and later.get(name):
+            noisy = {
+                key
+                for one, two in zip(rounds, second.get(name, ()), strict=False)
+                for key in one
+                if one[key] != two.get(key)
+            }
+            steady: list[Round] = [{key: one[key] for key in one if key not in noisy} for one in rounds]
+            yield name, steady, later[name][0]
+
+
+def _same_round(rounds: Sequence[Round], first: Round) -> int | None:
+    """The round that a resumed run's first is most like: later than the first, in something that changes."""
+    changing = _changing(rounds)
+    alike = [
+        sum(name in one and name in first and one[name] == first[name] for name in changing) for one in rounds
+    ]
+    best = max(alike, default=0)
+    at = alike.index(best) if best else 0
+    return at or None
+
+
+def _missing(rounds: Sequence[Round], first: Round, at: int) -> list[str]:
+    there = rounds[at]
+    return [
+        name for name in _changing(rounds) if name in there and name in first and there[name] != first[name]
+    ]
+
+
+def _changing(rounds: Sequence[Round]) -> list[str]:
+    names = dict.fromkeys(name for one in rounds for name in one)
+    return [name for name in names if len({one[name] for one in rounds if name in one}) > 1]
+
+
+def _assigned(file: str, name: str, *, before: int) -> int:
+    """The last line before the loop that gives the variable a value; the loop's own where none does."""
+    try:
+        tree = ast.parse(Path(file).read_text(encoding="utf-8"))
+    except (OSError, SyntaxError, UnicodeDecodeError):
+        return before
+    lines = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Store)
+        and node.lineno < before
+    ]
+    return max(lines, default=before)

@@ -1,0 +1,1 @@
+"""Attribution: what changed the numbers: the code, the environment, or one commit."""

@@ -1,0 +1,302 @@
+"""The commit that changed a recipe's numbers: ``git bisect``, driven by the gate, in a tree of its own.
+
+The metrics of the good commit are the yardstick; a commit is good when its run agrees with them
+within the tolerances of the good commit's recipe (its own could forgive what it did), bad when it
+finishes and does not, and skipped when it cannot run: a commit that cannot run has changed no number.
+This module knows the order of questions; it refuses to choose the commits, which git does. What a
+commit's numbers stand on is digested, so that commits which touch none of it are trained once.
+
+    >>> bisect("cartpole_baseline", good="v1", bad="HEAD", request=Request(), project=project,
+    ...        progress=progress).guilty[0].subject
+    'Discount a little more'
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reprokit import adapters, capture, workspace
+from reprokit.capture import git_history
+from reprokit.core import fingerprint
+from reprokit.core.comparison import Divergence
+from reprokit.core.records import digest
+from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
+from reprokit.harness.attribution import worktree_run
+from reprokit.harness.attribution.explain_mismatch import paths_of
+from reprokit.harness.judging import what_changed
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.request import Request
+from reprokit.harness.running.start_runs import choose_backend
+from reprokit.layout import METRICS, read_json
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+CACHE = ".bisect"
+METRICS_FACTS = "metrics.json"
+_FOUND = re.compile(r"^# (?:possible )?first bad commit: \[([0-9a-f]{7,64})\]", re.MULTILINE)
+GOOD, BAD, SKIPPED = "good", "bad", "skip"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """A commit and what its run came to: ``good``, ``bad`` or ``skip``, where it parts, or why."""
+
+    commit: str
+    subject: str
+    result: str
+    detail: str = ""
+    trained: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guilty:
+    """A commit that changed the numbers, or may have: what it changed of what they stand on."""
+
+    commit: str
+    subject: str
+    settings: tuple[str, ...] = ()
+    files: tuple[git_history.FileChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bisection:
+    """The answer.
+
+    Attributes:
+        guilty: The one commit; several where those between cannot run; never empty.
+        tested: Every commit that was asked about, in that order.
+        good: The good commit, whose numbers were the yardstick.
+        bad: The bad commit.
+    """
+
+    guilty: tuple[Guilty, ...]
+    tested: tuple[Tested, ...]
+    good: str
+    bad: str
+
+
+@dataclass(slots=True)
+class _Search:
+    """What is known so far. ``failed``: what a commit stands on → why it cannot run."""
+
+    name: str
+    request: Request
+    project: Project
+    progress: Progress
+    tree: Path
+    scratch: Path
+    platforms: tuple[str, ...]
+    tested: list[Tested] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    recipes: dict[str, Recipe] = field(default_factory=dict)
+
+
+def bisect(
+    name: str, *, good: str, bad: str, request: Request, project: Project, progress: Progress
+) -> Bisection:
+    """Find the commit that changed the numbers of a recipe.
+
+    Args:
+        name: The recipe.
+        good: A commit with the right numbers.
+        bad: A later commit with other ones.
+        request: Seed, backend, base, overrides and time limit of every run.
+        project: The source tree, which is left as it is; ``runs/.bisect`` remembers what was trained.
+        progress: Told what is run.
+
+    Raises:
+        UsageError: One of the commits is not there, or git refuses.
+        CannotRunError: Good or bad cannot run.
+        CannotJudgeError: The good commit does not repeat its own numbers, or bad has them too.
+    """
+    first, last = git_history.resolve(project.root, good), git_history.resolve(project.root, bad)
+    chosen = replace(request, backend=choose_backend(request.backend, progress=progress), repeats=1)
+    scratch = Path(tempfile.mkdtemp(prefix="reprokit-bisect-"))
+    try:
+        with git_history.worktree(project.root, commit=first) as tree:
+            search = _Search(
+                name=name,
+                request=chosen,
+                project=project,
+                progress=progress,
+                tree=tree,
+                scratch=scratch,
+                platforms=fingerprint.platforms_of_host(capture.capture_host(project.root)),
+            )
+            yardstick = _yardstick(search, first)
+            _must_differ(search, last, yardstick)
+            guilty = _drive(search, first, last, yardstick)
+            named = tuple(_guilty(search, commit) for commit in guilty)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return Bisection(guilty=named, tested=tuple(search.tested), good=first, bad=last)
+
+
+def _yardstick(search: _Search, commit: str) -> Path:
+    """The good commit's metrics, trained twice: what does not repeat itself measures nothing."""
+    metrics, why, trained = _metrics(search, commit)
+    if metrics is None:
+        raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
+    kept = search.scratch / "good.jsonl"
+    shutil.copyfile(metrics, kept)
+    key = _key(search, search.recipes[commit])
+    if not _is_repeated(search, key):
+        again, why = _train(search)
+        if again is None:
+            raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
+        if kept.read_bytes() != again.read_bytes():
+            shutil.rmtree(search.project.runs_dir / CACHE / key, ignore_errors=True)
+            raise CannotJudgeError(
+                "the good commit does not repeat its own numbers, so no commit can be blamed",
+                where=commit[:12],
+                fix=f"`reprokit reproduce {search.name}` on it says where it parts",
+            )
+        _remember(search, key, again, runs=2)
+        trained = True
+    _note(search, commit, GOOD, "the yardstick", trained=trained)
+    return kept
+
+
+def _must_differ(search: _Search, commit: str, yardstick: Path) -> None:
+    git_history.git(search.tree, "checkout", "--quiet", "--detach", commit)
+    result, detail = _judged(search, commit, yardstick)
+    if result == SKIPPED:
+        raise CannotRunError(f"the bad commit cannot run: {detail}", where=commit[:12])
+    if result == GOOD:
+        raise CannotJudgeError(
+            "the bad commit has the numbers of the good one, so there is nothing to find",
+            where=commit[:12],
+            fix="name a commit, seed and settings whose numbers differ",
+        )
+
+
+def _drive(search: _Search, good: str, bad: str, yardstick: Path) -> tuple[str, ...]:
+    """``git bisect`` until it names a commit, or those that are left when none of them can run."""
+    git_history.git(search.tree, "bisect", "start", bad, good)
+    while not (found := _FOUND.findall(git_history.git(search.tree, "bisect", "log"))):
+        commit = git_history.resolve(search.tree, "HEAD")
+        if any(one.commit == commit for one in search.tested):
+            raise UsageError(f"git bisect asks about {commit[:12]} twice", fix="is good an ancestor of bad?")
+        result, _ = _judged(search, commit, yardstick)
+        ended = git_history.run_git(search.tree, "bisect", result)
+        if ended.returncode not in {0, 2}:  # 2: only skipped commits are left
+            raise UsageError(f"git bisect {result}: {ended.stderr.strip() or ended.stdout.strip()}")
+    return tuple(found)
+
+
+def _judged(search: _Search, commit: str, yardstick: Path) -> tuple[str, str]:
+    """Whether the commit that is checked out has the yardstick's numbers."""
+    metrics, why, trained = _metrics(search, commit)
+    result, detail = SKIPPED, why
+    if metrics is not None:
+        granted = search.recipes[search.tested[0].commit]  # the good commit's
+        result, detail = _compared(yardstick, metrics, granted, search.platforms)
+    _note(search, commit, result, detail, trained=trained)
+    return result, detail
+
+
+def _compared(yardstick: Path, metrics: Path, recipe: Recipe, platforms: tuple[str, ...]) -> tuple[str, str]:
+    here = next((one for one in platforms if one in recipe.platforms), "")
+    try:
+        found = adapters.compare(yardstick, metrics, tolerances=recipe.tolerances_on(here))
+    except MetricsError as error:
+        return SKIPPED, str(error)
+    return (GOOD, "") if found.within_tolerance else (BAD, _where(found.divergence))
+
+
+def _where(first: Divergence | None) -> str:
+    return f"parts at step {first.step}, {first.metric or 'the record'}" if first else "parts"
+
+
+def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
+    """Metrics of the commit that is checked out, or why there are none; and whether it was trained."""
+    recipe = worktree_run.load(search.tree, search.name, overrides=tuple(search.request.overrides))
+    if isinstance(recipe, str):
+        return None, recipe, False
+    search.recipes[commit] = recipe
+    key = _key(search, recipe)
+    cached = _cached(search, key)
+    if cached is not None or key in search.failed:
+        return cached, search.failed.get(key, ""), False
+    metrics, why = _train(search)
+    if metrics is None:
+        search.failed[key] = why  # for this search only: a full disk is no property of a commit
+        return None, why, True
+    return _remember(search, key, metrics), "", True
+
+
+def _train(search: _Search) -> tuple[Path | None, str]:
+    ran = worktree_run.run_at(
+        search.tree,
+        search.name,
+        request=search.request,
+        runs_dir=search.scratch / "runs",
+        progress=search.progress,
+    )
+    return ran.metrics, ran.why
+
+
+def _key(search: _Search, recipe: Recipe) -> str:
+    asked = [search.request.seed, search.request.backend, search.request.base]
+    return digest([worktree_run.stands_on(search.tree, recipe), *asked]).removeprefix("sha256:")
+
+
+def _cached(search: _Search, key: str) -> Path | None:
+    metrics = search.project.runs_dir / CACHE / key / METRICS
+    recorded = read_json(metrics.parent / METRICS_FACTS)
+    known = metrics.is_file() and recorded.get("sha256") == workspace.sha256_of(metrics)
+    return metrics if known else None
+
+
+def _is_repeated(search: _Search, key: str) -> bool:
+    folder = search.project.runs_dir / CACHE / key
+    return int(read_json(folder / METRICS_FACTS).get("runs") or 0) >= 2
+
+
+def _remember(search: _Search, key: str, metrics: Path, *, runs: int = 1) -> Path:
+    folder = search.project.runs_dir / CACHE / key
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(metrics, folder / METRICS)
+        facts = {"sha256": workspace.sha256_of(metrics), "runs": runs}
+        workspace.write_json(folder / METRICS_FACTS, facts)
+    except OSError as error:
+        raise workspace.cannot_write(folder, error) from error
+    return folder / METRICS
+
+
+def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bool) -> None:
+    subject = git_history.subject(search.tree, commit)
+    one = Tested(commit=commit, subject=subject, result=result, detail=detail, trained=trained)
+    search.tested.append(one)
+    how = "" if trained else ", not trained again"
+    search.progress.note(f"{commit[:12]} is {result}{how}: {subject}" + (f" ({detail})" if detail else ""))
+
+
+def _guilty(search: _Search, commit: str) -> Guilty:
+    """What a commit changed of what the recipe stands on, against its first parent."""
+    parent = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^").stdout.strip()
+    after, before = search.recipes.get(commit), search.recipes.get(parent)
+    known = after or next(iter(search.recipes.values()))
+    here = _moved(search.project, search.tree)
+    return Guilty(
+        commit=commit,
+        subject=git_history.subject(search.tree, commit),
+        settings=what_changed.settings(
+            before.training_config, after.training_config, recipe=search.name, lines=after.lines
+        )
+        if before and after
+        else (),
+        files=tuple(git_history.changes_since(search.tree, parent, paths_of(known, here), until=commit))
+        if parent
+        else (),
+    )
+
+
+def _moved(project: Project, root: Path) -> Project:
+    """The same project in another tree."""
+    return replace(project, root=root, recipes_dir=root / "recipes")

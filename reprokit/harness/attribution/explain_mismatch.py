@@ -1,0 +1,113 @@
+"""What a report says beyond its verdict when a run is not its golden: what changed, whose fault, both files.
+
+This module knows the source tree of the moment, which the verdict must not hang on; it refuses to
+judge. Everything that it adds is help: where git has no answer, the report says why and stands.
+
+    >>> code_changes(recipe, Path("golden/cartpole_baseline/cpu-x86_64/seed-42"), project=project)["files"]
+    [{'path': 'recipes/trainers/ppo.py', 'added': 1, 'removed': 1}]
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import workspace
+from reprokit.capture import git_history
+from reprokit.core.checklist import Report, Verdict
+from reprokit.errors import ReprokitError
+from reprokit.golden.promotion import thinned
+from reprokit.harness.attribution.four_cells import attribute
+from reprokit.harness.running.request import Phases, Request
+from reprokit.layout import METRICS, TRACE
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+_MISMATCH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN)
+
+
+def explained(
+    report: Report, recipe: Recipe | None, request: Request, *, project: Project, folder: Path, phases: Phases
+) -> Report:
+    """The report with ``code_changes`` and, where it was asked for, ``attribution``.
+
+    Args:
+        report: As it was judged.
+        recipe: Its recipe; None for a plain command, which has no golden.
+        request: Whether to attribute, and how to run.
+        project: The source tree.
+        folder: The report's folder: obtained and expected files go there.
+        phases: Timed and told.
+
+    Raises:
+        WorkspaceError: The report's folder cannot be written.
+    """
+    if recipe is None or report.golden is None or report.verdict not in _MISMATCH:
+        if request.attribute:
+            phases.progress.note("nothing to attribute: the runs do not differ from a golden")
+        return report
+    blessed, run = Path(report.golden), Path(report.runs[0])
+    try:
+        _lay_side_by_side(blessed, run, folder)
+    except OSError as error:
+        raise workspace.cannot_write(folder, error) from error
+    attribution = None
+    if request.attribute:
+        with phases.of("attribute"):
+            attribution = attribute(
+                recipe,
+                golden_path=blessed,
+                run=run,
+                request=request,
+                project=project,
+                progress=phases.progress,
+                keep=folder / "attribution",
+            )
+    return replace(
+        report, code_changes=code_changes(recipe, blessed, project=project), attribution=attribution
+    )
+
+
+def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[str, Any]:
+    """What changed of the files that a recipe stands on since its golden's commit.
+
+    Returns:
+        ``commit`` (None where there is none), ``files`` (``path``, ``added``, ``removed``; most
+        first) and ``why`` there is no answer, or "".
+    """
+    try:
+        commit = git_history.last_commit(blessed)
+        files = git_history.changes_since(project.root, commit, paths_of(recipe, project))
+    except (ReprokitError, OSError) as error:
+        return {"commit": None, "files": [], "why": str(error)}
+    return {"commit": commit, "files": [asdict(one) for one in files], "why": ""}
+
+
+def paths_of(recipe: Recipe, project: Project) -> list[str]:
+    """The files and folders of a project that a recipe's numbers stand on, from the project's root."""
+    trainer = recipe.trainer.resolve()
+    paths = [f"recipes/{recipe.name}", f"images/{recipe.variant}", "images/lock.toml", "images/Dockerfile"]
+    if trainer.is_relative_to(project.root):
+        paths.append(trainer.relative_to(project.root).as_posix())
+    own = [
+        path for path in ("reprokit/runtime", "reprokit/core/numerics.py") if (project.root / path).exists()
+    ]
+    return [*paths, *own]
+
+
+def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:
+    """``expected/`` and ``obtained/`` in the report's folder, alike in form: any diff tool can read them.
+
+    A run folder may be pruned and a golden promoted; what a report speaks of stays beside it. The
+    golden's own folder holds only what was blessed.
+    """
+    for name, source in (("expected", blessed), ("obtained", run)):
+        target = folder / name
+        target.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / METRICS, target / METRICS)
+        if (source / TRACE).is_file():
+            with (source / TRACE).open("rb") as lines, (target / TRACE).open("wb") as out:
+                out.writelines(lines if source is blessed else thinned(lines))

@@ -1,0 +1,307 @@
+"""Whose fault a mismatch with a golden is: the golden's code and today's, in both environments.
+
+Four runs would tell: {the golden's code, today's code} × {the golden's environment, today's}, each
+held against the golden. This module knows which of them can be made, and what follows from those
+that could; it refuses to judge the runs in any other way, and changes no verdict. An environment is
+what the lock pins; the machine itself cannot be brought back, so a difference in it shows where the
+golden's own commit with the golden's own lock no longer gives the golden.
+
+    >>> blame({THEN_THEN: EQUAL, THEN_NOW: EQUAL, NOW_THEN: DIFFERS, NOW_NOW: DIFFERS})[0]
+    'code'
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, golden, recipes, runs
+from reprokit.capture import git_history
+from reprokit.core import fingerprint
+from reprokit.errors import MetricsError, RecipeError, ReprokitError
+from reprokit.golden.folder import INPUTS
+from reprokit.harness.attribution import worktree_run
+from reprokit.harness.judging import what_changed
+from reprokit.harness.judging.gather import tolerances_of
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.request import Request
+from reprokit.layout import METRICS, read_json
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not run"
+
+#: A cell: whose code, in whose environment.
+Place = tuple[str, str]
+THEN, NOW = "golden's", "today's"
+THEN_THEN, THEN_NOW, NOW_THEN, NOW_NOW = (THEN, THEN), (THEN, NOW), (NOW, THEN), (NOW, NOW)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One of the four: whether it gives the golden, and where it parts from it or why nobody knows."""
+
+    code: str
+    environment: str
+    result: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """What all cells share."""
+
+    name: str
+    blessed: golden.Golden
+    recipe: Recipe
+    request: Request
+    project: Project
+    scratch: Path
+    progress: Progress
+
+
+def attribute(
+    recipe: Recipe,
+    *,
+    golden_path: Path,
+    run: Path,
+    request: Request,
+    project: Project,
+    progress: Progress,
+    keep: Path,
+) -> dict[str, Any]:
+    """Find out whose fault it is that a run is not the golden.
+
+    Args:
+        recipe: Today's recipe, overrides applied.
+        golden_path: The golden's folder.
+        run: Today's run, which differs from it.
+        request: Backend, base, overrides and limits; the seed is the golden's.
+        project: Today's tree, as it is: with changes that no commit has.
+        progress: Told what is run.
+        keep: Folder for the metrics of every run that this takes: one subfolder a cell.
+
+    Returns:
+        For ``report.json``: ``answer`` (``code``, ``environment``, ``both``, ``golden``,
+        ``undecided``), ``sentence``, ``golden_commit`` (or None) and ``cells``, each with ``code``,
+        ``environment`` (``golden's`` or ``today's``), ``result`` (``equal``, ``differs``, ``not run``)
+        and ``detail``.
+    """
+    blessed = golden.load(golden_path)
+    asked = replace(request, seed=int(blessed.provenance["seed"]), repeats=1)
+    scratch = Path(tempfile.mkdtemp(prefix="reprokit-cells-"))
+    try:
+        case = _Case(
+            name=recipe.name,
+            blessed=blessed,
+            recipe=recipe,
+            request=asked,
+            project=project,
+            scratch=scratch,
+            progress=progress,
+        )
+        cells, commit, machine = _cells(case, run)
+        _keep(scratch, keep)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    answer, sentence = blame({(one.code, one.environment): one.result for one in cells}, machine=machine)
+    return {
+        "answer": answer,
+        "sentence": sentence,
+        "golden_commit": commit,
+        "cells": [asdict(one) for one in cells],
+    }
+
+
+def blame(results: Mapping[Place, str], *, machine: str = "") -> tuple[str, str]:
+    """The answer that four results leave, and the sentence for it.
+
+    Args:
+        results: Cell → ``equal``, ``differs`` or ``not run``; today's code today differs.
+        machine: How the machine differs from the golden's in what can change numbers, or "".
+    """
+    found = {place: results.get(place, NOT_RUN) for place in (THEN_THEN, THEN_NOW, NOW_THEN)}
+    if found[THEN_THEN] == DIFFERS and machine:
+        return "environment", f"the golden's own commit no longer gives it on this machine: {machine}"
+    for pattern, answer, sentence in _RULES:
+        if all(found[place] == result for place, result in pattern.items()):
+            return answer, sentence
+    return "undecided", "too few of the four could be run to tell code from environment"
+
+
+# The first that fits decides. In each, one of the two is held fast while the other moves.
+_RULES: tuple[tuple[Mapping[Place, str], str, str], ...] = (
+    (
+        {THEN_THEN: DIFFERS},
+        "golden",
+        "the golden itself is not reproducible: its own commit and lock no longer give it",
+    ),
+    (
+        {THEN_NOW: EQUAL, NOW_THEN: EQUAL},
+        "both",
+        "neither code nor environment alone changes the numbers, but both together do",
+    ),
+    (
+        {THEN_THEN: EQUAL, THEN_NOW: DIFFERS, NOW_THEN: DIFFERS},
+        "both",
+        "each of code and environment alone changes the numbers",
+    ),
+    ({THEN_NOW: EQUAL}, "code", "the golden's code still gives the golden in today's environment"),
+    ({NOW_THEN: EQUAL}, "environment", "today's code gives the golden in the golden's environment"),
+    (
+        {THEN_THEN: EQUAL, THEN_NOW: DIFFERS},
+        "environment",
+        "the golden's code gives the golden in its own environment, and not in today's",
+    ),
+    (
+        {THEN_THEN: EQUAL, NOW_THEN: DIFFERS},
+        "code",
+        "in the golden's environment the golden's code gives the golden, and today's code does not",
+    ),
+)
+
+
+def _cells(case: _Case, run: Path) -> tuple[list[Cell], str | None, str]:
+    today = _held(NOW_NOW, run / METRICS, case)
+    with ExitStack() as trees:
+        try:
+            commit = _commit(case)
+            then = trees.enter_context(git_history.worktree(case.project.root, commit=commit))
+            _must_be_the_goldens(then, case)
+        except ReprokitError as error:
+            why = str(error)
+            lost = [
+                Cell(code=one, environment=other, result=NOT_RUN, detail=why)
+                for one, other in (THEN_THEN, THEN_NOW, NOW_THEN)
+            ]
+            return [*lost, today], None, ""
+        variant = case.recipe.variant
+        same_lock = worktree_run.lock_of(then, variant) == worktree_run.lock_of(case.project.root, variant)
+        first, folder = _run(THEN_THEN, then, case, overrides=())
+        machine = _machine(folder, case)
+        if same_lock:
+            note = "the same lock: the one run stands for both"
+            moved = replace(first, environment=NOW, detail=_joined(first.detail, note))
+            rebuilt = replace(today, environment=THEN, detail=_joined(today.detail, note))
+        else:
+            rebuilt, _ = _run(NOW_THEN, _tree(case, locks=then), case, overrides=case.request.overrides)
+            _exchange(then / "images", case.project.root / "images")
+            moved, _ = _run(THEN_NOW, then, case, overrides=())
+    return [first, moved, rebuilt, today], commit, machine
+
+
+def _commit(case: _Case) -> str:
+    """The golden's commit: the one that last touched its folder, in the repository of the project."""
+    path = case.blessed.path
+    commit = git_history.last_commit(path)
+    git_history.resolve(case.project.root, commit)
+    return commit
+
+
+def _must_be_the_goldens(tree: Path, case: _Case) -> None:
+    """The commit must hold the recipe that was blessed, or its runs say nothing about the golden."""
+    found = recipes.load(case.name, recipes_dir=tree / "recipes")
+    recorded = case.blessed.provenance["digests"]["recipe"]
+    if found.digest != recorded:
+        raise RecipeError(
+            "the golden's commit holds another recipe than the one that was blessed",
+            expected=recorded,
+            actual=found.digest,
+            fix="commit a golden together with its recipe",
+        )
+
+
+def _run(place: Place, root: Path, case: _Case, *, overrides: Sequence[str]) -> tuple[Cell, Path | None]:
+    code, environment = place
+    asked = replace(case.request, overrides=tuple(overrides))
+    runs_dir = case.scratch / _folder(place)
+    ran = worktree_run.run_at(root, case.name, request=asked, runs_dir=runs_dir, progress=case.progress)
+    if ran.metrics is None:
+        return Cell(code=code, environment=environment, result=NOT_RUN, detail=ran.why), None
+    held = _held(place, ran.metrics, case)
+    alien = _not_blessed(place, ran.folder, case)
+    if held.result == DIFFERS and alien:
+        held = replace(
+            held, result=NOT_RUN, detail=f"{held.detail}, but with another {alien} than was blessed"
+        )
+    return held, ran.folder
+
+
+def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
+    """What a run of the golden's code stood on that the golden did not; "" when nothing.
+
+    A tree without a ``reprokit`` of its own is run by this one, and a commit that was rewritten may hold
+    another lock: what differs then says nothing of the golden.
+    """
+    code, environment = place
+    if code != THEN or folder is None:
+        return ""
+    recorded, ran = case.blessed.provenance["digests"], read_json(folder / runs.RECORD).get("digests") or {}
+    wanted = [name for name in INPUTS if name != "lock" or environment == THEN]
+    return ", ".join(name for name in wanted if ran.get(name) != recorded[name])
+
+
+def _held(place: Place, metrics: Path, case: _Case) -> Cell:
+    """A run's numbers against the golden's, at the recipe's tolerances."""
+    code, environment = place
+    try:
+        found = adapters.compare(
+            case.blessed.metrics, metrics, tolerances=tolerances_of(case.recipe, case.blessed)
+        )
+    except MetricsError as error:
+        return Cell(code=code, environment=environment, result=NOT_RUN, detail=str(error))
+    if found.within_tolerance:
+        detail = "" if found.identical else "within tolerance, not bit for bit"
+        return Cell(code=code, environment=environment, result=EQUAL, detail=detail)
+    first = found.divergence
+    detail = f"from step {first.step} on, {first.metric or 'the record'}" if first else ""
+    return Cell(code=code, environment=environment, result=DIFFERS, detail=detail)
+
+
+def _machine(folder: Path | None, case: _Case) -> str:
+    """What of the environment the lock could not bring back, in words; "" when nothing that counts."""
+    if folder is None:
+        return ""
+    recorded = case.blessed.provenance["environment"]
+    here = read_json(folder / "environment.json")
+    return what_changed.environment_rows(
+        fingerprint.diff(recorded, {name: here.get(name) for name in recorded})
+    )
+
+
+def _tree(case: _Case, *, locks: Path) -> Path:
+    """Today's recipe and trainer beside the locks of another tree."""
+    root = case.scratch / "tree"
+    home, trainer = case.recipe.file.parent, case.recipe.trainer
+    shutil.copytree(home, root / "recipes" / case.name)
+    (root / "recipes" / "trainers").mkdir()
+    shutil.copyfile(trainer, root / "recipes" / "trainers" / trainer.name)
+    shutil.copytree(locks / "images", root / "images")
+    return root
+
+
+def _exchange(folder: Path, other: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(other, folder)
+
+
+def _keep(scratch: Path, keep: Path) -> None:
+    for place in (THEN_THEN, THEN_NOW, NOW_THEN):
+        for metrics in (scratch / _folder(place)).glob(f"*/*/{METRICS}"):
+            target = keep / _folder(place)
+            target.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(metrics, target / METRICS)
+
+
+def _folder(place: Place) -> str:
+    words = {THEN: "golden", NOW: "today"}
+    return f"code-{words[place[0]]}-environment-{words[place[1]]}"
+
+
+def _joined(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

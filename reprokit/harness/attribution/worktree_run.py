@@ -1,0 +1,143 @@
+"""A recipe run once in another source tree: an earlier commit, or today's code with another lock.
+
+This module knows how a tree is run; it refuses to know why. A tree that brings its own ``reprokit``
+is run by that one, since what it sets before the interpreter starts is part of what is under test;
+any other tree is run by this one.
+
+    >>> ran = run_at(root, "cartpole_baseline", request=request, runs_dir=scratch, progress=progress)
+    >>> ran.metrics is not None or ran.why
+    True
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import reprokit
+from reprokit import recipes, runs, workspace
+from reprokit.core.records import digest
+from reprokit.errors import ReprokitError
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.request import Request
+from reprokit.layout import METRICS
+from reprokit.recipes import Recipe
+
+_PACKAGE = Path(reprokit.__file__).parent
+_STOP_S = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What came of a run: its folder, or why there is no finished one."""
+
+    folder: Path | None = None
+    why: str = ""
+
+    @property
+    def metrics(self) -> Path | None:
+        return self.folder / METRICS if self.folder else None
+
+
+def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> Ran:
+    """Run a recipe once in a tree.
+
+    Args:
+        root: The project's folder in that tree.
+        name: The recipe.
+        request: Seed, backend, base, overrides and time limit.
+        runs_dir: Where the run folder goes; not the project's own, so that no list shows it.
+        progress: Told what begins.
+    """
+    command = [sys.executable, "-P", "-m", "reprokit", "run", name, "--runs-dir", str(runs_dir)]
+    command += ["--backend", request.backend, "--base", request.base]
+    command += ["--seed", str(request.seed)] if request.seed is not None else []
+    command += ["--timeout", str(request.timeout_s)] if request.timeout_s else []
+    command += [word for override in request.overrides for word in ("--set", override)]
+    progress.note(f"running {name} in {root}")
+    out, err = _output(command, root)
+    folder = Path(out.splitlines()[-1]) if out.strip() else None
+    if folder is None or not folder.is_dir():
+        return Ran(why=_last_line(err))
+    stored = runs.read(folder)
+    if not stored.complete:
+        return Ran(why=str(stored.record.get("message") or stored.incomplete_because))
+    if not (folder / METRICS).is_file():
+        return Ran(why="the run wrote no metrics")
+    return Ran(folder=folder)
+
+
+def stands_on(root: Path, recipe: Recipe) -> str:
+    """Digest of all in a tree that a recipe's numbers stand on: recipe, trainer, lock, what runs them."""
+    return digest([recipe.digest, lock_of(root, recipe.variant), *_runtime(package_of(root))])
+
+
+def lock_of(root: Path, variant: str) -> str:
+    """Digest of what an environment is made from."""
+    folder = root / "images"
+    files = [folder / "lock.toml", folder / "Dockerfile"]
+    return digest(
+        [
+            workspace.sha256_of_tree(folder / variant),
+            *(workspace.sha256_of(one) for one in files if one.is_file()),
+        ]
+    )
+
+
+def package_of(root: Path) -> Path:
+    """The ``reprokit`` that runs a tree: the tree's own, or this one."""
+    own = root / "reprokit"
+    return own if (own / "__main__.py").is_file() else _PACKAGE
+
+
+def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | str:
+    """A tree's recipe, or why it cannot be read."""
+    try:
+        return recipes.load(name, recipes_dir=root / "recipes", overrides=overrides)
+    except ReprokitError as error:
+        return str(error)
+
+
+def _runtime(package: Path) -> list[str]:
+    """The part of a package that trains, as in the digests of a run, and the part that starts it."""
+    folders = (package / "runtime", package / "execution")
+    files = [
+        package / one
+        for one in ("core/numerics.py", "harness/running/plan.py", "harness/running/start_runs.py")
+    ]
+    return [
+        *(workspace.sha256_of_tree(one, pattern="*.py") for one in folders),
+        *(workspace.sha256_of(one) if one.is_file() else "" for one in files),
+    ]
+
+
+def _output(command: list[str], root: Path) -> tuple[str, str]:
+    surroundings = {**os.environ, "PYTHONPATH": str(package_of(root).parent)}
+    with subprocess.Popen(
+        command,
+        cwd=root,
+        env=surroundings,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as program:
+        try:
+            return program.communicate()
+        except BaseException:  # Ctrl-C: it must end its own programs before its tree is removed
+            program.terminate()
+            try:
+                program.wait(timeout=_STOP_S)
+            except subprocess.TimeoutExpired:
+                program.kill()
+            raise
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")]
+    return (errors or lines or ["the run ended without a word"])[-1]

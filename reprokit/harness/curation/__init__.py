@@ -1,0 +1,1 @@
+"""Curation: promoting, comparing, linting, pruning and exporting what runs leave behind."""

@@ -1,0 +1,161 @@
+"""Checkpoints as a person asks about them: which file is meant, and whether it is whole.
+
+This module knows run folders and manifests; it refuses to load a checkpoint into anything, and to print.
+
+    >>> [one.problems for one in verify("20261121T101500Z-3fa9-seed42-1", project=project)]
+    [(), (), ()]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit import checkpoints, runs
+from reprokit.checkpoints import safetensors_file, torch_file
+from reprokit.errors import CheckpointError
+from reprokit.harness.running.resume_point import CHECKPOINTS, FINAL, num_envs_of, run_above, written_in
+from reprokit.layout import read_json
+from reprokit.project import Project
+
+_UNSEALED = "it holds no digest of its content: nobody can say whether it was changed"
+_UNLISTED = "no run lists its SHA-256: it can be read, and nobody can say whether it was changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What came of looking at one file.
+
+    Attributes:
+        path: The file.
+        step: Of a checkpoint; None of the final model.
+        num_tensors: How many it holds; 0 where it cannot be read.
+        proven: Whether it was loaded back (``weights_only``) inside the environment that wrote it; None
+            where nobody tried, as after a kill.
+        problems: What is wrong with it, a sentence each.
+        refused: Whether it cannot be read at all.
+        note: What nobody can say of it, a sentence; "" where there is nothing.
+    """
+
+    path: Path
+    step: int | None
+    num_tensors: int
+    proven: bool | None
+    problems: tuple[str, ...]
+    refused: bool = False
+    note: str = ""
+
+
+def verify(reference: str, *, project: Project) -> list[Verified]:
+    """Hold checkpoints against manifest and COMPLETE, read them, and name what they lack.
+
+    Args:
+        reference: A checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
+        project: Where runs live.
+
+    Raises:
+        CheckpointError: There is no such file in the run, no manifest, or no checkpoint at all.
+        ReportError: There is no such run.
+    """
+    if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
+        folder = runs.find(project.runs_dir, reference)
+        return _of_run(folder, checkpoints.listed(written_in(folder)))
+    path = Path(reference)
+    run, listing = run_above(path), path.parent / checkpoints.MANIFEST
+    if path.suffix == safetensors_file.SUFFIX or not (run or listing.is_file()):
+        return [_alone(path)]
+    listed = [one for one in checkpoints.listed(path.parent) if one.path.name == path.name]
+    if not listed:
+        raise CheckpointError("it is not there", where=reference, fix="name a checkpoint or a run")
+    return _of_run(run or path.parent.parent, listed, named=True)
+
+
+def find(reference: str, *, project: Project) -> Path:
+    """The file that a person means: a checkpoint, or the last whole one of a run.
+
+    Raises:
+        CheckpointError: There is none, or it is not the file that its manifest lists.
+        ReportError: There is no such run.
+    """
+    if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
+        return checkpoints.last_whole(written_in(runs.find(project.runs_dir, reference))).path
+    path = Path(reference)
+    if (path.parent / checkpoints.MANIFEST).is_file():
+        for one in checkpoints.listed(path.parent):
+            if one.path.name == path.name and one.sha256 and one.problem:
+                raise CheckpointError(
+                    one.problem, where=reference, fix="`reprokit checkpoint verify` says more"
+                )
+    return path
+
+
+def exit_code(found: Iterable[Verified]) -> int:
+    """0 all whole; 1 something is missing or was changed; 2 a file is refused."""
+    rows = list(found)
+    if any(one.refused for one in rows):
+        return 2
+    return 1 if any(one.problems for one in rows) else 0
+
+
+def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool = False) -> list[Verified]:
+    """Files that a manifest lists, and where the run is finished, held against COMPLETE too."""
+    touched = runs.touched(folder, below=CHECKPOINTS)
+    found = [_verified(one, folder, touched.pop(f"{CHECKPOINTS}/{one.path.name}", "")) for one in listed]
+    told = {runs.MARKER, f"{CHECKPOINTS}/{checkpoints.MANIFEST}"} if named else set(touched)
+    rest = [(folder / name, why) for name, why in touched.items() if name in told]
+    return found + [
+        Verified(
+            path=path, step=None, num_tensors=0, proven=None, problems=(why,), refused=not path.is_file()
+        )
+        for path, why in rest
+    ]
+
+
+def _alone(path: Path) -> Verified:
+    """A file that no run vouches for: a converted one, or one that was copied away."""
+    sealed = path.suffix == safetensors_file.SUFFIX
+    try:
+        state = checkpoints.read(path)
+        problems = [_UNSEALED] if sealed and not safetensors_file.is_sealed(path) else []
+    except CheckpointError as error:
+        return Verified(
+            path=path, step=None, num_tensors=0, proven=None, problems=(error.told(),), refused=True
+        )
+    if "schema" in state:
+        problems += checkpoints.problems_of(state)
+    num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
+    step = state.get("step")
+    return Verified(
+        path=path,
+        step=step if isinstance(step, int) else None,
+        num_tensors=num_tensors,
+        proven=None,
+        problems=tuple(problems),
+        note="" if sealed else _UNLISTED,
+    )
+
+
+def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Verified:
+    name = listed.path.name
+    proof = (read_json(folder / "runtime.json").get("checkpoints") or {}).get(name) or {}
+    proven = proof.get("loadable") if proof.get("sha256") == listed.sha256 else None
+    problems = [told for told in (listed.problem, touched) if told]
+    if proven is False:
+        problems.append(f"it did not load inside the environment that wrote it: {proof.get('reason')}")
+    try:
+        state = checkpoints.read(listed.path)
+        num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
+    except CheckpointError as error:
+        told = (*problems, error.what)
+        return Verified(
+            path=listed.path, step=listed.step, num_tensors=0, proven=proven, problems=told, refused=True
+        )
+    if name == FINAL:
+        problems += [] if num_tensors else ["it holds no tensor"]
+    else:
+        environments = num_envs_of(read_json(folder / runs.RECORD))
+        problems += checkpoints.problems_of(state, num_envs=environments, step=listed.step)
+    return Verified(
+        path=listed.path, step=listed.step, num_tensors=num_tensors, proven=proven, problems=tuple(problems)
+    )

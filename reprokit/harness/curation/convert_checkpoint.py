@@ -1,0 +1,91 @@
+"""A checkpoint written again in another format, or brought to today's layout, and read back to prove it.
+
+This module knows which formats there are and where a converted file may go. It refuses to write into a run's
+folder, whose files are what COMPLETE says, and over a file that is there.
+
+    >>> convert("20261121T101500Z-3fa9-seed42-1", Path("/tmp/final.safetensors"), project=project).content
+    'sha256:…'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit import checkpoints, runs
+from reprokit.checkpoints import safetensors_file, torch_file
+from reprokit.errors import CheckpointError, UsageError
+from reprokit.harness.curation import checkpoint_files
+from reprokit.project import Project
+
+_WRITERS = {safetensors_file.SUFFIX: safetensors_file.write, torch_file.SUFFIX: torch_file.write}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Converted:
+    """What came of a conversion.
+
+    Attributes:
+        source: The file that was read.
+        target: The file that was written, read back, and found to hold the same.
+        content: Digest of what both hold.
+        num_tensors: How many tensors that is.
+        changes: What a migration moved where; empty where the layout was today's.
+        lacking: What a training that goes on from it would miss.
+    """
+
+    source: Path
+    target: Path
+    content: str
+    num_tensors: int
+    changes: tuple[str, ...]
+    lacking: tuple[str, ...]
+
+
+def convert(reference: str, target: Path, *, project: Project) -> Converted:
+    """Convert a checkpoint, or a run's last whole one.
+
+    Args:
+        reference: A checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
+        target: A new file that ends in ``.safetensors`` or ``.pt``.
+        project: Where runs live.
+
+    Raises:
+        CheckpointError: The source is refused, or what was written does not read back as it was.
+        UsageError: The target is there, is in a run's folder, or of another format.
+        WorkspaceError: It cannot be written.
+    """
+    _checked(target)
+    source = checkpoint_files.find(reference, project=project)
+    moved = checkpoints.migrated(checkpoints.read(source, older=True))
+    content = checkpoints.content_digest(moved.state)
+    _WRITERS[target.suffix](moved.state, target)
+    found = checkpoints.content_digest(checkpoints.read(target))
+    if found != content:
+        target.unlink()
+        what = "what was written does not read back as it was, and was removed"
+        raise CheckpointError(what, where=str(target), expected=content, actual=found)
+    held = [value for _, value in checkpoints.leaves(moved.state)]
+    return Converted(
+        source=source,
+        target=target,
+        content=content,
+        changes=moved.changes,
+        num_tensors=sum(isinstance(value, checkpoints.Tensor) for value in held),
+        lacking=() if "schema" not in moved.state else tuple(checkpoints.problems_of(moved.state)),
+    )
+
+
+def _checked(target: Path) -> None:
+    if target.suffix not in _WRITERS:
+        raise UsageError(
+            "nobody knows this format", where=str(target), expected=f"a name in {' or '.join(_WRITERS)}"
+        )
+    if target.exists() or target.is_symlink():
+        raise UsageError("the file is there already", where=str(target), fix="name a new file")
+    if not target.parent.is_dir():
+        raise UsageError("there is no such folder", where=str(target.parent), fix=f"mkdir -p {target.parent}")
+    around = (target.absolute().parent, *target.absolute().parent.parents)
+    if any((folder / runs.RECORD).is_file() for folder in around):
+        fix = "name a file outside of it: a run's folder stays as it was closed"
+        raise UsageError("this is within a run's folder", where=str(target), fix=fix)

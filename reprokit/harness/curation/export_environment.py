@@ -1,0 +1,69 @@
+"""An environment record found, with the lock that belongs to it, and turned into files.
+
+This module knows where a record's lock may lie and that only its digest makes it the record's own;
+it refuses to know what the files look like.
+
+    >>> sorted(export_environment(Path("golden/cartpole_baseline"), form="conda", root=Path(".")).files)
+    ['environment.yml', 'requirements.txt']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit.capture.export import Exported, export
+from reprokit.capture.read_record import read_record
+from reprokit.core.evidence import fact
+from reprokit.core.records import digest_bytes
+from reprokit.errors import ImageError
+from reprokit.harness.running.lock_files import COPY
+from reprokit.images import locks
+
+
+def export_environment(path: Path, *, form: str, root: Path) -> Exported:
+    """Files that rebuild the environment of a record.
+
+    Args:
+        path: Where the record stands, as ``capture.stored.read_record`` takes it.
+        form: A key of ``capture.export_forms.FORMS``.
+        root: The project: its locks give hashes, and its base image a digest, where they are the record's.
+
+    Raises:
+        ReportError: It is no record, or one that nothing can be built from.
+    """
+    record = read_record(path)
+    known = _lock_file(root)
+    base = known.registry.title if known and _was_in_image(record, known) else None
+    return export(record, form=form, lock=_lock_of(record, path, known), base=base)
+
+
+def _lock_of(record: Mapping[str, Any], path: Path, known: locks.Lock | None) -> str | None:
+    """The record's own lock: the copy in its run folder, or the project's, while it is the same."""
+    wanted = fact(record, "image.lock_digest")
+    for place in _places(record, path, known):
+        if place.is_file() and digest_bytes(content := place.read_bytes()) == wanted:
+            return content.decode("utf-8")
+    return None
+
+
+def _places(record: Mapping[str, Any], path: Path, known: locks.Lock | None) -> Iterator[Path]:
+    yield (path if path.is_dir() else path.parent) / COPY
+    variant = known.variants.get(str(fact(record, "image.variant"))) if known else None
+    if variant is not None:
+        yield variant.packages_path
+
+
+def _was_in_image(record: Mapping[str, Any], known: locks.Lock) -> bool:
+    """Whether the project's base is of the record's distribution and Python."""
+    system, minor = str(fact(record, "inside.os.name")), str(fact(record, "inside.python.minor"))
+    release = known.registry.tag.rpartition("-")[2]
+    return f"({release})" in system and known.registry.tag.startswith(f"{minor}-")
+
+
+def _lock_file(root: Path) -> locks.Lock | None:
+    try:
+        return locks.read_lock(root)
+    except ImageError:
+        return None

@@ -1,0 +1,151 @@
+"""What a new golden changes, for the person who reviews it: numbers, settings, environment, reason.
+
+This module knows where two goldens come from, folders or git revisions; it refuses to judge which
+one is right.
+
+    >>> with opened("HEAD~1:golden/pg/cpu-x86_64/seed-42", at=Path(".")) as old:
+    ...     with opened("golden/pg/cpu-x86_64/seed-42", at=Path(".")) as new:
+    ...         compare_goldens(old, new).moved[0].metric
+    'loss/policy'
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, golden
+from reprokit.capture import git_history
+from reprokit.core import fingerprint
+from reprokit.core.comparison import Comparison
+from reprokit.errors import GoldenError
+from reprokit.golden.folder import INPUTS, METRICS, PROVENANCE, TRACE
+from reprokit.harness.judging import what_changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """One metric that moved: in how many records, from which step, how far, and where it ends now."""
+
+    metric: str
+    records: int
+    first_step: Any
+    max_abs_error: float | None
+    max_rel_error: float | None
+    final_old: Any
+    final_new: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenDiff:
+    """What is new in a golden.
+
+    Attributes:
+        old: The old provenance.
+        new: The new provenance.
+        comparison: New metrics against old ones, at 0/0.
+        moved: Metrics that moved, the furthest first.
+        settings: Settings that changed, ``path old → new``.
+        inputs: What else the numbers follow from and is not as it was: ``trainer``, ``lock``, …
+        environment: What can have changed numbers, as ``core.fingerprint.diff`` has it.
+        follows: Whether the new golden is the old one, or says that it replaced it.
+    """
+
+    old: Mapping[str, Any]
+    new: Mapping[str, Any]
+    comparison: Comparison
+    moved: tuple[Moved, ...]
+    settings: tuple[str, ...]
+    inputs: tuple[str, ...]
+    environment: tuple[Mapping[str, Any], ...]
+    follows: bool
+
+
+@contextmanager
+def opened(name: str, *, at: Path) -> Iterator[golden.Golden]:
+    """A golden by its folder, or by ``REVISION:folder`` as git spells it; read and checked.
+
+    Args:
+        name: The folder wins where both could be meant.
+        at: What a folder in a revision is relative to.
+
+    Raises:
+        GoldenError: It is no golden, or not the one that was blessed.
+        UsageError: There is no such revision, or it has no such folder.
+    """
+    revision, colon, folder = name.partition(":")
+    if Path(name).exists() or not colon:
+        yield golden.load(Path(name))
+        return
+    parts = Path(folder).parts
+    if len(parts) < 3 or ".." in parts or Path(folder).is_absolute():
+        raise GoldenError(
+            "not a golden's folder", where=name, expected="REVISION:golden/RECIPE/PLATFORM/seed-N"
+        )
+    with tempfile.TemporaryDirectory(prefix="reprokit-golden-") as scratch:
+        target = Path(scratch).joinpath(*parts[-3:])
+        target.mkdir(parents=True)
+        for file in (METRICS, TRACE, PROVENANCE):
+            (target / file).write_bytes(git_history.file_at(at, revision, f"{folder}/{file}"))
+        yield golden.load(target)
+
+
+def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:
+    """What changed between two goldens of one recipe, platform and seed.
+
+    Raises:
+        GoldenError: They are not of one thing.
+    """
+    before, after = old.provenance, new.provenance
+    for what in ("recipe", "platform", "seed"):
+        if before[what] != after[what]:
+            raise GoldenError(
+                f"the goldens differ in their {what}",
+                where=str(new.path),
+                expected=str(before[what]),
+                actual=str(after[what]),
+                fix="compare two of one thing",
+            )
+    comparison = adapters.compare(old.metrics, new.metrics)
+    settings = what_changed.settings(before["config"], after["config"], recipe=str(after["recipe"]), lines={})
+    explained = {"config", "recipe"} if settings else set()
+    return GoldenDiff(
+        old=before,
+        new=after,
+        comparison=comparison,
+        moved=_moved(comparison, old.metrics, new.metrics),
+        settings=settings,
+        inputs=tuple(
+            name
+            for name in INPUTS
+            if before["digests"][name] != after["digests"][name] and name not in explained
+        ),
+        environment=tuple(
+            row
+            for row in fingerprint.diff(before["environment"], after["environment"])
+            if row["can_change_numbers"] != "no"
+        ),
+        follows=before["digests"]["metrics"] in {after["previous"], after["digests"]["metrics"]},
+    )
+
+
+def _moved(comparison: Comparison, old: Path, new: Path) -> tuple[Moved, ...]:
+    ends = adapters.summarise(old).final_values, adapters.summarise(new).final_values
+    rows = [
+        Moved(
+            metric=name,
+            records=summary.mismatches,
+            first_step=summary.first_step,
+            max_abs_error=summary.max_abs_error,
+            max_rel_error=summary.max_rel_error,
+            final_old=ends[0].get(name),
+            final_new=ends[1].get(name),
+        )
+        for name, summary in comparison.per_metric.items()
+        if summary.mismatches
+    ]
+    return tuple(sorted(rows, key=lambda row: (-(row.max_rel_error or 0.0), row.metric)))

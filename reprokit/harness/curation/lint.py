@@ -1,0 +1,69 @@
+"""Every golden held against its own files, and against the recipe as it is today.
+
+This module knows goldens and recipes; it refuses to run or judge anything.
+
+    >>> lint_goldens(project, min_runs=2)
+    []
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reprokit import golden, recipes, workspace
+from reprokit.core.records import digest
+from reprokit.errors import GoldenError, ReprokitError
+from reprokit.golden.lint import Finding, lint
+from reprokit.project import Project
+
+
+def lint_goldens(project: Project, *, min_runs: int, names: tuple[str, ...] = ()) -> list[Finding]:
+    """Everything wrong with the goldens of a project, in the order of ``golden list``.
+
+    Args:
+        project: Where goldens and recipes live.
+        min_runs: How many runs must have agreed.
+        names: Only these recipes'; all when empty.
+    """
+    rows = [row for row in golden.list_all(project.golden_dir) if not names or row.recipe in names]
+    return [finding for row in rows for finding in _of(row.path, row.problem, project, min_runs)]
+
+
+def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[Finding]:
+    try:
+        blessed = golden.load(path)
+        yield from lint(blessed, min_runs=min_runs)
+        yield from _against_recipe(blessed, project)
+    except (GoldenError, OSError, ValueError) as error:
+        what = problem or str(error)
+        yield Finding(
+            rule="unreadable", where=str(path), what=what, remedy="restore it with git, or promote anew"
+        )
+
+
+def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Finding]:
+    told = blessed.provenance
+    name, where = str(told["recipe"]), str(blessed.path)
+    remove = "remove the golden, or restore what it belongs to"
+    try:
+        recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+        today = {
+            "recipe": recipe.digest,
+            "trainer": workspace.sha256_of(recipe.trainer),
+            "config": digest(recipe.training_config),
+        }
+    except ReprokitError as error:
+        yield Finding(rule="orphan", where=where, what=f"its recipe cannot be read: {error}", remedy=remove)
+        return
+    if told["platform"] not in recipe.platforms:
+        what = f"its recipe does not declare the platform {told['platform']}"
+        yield Finding(rule="orphan", where=where, what=what, remedy=remove)
+    if told["seed"] not in recipe.seeds:
+        what = f"its recipe does not declare the seed {told['seed']}"
+        yield Finding(rule="orphan", where=where, what=what, remedy=remove)
+    changed = [one for one, found in today.items() if told["digests"][one] != found]
+    if changed:
+        what = f"{', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as when it was blessed"
+        remedy = f"`reprokit reproduce {name}`; if its numbers are meant, `reprokit golden promote {name}`"
+        yield Finding(rule="stale", where=where, what=what, remedy=remedy)

@@ -1,0 +1,148 @@
+"""From run folders to a golden: what of a run is worth blessing.
+
+This module gathers; ``reprokit.golden`` decides whether the runs are worthy and writes.
+
+    >>> promote(folders, project=project, reason="first golden", now=now).provenance["runs_agreed"]
+    2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import reprokit
+from reprokit import golden, runs
+from reprokit.core import fingerprint
+from reprokit.errors import GoldenError
+from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.layout import METRICS, TRACE, read_json
+from reprokit.project import Project
+from reprokit.reports import to_json
+
+
+def promote(
+    folders: Sequence[Path],
+    *,
+    project: Project,
+    reason: str,
+    now: str,
+    allow_dirty: bool = False,
+    allow_nonfinite: bool = False,
+) -> golden.Golden:
+    """Promote agreeing runs to the golden of their recipe, platform and seed.
+
+    Args:
+        folders: Run folders of one recipe and seed, at least two.
+        project: Where goldens live.
+        reason: Why these numbers are expected from now on.
+        now: ISO 8601, UTC.
+        allow_dirty: Take runs of a source tree with changes that neither commit nor index has.
+        allow_nonfinite: Take metrics with NaN or infinities.
+
+    Raises:
+        GoldenError: The runs are not worthy.
+        ReportError: One of the folders is not a run folder.
+    """
+    if not folders:
+        raise GoldenError("a golden needs two runs that agree", actual="none")
+    recipe_data = runs.read(folders[0], verify=False).record.get("recipe_data") or {}
+    return golden.promote(
+        project.golden_dir,
+        runs=[_candidate(folder) for folder in folders],
+        reason=reason,
+        created_at=now,
+        tool_version=reprokit.__version__,
+        tolerances=recipe_data.get("tolerances") or {},
+        allow_dirty=allow_dirty,
+        allow_nonfinite=allow_nonfinite,
+    )
+
+
+def runs_of_report(path: Path) -> tuple[Path, ...]:
+    """The run folders that a report judged, as they were when it was made.
+
+    Args:
+        path: A ``report.json``, or the folder that holds one.
+
+    Raises:
+        ReportError: It is no report.
+        GoldenError: A run is gone, or was changed since.
+    """
+    report = to_json.load(path)
+    folders = tuple(Path(folder) for folder in report.runs)
+    today = evidence_digests(folders, None)
+    for folder in folders:
+        marker = str(folder / "COMPLETE")
+        if marker not in today or today[marker] != report.evidence_digests.get(marker):
+            raise GoldenError(
+                "the run is not the one that the report speaks of",
+                where=str(folder),
+                expected="a finished run, unchanged since the report",
+                fix="run the recipe again",
+            )
+    return folders
+
+
+def newest_pair(
+    runs_dir: Path, recipe: str, *, seed: int | None, as_it_stands: bool = False
+) -> tuple[Path, ...]:
+    """The run folders of the newest ``reproduce`` of a recipe that finished, all with one stamp.
+
+    Args:
+        runs_dir: Where runs live.
+        recipe: Its name.
+        seed: Only runs with this seed; None for any.
+        as_it_stands: Only runs without ``--set``.
+
+    Raises:
+        GoldenError: There are not two.
+    """
+    by_stamp: dict[str, list[Path]] = {}
+    for folder in runs.list_all(runs_dir, recipe=recipe):
+        stored = runs.read(folder, verify=False)
+        fits = seed is None or stored.record.get("seed") == seed
+        fits = fits and stored.record.get("resumed_from") is None and stored.record.get("varied") is None
+        if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
+            by_stamp.setdefault(folder.name.rpartition("-")[0], []).append(folder)
+    pairs = [folders for folders in by_stamp.values() if len(folders) >= 2]
+    if not pairs:
+        raise GoldenError(
+            f"{recipe} has no two finished runs of one reproduce",
+            where=str(runs_dir),
+            fix=f"run `reprokit reproduce {recipe}` first",
+        )
+    return tuple(pairs[-1])
+
+
+def _candidate(folder: Path) -> golden.Candidate:
+    stored = runs.read(folder)
+    record = stored.record
+    if record.get("plain_command"):
+        raise GoldenError("a plain command has no golden", where=str(folder), fix="write a recipe for it")
+    if record.get("resumed_from") is not None:
+        what = "a resumed run holds only the later steps of a training"
+        raise GoldenError(what, where=str(folder), fix="bless runs that were never stopped")
+    if record.get("varied") is not None:
+        what = "the surroundings of this run were varied on purpose"
+        raise GoldenError(what, where=str(folder), fix="bless runs of a plain reproduce")
+    environment = read_json(folder / "environment.json")
+    image = environment.get("image") or {}
+    source = environment.get("source") or {}
+    return golden.Candidate(
+        path=folder,
+        complete=stored.complete,
+        recipe=str(record.get("recipe")),
+        seed=int(record.get("seed") or 0),
+        platform=fingerprint.platform_of(environment),
+        modified=tuple(record.get("modified") or ()),
+        dirty=source.get("unrecorded"),
+        metrics=folder / METRICS,
+        trace=folder / TRACE,
+        digests=record.get("digests") or {},
+        image={name: image.get(name) for name in ("kind", "digest", "base")},
+        fingerprint=fingerprint.fingerprint(environment),
+        fingerprint_facts=fingerprint.facts(environment),
+        environment={name: environment.get(name) for name in ("schema", "inside", "host", "image")},
+        config=record.get("training_config") or {},
+    )

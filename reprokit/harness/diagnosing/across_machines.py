@@ -1,0 +1,227 @@
+"""Two runs of one thing on two machines: what differs between these, where the runs part, what that says.
+
+This module knows run folders; it refuses to run anything, so it names no cause: what differs and can change
+numbers is a suspicion until a run shows it.
+
+    >>> across(Path("here/runs/x/1"), Path("there/runs/x/1")).says[0]
+    'the first 3 updates are equal, bit for bit'
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, diagnosis, runs
+from reprokit.core import fingerprint, rounding
+from reprokit.core.difference import Comparison
+from reprokit.core.evidence import fact
+from reprokit.core.records import to_json
+from reprokit.core.rows import counted
+from reprokit.diagnosis import Began
+from reprokit.errors import ReportError, UsageError
+from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL
+from reprokit.harness.judging.trace_comparison import first_difference
+from reprokit.harness.running.run_kinds import WATCH
+from reprokit.layout import METRICS, TRACE, read_json
+
+_ONE_THING = ("recipe", "seed", "device", "modified", "plain_command")
+_INPUTS = ("recipe", "trainer", "config")
+_NEVER_CHANGES = "no"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Across:
+    """What two runs on two machines say.
+
+    Attributes:
+        verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``, as of two runs on one machine.
+        comparison: Of their metrics.
+        update: Where their traces first differ: ``update``, ``step``, ``what``, ``groups`` (all that
+            differs in it), ``equal_before``; None where they are equal, or one has none.
+        began: The first event of the watched training that differs, where both were made under watch.
+        environment: What differs between the environment records and can change numbers: ``field``,
+            ``expected``, ``actual``, ``can_change_numbers``, ``why``.
+        num_harmless: How many fields differ that cannot.
+        rounds: Operations that round differently on the two machines.
+        says: What follows, a sentence each.
+        folders: The two.
+    """
+
+    verdict: str
+    comparison: Comparison
+    update: Mapping[str, Any] | None
+    began: Began | None
+    environment: tuple[Mapping[str, Any], ...]
+    num_harmless: int
+    rounds: tuple[str, ...]
+    says: tuple[str, ...]
+    folders: tuple[str, str]
+
+    def as_data(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        first = self.comparison.divergence
+        return {
+            "verdict": self.verdict,
+            "divergence": to_json(first) if first else None,
+            "update": dict(self.update) if self.update else None,
+            "event": to_json(self.began) if self.began else None,
+            "environment": [dict(one) for one in self.environment],
+            "num_harmless": self.num_harmless,
+            "rounds_differently": list(self.rounds),
+            "known": list(self.says),
+            "cause": None,
+            "runs": list(self.folders),
+        }
+
+
+def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
+    """Hold two runs of one thing against each other.
+
+    Args:
+        one: A run folder.
+        other: Another.
+        ignore: Patterns of metrics to leave out (plain commands only).
+
+    Raises:
+        ReportError: One of them is no finished run.
+        UsageError: They are not runs of one thing, or one and the same.
+        MetricsError: They hold nothing that can be compared.
+    """
+    stored = [runs.read(folder) for folder in (one, other)]
+    _check(*stored)
+    if stored[0].record.get("plain_command"):
+        comparison = adapters.compare_runs(one, other, ignore=ignore)
+    else:
+        comparison = adapters.compare(one / METRICS, other / METRICS)
+    records = [read_json(folder / "environment.json") for folder in (one, other)]
+    found = fingerprint.diff(*records)
+    mattering = tuple(entry for entry in found if entry["can_change_numbers"] != _NEVER_CHANGES)
+    rounds = tuple(rounding.compare_records(*records).differing)
+    update, began = _first_update(one / TRACE, other / TRACE), _first_event(one / WATCH, other / WATCH)
+    equal = comparison.identical and update is None
+    says = _says(
+        comparison, update, mattering, rounds, traced=(one / TRACE).is_file() and (other / TRACE).is_file()
+    )
+    return Across(
+        verdict=EQUAL if equal else DIFFERS,
+        comparison=comparison,
+        update=update,
+        began=began,
+        environment=mattering,
+        num_harmless=len(found) - len(mattering),
+        rounds=rounds,
+        says=tuple(says),
+        folders=(str(one), str(other)),
+    )
+
+
+def _check(one: runs.StoredRun, other: runs.StoredRun) -> None:
+    for run in (one, other):
+        if not run.complete:
+            raise ReportError(
+                "this is no finished run",
+                where=str(run.path),
+                actual=run.incomplete_because,
+                fix="copy the whole folder, or run it to its end",
+            )
+    if one.path.resolve() == other.path.resolve() or one.record.get("run_id") == other.record.get("run_id"):
+        raise UsageError(
+            "this is one run, given twice", where=str(other.path), fix="name a run of each machine"
+        )
+    for key in (*_ONE_THING, *(f"digests.{name}" for name in _INPUTS)):
+        expected, actual = fact(one.record, key), fact(other.record, key)
+        if expected != actual:
+            raise UsageError(
+                f"these are not runs of one thing: {key} differs",
+                where=str(other.path),
+                expected=str(expected),
+                actual=str(actual),
+                fix="run the same commit with the same settings on both",
+            )
+
+
+def _first_update(one: Path, other: Path) -> dict[str, Any] | None:
+    """Where two traces first differ, and all that differs there."""
+    if not one.is_file() or not other.is_file():
+        return None
+    for equal, (left, right) in enumerate(zip_longest(_records(one), _records(other))):
+        found = first_difference(left or {}, right)
+        if left is None or found is not None:
+            here = left or right or {}
+            groups = [name for name in here if (left or {}).get(name) != (right or {}).get(name)]
+            return {
+                "update": here.get("update"),
+                "step": here.get("step"),
+                "groups": groups,
+                "what": (found or {}).get("what", "one more record"),
+                "equal_before": equal,
+            }
+    return None
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError):
+                value = None
+            yield value if isinstance(value, dict) else {"unreadable": line.decode("utf-8", "replace")[:80]}
+
+
+def _first_event(one: Path, other: Path) -> Began | None:
+    """The same of the watch's own traces, where both runs were made under watch."""
+    if not one.is_dir() or not other.is_dir():
+        return None
+    return diagnosis.first_difference(diagnosis.read_trace(one), diagnosis.read_trace(other))
+
+
+def _says(
+    comparison: Comparison,
+    update: Mapping[str, Any] | None,
+    mattering: Sequence[Mapping[str, Any]],
+    rounds: Sequence[str],
+    *,
+    traced: bool,
+) -> Iterator[str]:
+    fields = ", ".join(str(entry["field"]) for entry in mattering[:4]) + (" …" if len(mattering) > 4 else "")
+    if comparison.identical and update is None:
+        exactly = "numbers and traces" if traced else "numbers"
+        yield f"the {exactly} are equal, bit for bit"
+        if mattering:
+            yield f"{counted(len(mattering), 'fact')} that can change numbers differ and did not: {fields}"
+        return
+    if update is not None:
+        yield from _of_update(update)
+    elif traced:
+        yield "the traces are equal: what differs is computed from the model, and not by training it"
+    if rounds:
+        yield rounding.sentence(rounds)
+    if mattering:
+        differ = f"{counted(len(mattering), 'fact')} that can change numbers differ"
+        yield f"{differ}: {fields}; none of them is shown to be the cause"
+    else:
+        yield (
+            "nothing that is recorded and can change numbers differs between the machines: look for the "
+            "cause on one of them, with reprokit diagnose"
+        )
+
+
+def _of_update(update: Mapping[str, Any]) -> Iterator[str]:
+    equal, groups = update["equal_before"], set(update["groups"])
+    if equal:
+        first = f"the first {counted(equal, 'update')}"
+        yield f"{first}: equal, bit for bit, so data, seeds and model are the same"
+    else:
+        yield "not one update is equal: data, seeds, initial model or rounding differ from the start"
+    if "random" in groups:
+        yield "a random generator is in another state by then: other draws, or more; rounding alone can do it"
+    elif "gradients" in groups:
+        yield "every random generator is in the same state by then: the same draws, other gradients"
+    elif groups & {"parameters", "optimizer"}:
+        yield "the gradients are equal there, the parameters are not: the optimizer's step rounds differently"

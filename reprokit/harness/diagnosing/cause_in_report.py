@@ -1,0 +1,57 @@
+"""The cause of a difference, as part of a report: two runs differ, and somebody asked why.
+
+This module knows when it is worth asking and how the answer is kept; it refuses to know how it is found,
+and changes no verdict. A diagnosis that fails is told, and the report stands.
+
+    >>> with_cause(report, recipe=recipe, command=(), request=request, project=project, phases=phases).cause
+    {'verdict': 'NONDETERMINISTIC', …}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reprokit.core.checklist import Report, Verdict
+from reprokit.errors import ReprokitError
+from reprokit.harness.diagnosing.diagnose import diagnose_command, diagnose_recipe
+from reprokit.harness.running.request import Phases, Request
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+
+def with_cause(
+    report: Report,
+    *,
+    recipe: Recipe | None,
+    command: Sequence[str],
+    request: Request,
+    project: Project,
+    phases: Phases,
+) -> Report:
+    """The report with ``cause``, where its runs differ and it was asked for.
+
+    Args:
+        report: As it was judged.
+        recipe: Its recipe; None for a plain command.
+        command: The plain command.
+        request: Whether to diagnose, and how to run.
+        project: Where everything lives.
+        phases: Timed and told.
+    """
+    if not request.diagnose:
+        return report
+    if report.verdict is not Verdict.NONDETERMINISTIC:
+        phases.progress.note("nothing to diagnose: no two runs differ")
+        return report
+    asked = replace(request, seed=report.seed)
+    try:
+        with phases.of("diagnose"):
+            if recipe is not None:
+                found = diagnose_recipe(recipe.name, asked, project=project, progress=phases.progress)
+            else:
+                found = diagnose_command(command, asked, project=project, progress=phases.progress)
+    except ReprokitError as error:
+        phases.progress.note(f"no cause was looked for: {error}")
+        return replace(report, cause={"problem": str(error)})
+    return replace(report, cause=found.as_data())

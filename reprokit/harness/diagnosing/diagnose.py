@@ -1,0 +1,328 @@
+"""Where two runs begin to differ, and which line of whose code makes them.
+
+This module knows the order of the questions: are two runs equal, are they equal under other surroundings,
+what makes them differ. It refuses to know the experiments.
+
+    >>> diagnose_command(("python", "train.py"), Request(), project=project, progress=progress).cause.line
+    88
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from reprokit import diagnosis, images, recipes
+from reprokit.diagnosis import Cause, Site
+from reprokit.errors import CannotJudgeError
+from reprokit.execution import local as local_backend
+from reprokit.execution.docker_config import MOUNTS
+from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, Tap
+from reprokit.harness.diagnosing.experiments import HASH_SEED, LEFTOVERS, VARIATION, Inquiry, explain, in_turn
+from reprokit.harness.diagnosing.first_divergence import MEASURE, by_operation, like, where_it_began
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, Laboratory, Ran, need
+from reprokit.harness.diagnosing.varied_runs import differs_when_varied
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.plan import plan_command, plan_recipe, shell_line
+from reprokit.harness.running.request import Request, stamp
+from reprokit.harness.running.start_runs import backend_named, choose_backend
+from reprokit.project import Project
+from reprokit.workspace import write_json
+
+#: Where lines that draw on surroundings differ and the numbers do not, programs that take less than so long
+#: are run again: twice, and up to ten times as long as all of it takes less than that.
+_MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
+_Placed = TypeVar("_Placed", Cause, Tap)
+
+
+def diagnose_command(
+    command: Sequence[str],
+    request: Request,
+    *,
+    project: Project,
+    progress: Progress,
+    budget: int = 60,
+    deep: bool = False,
+    vary: tuple[str, ...] | None = None,
+) -> Diagnosis:
+    """Diagnose a plain command.
+
+    Args:
+        command: With the placeholders ``{seed}`` and ``{run_dir}``.
+        request: Seed, time limit, metrics to ignore.
+        project: Where the reports go.
+        progress: Told what is run.
+        budget: How many runs at most.
+        deep: Whether operations are watched even where a line was found.
+        vary: Names of the variations to make; None for all that do not take long.
+
+    Raises:
+        CannotRunError: The program does not come to its end.
+        MetricsError: It leaves nothing that can be compared.
+    """
+    seed = request.seed if request.seed is not None else 0
+    moment = stamp()
+    plan = plan_command(
+        command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
+    )
+    spec = plan.specs[0]
+    folder = project.reports_dir / spec.recipe / f"{moment}-diagnose"
+    with Laboratory(
+        spec,
+        folder=folder,
+        backend=local_backend.LocalBackend(),
+        progress=progress,
+        budget=budget,
+        ignore=request.ignore,
+    ) as lab:
+        lab.deep, lab.vary = deep, vary
+        found = _diagnose(lab)
+    line = shell_line(["reprokit", "diagnose", "--seed", str(seed), "--", *command])
+    found = replace(found, replay=(line,))
+    write_json(folder / "diagnosis.json", found.as_data())
+    return found
+
+
+def diagnose_recipe(
+    name: str,
+    request: Request,
+    *,
+    project: Project,
+    progress: Progress,
+    budget: int = 60,
+    deep: bool = False,
+    vary: tuple[str, ...] | None = None,
+) -> Diagnosis:
+    """Diagnose a recipe, in containers where an engine answers, else in a virtual environment of its lock.
+
+    Args:
+        name: The recipe.
+        request: Seed, overrides, time limit.
+        project: Where recipes, environments and reports live.
+        progress: Told what is run.
+        budget: How many runs at most.
+        deep: Whether operations are watched even where a line was found.
+        vary: Names of the variations to make; None for all that do not take long.
+
+    Raises:
+        CannotRunError: The training does not come to its end, or no engine answers that was asked for.
+    """
+    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    seed = request.seed if request.seed is not None else recipe.seeds[0]
+    progress.phase("environment")
+    backend = choose_backend(request.backend, progress=progress)
+    realisation = images.resolve(
+        recipe.variant,
+        project=project.root,
+        kind="image" if backend == "docker" else "venv",
+        base=request.base,
+        on_progress=progress.note,
+    )
+    moment = stamp()
+    plan = plan_recipe(
+        recipe,
+        seed=seed,
+        repeats=1,
+        realisation=realisation,
+        backend=backend,
+        stamp=moment,
+        runs_dir=project.runs_dir,
+        timeout_s=request.timeout_s,
+    )
+    folder = project.reports_dir / recipe.name / f"{moment}-diagnose"
+    with Laboratory(
+        plan.specs[0],
+        folder=folder,
+        backend=backend_named(backend, project),
+        progress=progress,
+        budget=budget,
+        files=plan.files,
+    ) as lab:
+        lab.deep, lab.vary = deep, vary
+        found = _diagnose(lab)
+    sets = [word for override in request.overrides for word in ("--set", override)]
+    found = replace(
+        _in_source(found, str(recipe.trainer)),
+        replay=(shell_line(["reprokit", "diagnose", recipe.name, "--seed", str(seed), *sets]),),
+    )
+    write_json(folder / "diagnosis.json", found.as_data())
+    return found
+
+
+def _in_source(found: Diagnosis, trainer: str) -> Diagnosis:
+    """The same answer, with the trainer's own path in place of its copy's."""
+    name = re.escape(Path(trainer).name)
+    copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/trainers/{name}(?![\w.])")
+
+    def there(text: str) -> str:
+        return copy.sub(lambda _: trainer, text)
+
+    def moved(one: _Placed) -> _Placed:
+        return replace(one, file=there(one.file)) if one.file else one
+
+    return replace(
+        found,
+        causes=tuple(map(moved, found.causes)),
+        taps=tuple(map(moved, found.taps)),
+        known=tuple(map(there, found.known)),
+        ruled_out=tuple(replace(one, what=there(one.what)) for one in found.ruled_out),
+    )
+
+
+def _diagnose(lab: Laboratory) -> Diagnosis:
+    lab.progress.phase("repeat")
+    first = need(lab.run("first", Conditions(progress=MEASURE)))
+    if not first.trace.processes:
+        raise CannotJudgeError(
+            "the watch was not loaded into the program",
+            where=str(first.folder),
+            fix="start it with a Python that reads PYTHONPATH (no -I, -E or -S)",
+        )
+    if first.trace.facts.get("torch_drew"):
+        lab.draws = True
+        first = need(lab.run("first-by-draws", Conditions(progress=MEASURE)))
+    alike = Conditions(progress=like(first))
+    second = need(lab.run("second", alike))
+    second = _equal_by_luck(lab, first, second, alike)
+    if not lab.equal(first, second):
+        inquiry = Inquiry(lab=lab, first=first, other=second)
+        return _explained(inquiry)
+    inquiry = Inquiry(lab=lab, first=first, other=second)
+    return _explained(inquiry) if differs_when_varied(inquiry) else _answer(inquiry, None)
+
+
+def _equal_by_luck(lab: Laboratory, first: Ran, second: Ran, alike: Conditions) -> Ran:
+    """The first of more runs that differs; the last of them where none does."""
+    took = second.duration_s
+    for number in range(_MOST_REPEATS):
+        quick = second.duration_s if number < _MORE_REPEATS else took
+        draws = diagnosis.differing(first.trace, second.trace)
+        if quick >= _QUICK_S or not draws or 2 * lab.made > lab.budget or not lab.equal(first, second):
+            break
+        second = need(lab.run("again", alike))
+        took += second.duration_s
+    return second
+
+
+def _explained(inquiry: Inquiry) -> Diagnosis:
+    """Hold lines; where that is not enough, let threads take turns; where not even that, watch operations."""
+    held = explain(inquiry)
+    inquiry.began = where_it_began(inquiry)
+    if inquiry.lab.deep and held is not None:
+        for one in by_operation(inquiry):
+            inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
+    if held is None:
+        inquiry.causes = (() if inquiry.variations else in_turn(inquiry)) or by_operation(inquiry)
+    elif {VARIATION + "threads"} & set(held):
+        inquiry.causes = by_operation(inquiry)
+    return _answer(inquiry, held)
+
+
+def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
+    lab, first = inquiry.lab, inquiry.first
+    differs = set(diagnosis.differing(first.trace, inquiry.other.trace))
+    equal = lab.equal(first, inquiry.other)
+    guilty = [one for one in inquiry.variations if held and VARIATION + one.name in held]
+    return Diagnosis(
+        verdict=EQUAL if equal else DIFFERS,
+        divergence=None if equal else lab.compare(first, inquiry.other).divergence,
+        causes=inquiry.causes or _causes(inquiry, held or ()),
+        variation=guilty[0].name if guilty else _variation_of(inquiry, held or ()),
+        known=tuple(inquiry.known),
+        ruled_out=tuple(inquiry.ruled_out),
+        not_varied=tuple(inquiry.not_varied),
+        limits=diagnosis.limits_of(first.trace),
+        began=inquiry.began,
+        taps=tuple(_tap(site, differs=name in differs) for name, site in first.trace.sites.items()),
+        folder=lab.folder,
+        runs=lab.made,
+    )
+
+
+def _variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
+    """The variation that a line's kind of value goes with."""
+    kinds = {one.split("|")[0] for one in held}
+    by_kind = next((one.name for one in inquiry.variations if kinds & {one.name, *one.vary}), None)
+    if by_kind or "environment" not in kinds:
+        return by_kind
+    words = " ".join(one.what for name, one in inquiry.first.trace.sites.items() if name in held)
+    return next(
+        (
+            one.name
+            for one in inquiry.variations
+            if any(f"variable {key}" in words for key in one.environment)
+        ),
+        None,
+    )
+
+
+def _causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
+    sites = [inquiry.first.trace.sites[one] for one in held if one in inquiry.first.trace.sites]
+    sites.sort(key=_rank)
+    causes = [diagnosis.cause_of(site, confidence=inquiry.confidence) for site in sites]
+    if HASH_SEED in held:
+        causes.append(
+            _general("hash_order", "depends on Python's hash seed", "sort what comes out of sets", inquiry)
+        )
+    if LEFTOVERS in held:
+        causes.append(_leftover(inquiry))
+    causes += [
+        _general(one.category, f"depends on {one.says}", one.fix, inquiry)
+        for one in inquiry.variations
+        if VARIATION + one.name in held
+    ]
+    return tuple(causes)
+
+
+def _rank(site: Site) -> tuple[int, int]:
+    """Of two readings of a clock the later one is where the difference is taken."""
+    return (0, -site.first) if site.kind == "clock" else (1, site.first)
+
+
+def _general(category: str, what: str, fix: str, inquiry: Inquiry) -> Cause:
+    return Cause(
+        category=category,
+        file=None,
+        line=None,
+        function=None,
+        what=f"the program {what}",
+        fix=fix,
+        confidence=inquiry.confidence,
+    )
+
+
+def _leftover(inquiry: Inquiry) -> Cause:
+    for path, one in inquiry.other.trace.files.items():
+        if one.read is not None and path in inquiry.lab.left and not one.read_after_write:
+            file, line, function = one.read
+            return Cause(
+                category="leftover_state",
+                file=file,
+                line=line,
+                function=function,
+                what=f"reads {path}, which an earlier run wrote",
+                confidence=inquiry.confidence,
+                fix="keep it in the run's own folder, or remove it first",
+            )
+    return _general(
+        "leftover_state",
+        "depends on files that an earlier run left",
+        "write into the run's own folder",
+        inquiry,
+    )
+
+
+def _tap(site: Site, *, differs: bool) -> Tap:
+    return Tap(
+        category=diagnosis.category_of(site.kind),
+        kind=site.kind,
+        file=site.file,
+        line=site.line,
+        function=site.function,
+        what=site.what,
+        count=site.count,
+        differs=differs,
+    )

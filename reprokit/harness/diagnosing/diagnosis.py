@@ -1,0 +1,120 @@
+"""The answer of ``reprokit diagnose``, as data.
+
+This module knows what is told; it refuses to know how it was found.
+
+    >>> found.cause.line
+    88
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.difference import Divergence
+from reprokit.core.records import to_json
+from reprokit.diagnosis import Began, Cause
+
+DIFFERS, EQUAL = "NONDETERMINISTIC", "REPEATABLE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuledOut:
+    """A suspicion that is no cause, and how that is known."""
+
+    what: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tap:
+    """A line that drew on surroundings, and whether it did so differently in the two runs."""
+
+    category: str
+    kind: str
+    file: str
+    line: int
+    function: str
+    what: str
+    count: int
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The answer of ``reprokit diagnose``.
+
+    Attributes:
+        verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``.
+        divergence: Where the metrics first differ, or None.
+        began: Where they begin to differ in the training, as far as the trace knows it, or None.
+        causes: What makes them differ; empty where the evidence carries none.
+        variation: The name of the variation that it takes, or None where equal surroundings are enough.
+        known: What is known besides, a sentence each.
+        ruled_out: What is no cause.
+        not_varied: Surroundings that were not varied, and why: nothing is known of them.
+        limits: What the watch could not see in this program, a sentence each.
+        taps: Every line that draws on surroundings.
+        replay: Commands that show it again.
+        folder: Where all of it lies.
+        runs: How many runs it took.
+        equality: What is known where nothing differs; empty where surroundings were varied too.
+    """
+
+    verdict: str
+    divergence: Divergence | None = None
+    began: Began | None = None
+    causes: tuple[Cause, ...] = ()
+    variation: str | None = None
+    known: tuple[str, ...] = ()
+    ruled_out: tuple[RuledOut, ...] = ()
+    not_varied: tuple[RuledOut, ...] = ()
+    limits: tuple[str, ...] = ()
+    taps: tuple[Tap, ...] = ()
+    replay: tuple[str, ...] = ()
+    folder: Path
+    runs: int
+    equality: str = ""
+
+    @property
+    def cause(self) -> Cause | None:
+        """The first of the causes."""
+        return self.causes[0] if self.causes else None
+
+    def as_data(self) -> dict[str, Any]:
+        """What ``--json`` prints."""
+        return {
+            "verdict": self.verdict,
+            "divergence": self._divergence(),
+            "cause": asdict(self.cause) if self.cause else None,
+            "causes": [asdict(one) for one in self.causes],
+            "variation": self.variation,
+            "known": list(self.known),
+            "ruled_out": [asdict(one) for one in self.ruled_out],
+            "not_varied": [asdict(one) for one in self.not_varied],
+            "limits": list(self.limits),
+            "taps": [asdict(one) for one in self.taps],
+            "replay": list(self.replay),
+            "folder": str(self.folder),
+            "runs": self.runs,
+        }
+
+    def _divergence(self) -> dict[str, Any] | None:
+        """Where the metrics first differ, and where the training does."""
+        if self.divergence is None:
+            return None
+        found, began = to_json(self.divergence), self.began
+        if began is None:
+            return {**found, "update": None, "stream": None, "event": None}
+        return {
+            **found,
+            "update": began.update,
+            "environment_steps": began.steps or None,
+            "stream": began.stream or None,
+            "event": began.event,
+            "streams": list(began.streams),
+            "generators": dict(began.generators),
+            "equal_before": began.equal_before or None,
+            "single_event": began.single,
+        }

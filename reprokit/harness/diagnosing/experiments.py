@@ -1,0 +1,230 @@
+"""Which of the suspicions are causes: runs in which all but one of them are held as they were.
+
+What one run drew at a suspicious line is given to another run at that line. Where that makes the runs
+equal, and giving it the other run's values makes it that other run, the line is a cause. This module knows
+the order of experiments; it refuses to guess: what is equal by luck, and moves nothing, is no cause.
+
+    >>> explain(Inquiry(lab=lab, first=first, other=second, conditions=Conditions(like=first)))
+    ('unseeded|/home/me/train.py|88',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from reprokit import diagnosis
+from reprokit.diagnosis import Began, Cause
+from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, Laboratory, Ran
+from reprokit.harness.running.apply_variations import joined
+from reprokit.variations import Variation
+
+HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
+#: How often runs must be equal: for a result that is believed, and where they were equal by luck before.
+_CONFIRMATIONS, _CAREFUL = 2, 5
+#: How often what was held must bring the difference back, each time, for it not to be luck.
+_MOVES = 3
+_BY_HASH = {"set_order", "hash"}
+_BY_TIME = ("thread_order", "completion_order", "thread_state", "queue_order")
+
+
+@dataclass(slots=True)
+class Inquiry:
+    """What is known so far.
+
+    Attributes:
+        lab: Where runs are made.
+        first: The run that the others are held against.
+        other: A run that differs from it.
+        variations: What was varied for ``other``.
+        causes: What was found without holding a line.
+        known: What else is known, a sentence each.
+        ruled_out: What is no cause.
+        not_varied: Variations that were not made, and why.
+        confidence: Of what is held.
+        began: Where it began, as far as that is known.
+    """
+
+    lab: Laboratory
+    first: Ran
+    other: Ran
+    variations: tuple[Variation, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    known: list[str] = field(default_factory=list)
+    ruled_out: list[RuledOut] = field(default_factory=list)
+    not_varied: list[RuledOut] = field(default_factory=list)
+    confidence: str = "medium"
+    began: Began | None = None
+
+
+def under(chosen: Sequence[Variation], first: Ran) -> Conditions:
+    """The conditions of a run under variations."""
+    found = joined(chosen)
+    return Conditions(
+        like=first,
+        vary=found.vary,
+        environment=found.environment,
+        run_folder=found.run_folder or "run",
+        start=found.start,
+        cpu=found.cpu,
+    )
+
+
+def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
+    """The least to hold for the other run to be equal to the first; None where nothing is enough."""
+    lab = inquiry.lab
+    lab.progress.phase("isolate")
+    units = _units(inquiry)
+    if not units or not _enough(inquiry, units):
+        return None
+    held = _isolated(inquiry, units, repeats=1)
+    if not _enough(inquiry, held, repeats=_CONFIRMATIONS):  # equal by luck: ask more than once
+        held = _isolated(inquiry, units, repeats=_CAREFUL)
+        if not _enough(inquiry, held, repeats=_CAREFUL):
+            inquiry.known.append("what was held made the runs equal only now and then")
+            return None
+    rest = _rest(units, held)
+    before = lab.made
+    if not _brings_back(inquiry, held, rest):
+        inquiry.known.append(_suspicion(inquiry, held, made=lab.made - before))
+        return None
+    if not rest or _differs_without(inquiry, rest):
+        inquiry.confidence = "high"
+    for one in rest:
+        how = "left to chance, the runs are equal all the same"
+        inquiry.ruled_out.append(RuledOut(what=_called(inquiry, one), how=how))
+    return held
+
+
+def _called(inquiry: Inquiry, unit: str) -> str:
+    site = inquiry.first.trace.sites.get(unit)
+    return f"{site.file}:{site.line} ({site.kind})" if site else unit
+
+
+def _rest(units: tuple[str, ...], held: tuple[str, ...]) -> tuple[str, ...]:
+    """What could be held besides; the hash seed is no other thing than an order that it makes."""
+    by_hash = any(one.split("|")[0] in _BY_HASH for one in held)
+    return tuple(
+        one
+        for one in units
+        if one not in held and not (by_hash and one == HASH_SEED) and not one.startswith(VARIATION)
+    )
+
+
+def _differs_without(inquiry: Inquiry, rest: tuple[str, ...]) -> bool:
+    """Whether runs differ, once at least, with all held but the suspicion."""
+    return not inquiry.lab.spent and not _enough(inquiry, rest, repeats=_CONFIRMATIONS)
+
+
+def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+    """Whether the difference goes with what was held, and not with something rare that nobody sees.
+
+    A rare cause that nobody sees leaves most runs equal, whatever is held. Given what the other run drew,
+    though, a run becomes that other run each time only by the cause. Where that is not so, runs in which
+    the suspicion alone is left to chance must differ for the most part, and none in which it is held.
+    """
+    if all(_moved(inquiry, held) for _ in range(_MOVES)):
+        return True
+    if not _enough(inquiry, held, repeats=_CAREFUL - _CONFIRMATIONS):
+        return False
+    differed = sum(not _equal_with(inquiry, rest) for _ in range(_CAREFUL))
+    return 2 * differed > _CAREFUL
+
+
+def _moved(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
+    """Whether one more run is the other one, made so by what was held; or, with nothing held, another.
+
+    The other run may have been made under variations, or beside leftovers: where lines are enough to make it
+    again without those, that shows more than that they make a difference.
+    """
+    lab, other = inquiry.lab, inquiry.other
+    elsewhere = bool(inquiry.variations) or LEFTOVERS in held
+    if all(_is_site(one) or one == HASH_SEED for one in held):
+        pins = tuple(one for one in held if _is_site(one))
+        given = Conditions(pins=pins, like=other, hash_seed=HASH_SEED in held)
+        if lab.equal(other, lab.run("as-the-other", given)):
+            return True
+    return elsewhere and not _equal_with(inquiry, ())
+
+
+def _suspicion(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:
+    names = ", ".join(_called(inquiry, one) for one in held)
+    return (
+        f"{names}: a suspicion, no more: with it held the runs were equal, "
+        f"but it did not bring the difference back each time ({made} more runs)"
+    )
+
+
+def _units(inquiry: Inquiry) -> tuple[str, ...]:
+    """Everything that could be held: lines whose values differ, hash seed, leftovers, variations."""
+    units = list(diagnosis.differing(inquiry.first.trace, inquiry.other.trace))
+    units.reverse()  # the line nearest to the numbers first: sorting a listing mends more than its names do
+    if not inquiry.lab.hash_is_fixed:
+        units.append(HASH_SEED)
+    if inquiry.lab.left:
+        units.append(LEFTOVERS)
+    return (*units, *(VARIATION + one.name for one in inquiry.variations))
+
+
+def _isolated(inquiry: Inquiry, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:
+    general = [one for one in units if not _is_site(one)]
+    general += [one for one in units if one.startswith("thread_order|")]
+    return diagnosis.isolate(
+        units,
+        last=general,
+        enough=lambda some: not inquiry.lab.spent and _enough(inquiry, some, repeats=repeats),
+    )
+
+
+def _enough(inquiry: Inquiry, held: Sequence[str], *, repeats: int = 1) -> bool:
+    """Whether holding these makes runs equal to the first: every one of them."""
+    return all(_equal_with(inquiry, held) for _ in range(repeats))
+
+
+def _equal_with(inquiry: Inquiry, held: Sequence[str]) -> bool:
+    varied = [one for one in inquiry.variations if VARIATION + one.name not in held]
+    given = replace(
+        under(varied, inquiry.first),
+        pins=tuple(one for one in held if _is_site(one)),
+        hash_seed=HASH_SEED in held,
+        fresh=LEFTOVERS in held,
+    )
+    label = _label(held)
+    ran = inquiry.lab.run(label, given)
+    return inquiry.lab.equal(inquiry.first, ran)
+
+
+def _label(held: Sequence[str]) -> str:
+    one = held[0].split("|") if len(held) == 1 else []
+    return f"held-{one[0].replace(' ', '-')}-{one[-1]}"[:60] if one else f"held-{len(held)}"
+
+
+def _is_site(unit: str) -> bool:
+    return "|" in unit
+
+
+def in_turn(inquiry: Inquiry) -> tuple[Cause, ...]:
+    """Threads whose interleaving makes the runs differ: with them one after another, two runs are equal."""
+    sites = [one for one in inquiry.first.trace.sites if one.startswith("thread_order|")]
+    if not sites or not _equal_in_turn(inquiry, ("*",)):
+        return ()
+    held = tuple(sites)
+    if len(sites) > 1:
+        held = diagnosis.isolate(
+            sites, enough=lambda some: not inquiry.lab.spent and _equal_in_turn(inquiry, some)
+        )
+    inquiry.confidence = "high"
+    found = [inquiry.first.trace.sites[one] for one in held]
+    return tuple(diagnosis.cause_of(site, confidence="high") for site in found)
+
+
+def _equal_in_turn(inquiry: Inquiry, serial: tuple[str, ...]) -> bool:
+    given = replace(all_held(inquiry), serial=serial)
+    one, other = (inquiry.lab.run("threads-in-turn", given) for _ in range(2))
+    return not one.trouble and inquiry.lab.equal(one, other)
+
+
+def all_held(inquiry: Inquiry) -> Conditions:
+    """Everything that can be held is the first run's."""
+    return Conditions(pins=("*",), like=inquiry.first, hash_seed=True, fresh=True)

@@ -1,0 +1,169 @@
+"""A resumed run's records against those of a whole run, from the step on at which it begins to write.
+
+This module knows records and their steps; it refuses to know how a run was stopped, and to guess where
+records cannot be aligned.
+
+    >>> rejoined(whole, stopped, resumed).divergence is None
+    True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters
+from reprokit.adapters import MetricsSource
+from reprokit.core import problems, steps
+from reprokit.core.comparer import Comparer
+from reprokit.core.difference import Divergence
+from reprokit.core.tolerance import Tolerances
+from reprokit.errors import CannotJudgeError, UsageError
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejoined:
+    """What came of it.
+
+    Attributes:
+        divergence: The first difference, or None.
+        from_the_first: Whether every log of the resumed run begins where the whole run's does.
+        before_the_stop: Whether the difference lies among the records that the stopped run has too,
+            in a log that begins where the whole run's does.
+    """
+
+    divergence: Divergence | None
+    from_the_first: bool
+    before_the_stop: bool
+
+
+def check_stopped(whole: Path, stopped: Path) -> None:
+    """Make sure that a run was stopped on its way.
+
+    Args:
+        whole: The folder of the uninterrupted run.
+        stopped: That of the run that was to be stopped.
+
+    Raises:
+        UsageError: The stopped run has the last record of every log of the whole run.
+    """
+    pairs, log = adapters.pair_runs(whole, stopped)
+    if not log.has(problems.DIFFERENCE) and all(_reaches(_records(two), _records(one)) for one, two in pairs):
+        raise UsageError(
+            "nothing was stopped: the stopped run has the whole run's last record",
+            where=str(stopped),
+            fix="give --stop-args that end the run on its way",
+        )
+
+
+def rejoined(whole: Path, stopped: Path, resumed: Path, *, ignore: Sequence[str] = ()) -> Rejoined:
+    """Compare the logs of three run folders.
+
+    Args:
+        whole: Of the uninterrupted run.
+        stopped: Of the run that was to be stopped.
+        resumed: Of the run that went on.
+        ignore: Patterns of metrics to leave out.
+
+    Raises:
+        CannotJudgeError: The records cannot be aligned.
+    """
+    pairs, log = adapters.pair_runs(whole, resumed)
+    if not pairs or log.has(problems.DIFFERENCE):
+        missing = "; ".join(one.message for one in log.problems()) or "no metrics file in either"
+        raise _no_way(f"the resumed run has other logs than the whole one ({missing})", resumed)
+    cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]}
+    every = [(left.name, _records(left), cut.get(left.name, []), _records(right)) for left, right in pairs]
+    logs = [one for one in every if one[1] or one[3]]
+    if not logs:
+        raise _no_way("every log is empty", resumed)
+    firsts = [_first(one, right, part, where=resumed) for _, one, part, right in logs]
+    for (name, one, part, right), first in zip(logs, firsts, strict=True):
+        own = f"{name}:"
+        found = _compare(one, right, first, ignore=[pattern.removeprefix(own) for pattern in ignore])
+        if found is not None:
+            within = first == 0 and found.record < len(part)
+            return Rejoined(divergence=found, from_the_first=not any(firsts), before_the_stop=within)
+    return Rejoined(divergence=None, from_the_first=not any(firsts), before_the_stop=False)
+
+
+def _records(source: MetricsSource) -> list[Record]:
+    readings = list(adapters.adapter_named(source.adapter).read(source.path))
+    found = [one.record for one in readings if one.record is not None]
+    if len(found) != len(readings):
+        raise _no_way("a log has records that cannot be read", source.path)
+    return found
+
+
+def _reaches(part: Sequence[Record], whole: Sequence[Record]) -> bool:
+    """Whether a part of a run comes as far as all of it."""
+    if not part or not whole:
+        return len(part) >= len(whole)
+    name = steps.name_in(whole[-1])
+    if name is None:
+        return len(part) >= len(whole)
+    return bool(part[-1].get(name) == whole[-1][name])
+
+
+def _first(
+    whole: Sequence[Record], resumed: Sequence[Record], stopped: Sequence[Record], *, where: Path
+) -> int:
+    """Position in the whole run of the record that the resumed run begins with."""
+    if not whole or not resumed:
+        raise _no_way("a log is empty", where)
+    name = steps.name_in(resumed[0])
+    if name is None or name != steps.name_in(whole[0]):
+        if stopped and list(resumed[: len(stopped)]) == list(stopped):
+            return 0
+        raise _no_way("the records have no step numbers, and are not the stopped run's carried on", where)
+    for records in (whole, resumed):
+        if any(not one <= two for one, two in pairwise(_steps(records, name, where))):
+            raise _no_way("a log's steps do not rise", where)
+    begun = resumed[0][name]
+    at = next((place for place, one in enumerate(whole) if one[name] == begun), None)
+    if at is None:
+        raise _no_way(f"the resumed run begins at step {begun}, which the whole run does not have", where)
+    return at
+
+
+def _steps(records: Sequence[Record], name: str, where: Path) -> list[float]:
+    found = [one.get(name) for one in records]
+    if not all(isinstance(one, (int, float)) for one in found):
+        raise _no_way("a record has no step number", where)
+    return [float(one) for one in found if one is not None]
+
+
+def _compare(
+    whole: Sequence[Record], resumed: Sequence[Record], first: int, *, ignore: Sequence[str]
+) -> Divergence | None:
+    comparer = Comparer(tolerances=Tolerances(), ignore=ignore)
+    comparer.skip(first)
+    rest = whole[first:]
+    for left, right in zip(rest, resumed, strict=False):
+        comparer.add(left, right)
+    if len(rest) != len(resumed):
+        longer = rest if len(rest) > len(resumed) else resumed
+        comparer.end(
+            num_expected=len(whole),
+            num_actual=first + len(resumed),
+            record=longer[min(len(rest), len(resumed))],
+            lines=(None, None),
+        )
+    found = comparer.finish()
+    if found.within_tolerance or found.divergence is not None:
+        return found.divergence
+    raise _no_way("; ".join(one.message for one in found.problems), Path())
+
+
+def _no_way(what: str, where: Path) -> CannotJudgeError:
+    return CannotJudgeError(
+        what,
+        where=str(where),
+        expected="logs that can be held against each other from a step on",
+        fix="let the program write its `step`, and the resumed run its records into its own {run_dir}",
+    )

@@ -1,0 +1,122 @@
+"""Training once more under the variations that a recipe says it is immune to, and finding the guilty ones.
+
+This module knows which runs to make, and in which order; it refuses to judge them: what comes of each is
+read from its folder again (``varied_evidence``).
+
+    >>> folders = vary(recipe, pair, Request(vary=True), project=project, phases=phases)
+
+All at once first: where that run is equal, all are innocent. Where it is not, delta debugging leaves the
+least set that is enough; then the rest is tried again without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reprokit import diagnosis
+from reprokit.core import numerics
+from reprokit.harness.judging.varied_evidence import agree, varied_evidence
+from reprokit.harness.running.apply_variations import there_of
+from reprokit.harness.running.request import Phases, Request
+from reprokit.harness.running.run_kinds import Part, Varying
+from reprokit.harness.running.start_runs import choose_backend, run_recipe
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+from reprokit.variations import Survey, Variation, survey
+
+#: A folder of a local run's own, removed with it.
+_APART = "{mounts}/../elsewhere"
+
+
+def vary(
+    recipe: Recipe, folders: Sequence[Path], request: Request, *, project: Project, phases: Phases
+) -> tuple[Path, ...]:
+    """Train under other surroundings.
+
+    Args:
+        recipe: As it was trained.
+        folders: The runs whose surroundings nobody touched.
+        request: How to run.
+        project: Where runs live.
+        phases: The clock.
+
+    Returns:
+        The folders of the varied runs; none where the recipe states no variation, or where the runs
+        themselves do not agree, which is an answer of its own.
+    """
+    if not recipe.immune_to or not agree(folders):
+        return ()
+    container = choose_backend(request.backend) == "docker"
+    place = there_of(
+        container=container,
+        device=recipe.device,
+        folder=_APART,
+        environment=numerics.variables(recipe.numerics, hash_seed=0),
+    )
+    found = survey(place, only=recipe.immune_to)
+    trials = _Trials(
+        recipe=recipe, first=folders[0], request=request, project=project, phases=phases, found=found
+    )
+    phases.progress.note(f"varied: {', '.join(one.name for one in found.made) or 'nothing'}")
+    for one in found.unmade:
+        phases.progress.note(f"{one.name} is not varied: {one.why}")
+    for group in _groups(found.made):
+        trials.judge(group)
+    return tuple(trials.folders)
+
+
+def _groups(made: Sequence[Variation]) -> list[tuple[Variation, ...]]:
+    """All that is quick in one run, each that takes long in one of its own; one empty where there is none."""
+    quick = tuple(one for one in made if not one.cpu)
+    return [*([quick] if quick or not made else []), *((one,) for one in made if one.cpu)]
+
+
+@dataclass(slots=True, kw_only=True)
+class _Trials:
+    recipe: Recipe
+    first: Path
+    request: Request
+    project: Project
+    phases: Phases
+    found: Survey
+    folders: list[Path] = field(default_factory=list)
+    unusable: bool = False
+
+    def judge(self, group: tuple[Variation, ...]) -> None:
+        """Runs under all of the group, less the guilty ones that are found, until one is equal."""
+        rest = group
+        while not self._equal(rest) and rest and not self.unusable:
+            guilty = rest
+            if len(rest) > 1:
+                guilty = self._least(rest)
+            self._confirm(guilty)
+            rest = tuple(one for one in rest if one not in guilty)
+            if not rest:
+                return
+
+    def _least(self, group: tuple[Variation, ...]) -> tuple[Variation, ...]:
+        """The smallest set of variations under which the run is not equal."""
+        by_name = {one.name: one for one in group}
+
+        def chosen(some: tuple[str, ...]) -> tuple[Variation, ...]:
+            return tuple(by_name[name] for name in some)
+
+        return chosen(diagnosis.isolate(tuple(by_name), enough=lambda some: not self._equal(chosen(some))))
+
+    def _confirm(self, guilty: tuple[Variation, ...]) -> None:
+        """The same once more, and a run without it: neither luck nor the watch may be taken for a cause."""
+        self._equal(guilty)
+        self._equal((), watched=any(one.vary for one in guilty))
+
+    def _equal(self, chosen: tuple[Variation, ...], *, watched: bool = False) -> bool:
+        held = {one.name: one.why for one in self.found.unmade if one.held}
+        unmade = {one.name: one.why for one in self.found.unmade if not one.held}
+        varying = Varying(chosen=chosen, watched=watched, held=held, unmade=unmade)
+        part = Part(name=f"varied{len(self.folders) + 1}", varying=varying)
+        (folder,) = run_recipe(self.recipe, self.request, project=self.project, phases=self.phases, part=part)
+        self.folders.append(folder)
+        seen = varied_evidence(self.first, [folder]).runs[0]
+        self.unusable = self.unusable or bool(seen.problem)
+        return seen.is_equal

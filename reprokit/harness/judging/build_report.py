@@ -1,0 +1,137 @@
+"""From evidence to a report: the rows, the verdict, the sentence a person needs, the next command.
+
+Pure but for reading metric series for the curves and the end of a failed run's log. It refuses to
+know how the runs came about.
+
+    >>> report_of(evidence, folders=folders, command="reprokit reproduce cartpole_baseline", now=now).verdict
+    <Verdict.REPRODUCED: 'REPRODUCED'>
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, checks, runs, workspace
+from reprokit.core import comparison as comparing
+from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
+from reprokit.core.comparison import Divergence
+from reprokit.harness.judging.wording import Case, next_command, sentence
+from reprokit.harness.running.execute import failure_of
+
+_CURVE_POINTS = 400
+_CURVES = 12
+
+
+def report_of(
+    evidence: Evidence,
+    *,
+    folders: Sequence[Path],
+    command: str,
+    rerun: str,
+    now: str,
+    phases: Mapping[str, float] | None = None,
+    recipe_file: str | None = None,
+    recipe_lines: Mapping[str, int] | None = None,
+) -> Report:
+    """Judge the evidence and say it.
+
+    Args:
+        evidence: What ``gather`` read.
+        folders: The run folders.
+        command: The command line that asked.
+        rerun: The command that anyone can type to check the answer.
+        now: ISO 8601, UTC.
+        phases: Seconds that each phase took.
+        recipe_file: Path of the recipe from the project's root.
+        recipe_lines: Key path in it → line.
+    """
+    rows = checks.run_all(evidence)
+    judged = judgement(evidence, rows, registry=checks.registry())
+    verdict = judged.verdict
+    whole = all(run.complete for run in evidence.runs)  # every byte was read for this; not once more
+    failure = None if whole else failure_of(folders, [runs.read(folder) for folder in folders])
+    divergence = _divergence(evidence, verdict)
+    case = Case(
+        judged=judged,
+        evidence=evidence,
+        divergence=divergence,
+        failure=failure,
+        folders=tuple(folders),
+        lines=dict(recipe_lines or {}),
+        failed=tuple(row.id for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}),
+    )
+    first = evidence.runs[0] if evidence.runs else None
+    name = str(evidence.recipe["name"] if evidence.recipe else first.run.get("recipe") if first else "")
+    seed = int(first.run.get("seed") or 0) if first else 0
+    return Report(
+        verdict=verdict,
+        exit_code=exit_code(verdict),
+        sentence=sentence(case),
+        next_command=next_command(case),
+        recipe=name,
+        platform=evidence.platform,
+        seed=seed,
+        runs=tuple(str(folder) for folder in folders),
+        golden=evidence.golden.path if evidence.golden else None,
+        environment_diff=list(evidence.golden.environment_diff) if evidence.golden else [],
+        divergence=asdict(divergence) if divergence else None,
+        checks=rows,
+        timing={"phases": dict(phases or {}), "runs": [_timing(run.run) for run in evidence.runs]},
+        curves=_curves(evidence, folders),
+        environment=first.environment if first else {},
+        comparisons={
+            "repeats": [comparing.to_json(one) for one in evidence.repeats],
+            "golden": comparing.to_json(evidence.golden.comparison) if evidence.golden else None,
+        },
+        created_at=now,
+        command=command,
+        rerun=rerun,
+        not_run=failure if verdict is Verdict.NOT_RUN else None,
+        recipe_file=recipe_file,
+        recipe_lines=dict(recipe_lines or {}),
+        evidence_digests=evidence_digests(folders, evidence.golden.path if evidence.golden else None),
+    )
+
+
+def _divergence(evidence: Evidence, verdict: Verdict) -> Divergence | None:
+    if verdict is Verdict.NONDETERMINISTIC:
+        return next((one.divergence for one in evidence.repeats if not one.identical), None)
+    if evidence.golden is not None:
+        return evidence.golden.comparison.divergence
+    return None
+
+
+def _timing(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: record.get(key) for key in ("run_id", "duration_s", "started_at", "ended_at", "backend")}
+
+
+def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[dict[str, Any]]]:
+    sources = [(f"run {index + 1}", folder) for index, folder in enumerate(folders)]
+    if evidence.golden is not None:
+        sources.append(("golden", Path(evidence.golden.path)))
+    curves: dict[str, list[dict[str, Any]]] = {}
+    for label, folder in sources:
+        path = folder / "metrics.jsonl"
+        if not path.is_file():
+            continue
+        for name, series in adapters.read_series(path, max_points=_CURVE_POINTS).items():
+            curves.setdefault(name, []).append(
+                {"label": label, "steps": list(series.steps), "values": [_finite(v) for v in series.values]}
+            )
+    return {name: curves[name] for name in list(curves)[: _CURVES * 2]}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def evidence_digests(folders: Sequence[Path], golden: str | None) -> dict[str, str]:
+    """SHA-256 of every marker that the evidence hangs on: path → digest, as far as they exist."""
+    markers = [folder / "COMPLETE" for folder in folders]
+    if golden is not None:
+        markers += [Path(golden) / "provenance.json", Path(golden) / "COMPLETE"]  # a run may play the part
+    return {str(path): workspace.sha256_of(path) for path in markers if path.is_file()}

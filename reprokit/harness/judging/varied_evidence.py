@@ -1,0 +1,105 @@
+"""Runs under other surroundings, held against the run whose surroundings nobody touched.
+
+This module knows run folders and what makes two runs comparable; it refuses to judge, and to run anything.
+
+    >>> varied_evidence(first, [folder]).runs[0].difference
+    'from step 2048 on: losses/policy is 0.25, expected 0.125'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, runs
+from reprokit.core.agreement import difference
+from reprokit.core.evidence import VariedEvidence, VariedRun, fact
+from reprokit.errors import MetricsError
+from reprokit.harness.judging.trace_comparison import compare_traces
+from reprokit.harness.running.run_kinds import WATCH
+
+_METRICS, _TRACE = "metrics.jsonl", "trace.jsonl"
+_ONE_THING = ("recipe", "seed", "device", "numerics", "modified", "digests", "backend", "image.lock_digest")
+
+
+def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
+    """What came of the runs under other surroundings.
+
+    Args:
+        first: The folder of the first run.
+        folders: Those of the varied runs, in the order in which they were made.
+    """
+    whole = runs.read(first)
+    stored = [runs.read(folder) for folder in folders]
+    held: dict[str, str] = {}
+    unmade: dict[str, str] = {}
+    for one in stored:
+        told = _told(one)
+        held.update(_words(told.get("held")))
+        unmade.update(_words(told.get("unmade")))
+    return VariedEvidence(runs=tuple(_run(whole, one) for one in stored), held=held, unmade=unmade)
+
+
+def agree(folders: Sequence[Path]) -> bool:
+    """Whether all runs came to their end with the same numbers; varying others proves nothing more."""
+    stored = [runs.read(folder, verify=False) for folder in folders]
+    return all(one.complete for one in stored) and all(
+        not _compared(folders[0], other)[1] for other in folders[1:]
+    )
+
+
+def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedRun:
+    told = _told(one)
+    names = tuple(str(name) for name in told.get("names") or ())
+    watched = told.get("watched") is True
+    about: dict[str, Any] = {"path": str(one.path), "names": names, "watched": watched}
+    problem = _problem(whole, one, watched=watched)
+    if problem:
+        return VariedRun(**about, problem=problem)
+    if not one.complete:
+        message = one.record.get("message") or one.incomplete_because
+        return VariedRun(**about, failure=str(message))
+    records, parted = _compared(whole.path, one.path)
+    return VariedRun(**about, records=records, difference=parted)
+
+
+def _problem(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> str:
+    if not isinstance(one.record.get("varied"), Mapping):
+        return f"{one.path}: run.json does not say what was varied"
+    if not whole.complete:
+        return f"{whole.path}: {whole.incomplete_because}"
+    for key in _ONE_THING:
+        if fact(whole.record, key) != fact(one.record, key):
+            return f"{one.path}: {key} is not that of {whole.path}"
+    if one.complete and watched and not any((one.path / WATCH).glob("trace-*.json")):
+        return f"{one.path}: the watch was not loaded, so nothing that it varies was varied"
+    return ""
+
+
+def _compared(first: Path, other: Path) -> tuple[int, str]:
+    """How many records were compared, and where they part; traces too, where the first run has one."""
+    try:
+        found = adapters.compare(first / _METRICS, other / _METRICS)
+    except MetricsError as error:
+        return 0, f"and cannot be compared: {error}"
+    if not found.identical:
+        return found.records_compared, difference(found)
+    if (first / _TRACE).is_file() or (other / _TRACE).is_file():
+        trace = compare_traces(first / _TRACE, other / _TRACE)
+        if not trace.equal:
+            parted = trace.first or {}
+            return (
+                found.records_compared,
+                f"from step {parted.get('step')} on: {parted.get('what')} in the trace",
+            )
+    return found.records_compared, ""
+
+
+def _told(one: runs.StoredRun) -> Mapping[str, Any]:
+    told = one.record.get("varied")
+    return told if isinstance(told, Mapping) else {}
+
+
+def _words(value: object) -> dict[str, str]:
+    return {str(key): str(text) for key, text in value.items()} if isinstance(value, Mapping) else {}

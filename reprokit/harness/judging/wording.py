@@ -1,0 +1,263 @@
+"""What each verdict says to a person: one sentence, and the command to type next.
+
+Pure. This module knows the words; it refuses to judge.
+
+    >>> sentence(case)
+    '2 runs agree with each other and with the golden, bit for bit.'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reprokit.core import rounding
+from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
+from reprokit.core.comparison import Divergence
+from reprokit.core.records import Outcome
+from reprokit.harness.judging import what_changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A verdict with what it rests on; ``lines``: dotted path in the recipe → line, counted from 1.
+
+    ``failed`` names the required rows that FAILED or are ERROR.
+    """
+
+    judged: Judgement
+    evidence: Evidence
+    divergence: Divergence | None
+    failure: Mapping[str, Any] | None
+    folders: Sequence[Path]
+    lines: Mapping[str, int] = field(default_factory=dict)
+    failed: Sequence[str] = ()
+
+    @property
+    def count(self) -> int:
+        return len(self.evidence.runs)
+
+    @property
+    def where(self) -> str:
+        """The first divergence, in words."""
+        first = self.divergence
+        if first is None:
+            return "the start"
+        metric = f", metric {first.metric}" if first.metric else ""
+        return f"step {first.step} (record {first.record}{metric})"
+
+
+def sentence(case: Case) -> str:
+    """The verdict in one sentence."""
+    return _SENTENCES[case.judged.verdict](case)
+
+
+def next_command(case: Case) -> str:
+    """What to type next, or "" when there is nothing to do."""
+    return _NEXT[case.judged.verdict](case)
+
+
+def _not_run(case: Case) -> str:
+    return f"A run did not finish: {case.failure['message'] if case.failure else case.judged.because}."
+
+
+def _nondeterministic(case: Case) -> str:
+    if case.divergence is None:
+        return f"{case.judged.because[:1].upper()}{case.judged.because[1:]}."
+    return f"Two runs with the same seed differ from {case.where} on."
+
+
+def _regression(case: Case) -> str:
+    if case.evidence.modified:
+        differ = f"Other numbers than the golden's from {case.where} on"
+        return f"{differ}, as is to be expected of runs that {_not_the_recipe(case)}{_rounding(case)}."
+    since = what_changed.code(case.evidence, case.lines)
+    also = f"{_tolerance(case)}{_rounding(case)}"
+    return f"Same numerics as the golden, other numbers from {case.where} on; {since}{also}."
+
+
+def _stale(case: Case) -> str:
+    golden = case.evidence.golden
+    told = what_changed.environment(golden) if golden else ""
+    told = told or "the recorded environments do not say how"
+    differ = f"{case.count} runs agree, but differ from the golden from {case.where} on"
+    also = f"; {what_changed.code(case.evidence, case.lines)} too" if golden and golden.changed else ""
+    if case.evidence.modified:
+        also = f"; they {_not_the_recipe(case)}"
+    return f"{differ}, in another environment: {told}{also}{_tolerance(case)}{_rounding(case)}."
+
+
+def _tolerance(case: Case) -> str:
+    """That a tolerance was not counted; "" where all were."""
+    told = what_changed.uncounted_tolerance(
+        case.evidence, case.divergence.metric if case.divergence else None
+    )
+    return f"; {told}" if told else ""
+
+
+def _rounding(case: Case) -> str:
+    """Which operations round differently on this CPU than on the golden's; "" where no record says."""
+    golden, runs = case.evidence.golden, case.evidence.runs
+    recorded = golden.provenance.get("environment") if golden else None
+    if not isinstance(recorded, Mapping) or not runs:
+        return ""
+    told = rounding.sentence(rounding.compare_records(recorded, runs[0].environment).differing)
+    return f"; {told}" if told else ""
+
+
+def _no_golden(case: Case) -> str:
+    if case.evidence.modified:
+        agree = f"{case.count} runs agree, but they {_not_the_recipe(case)}"
+        return f"{agree}, and {case.judged.because}."
+    failed = f"; and they are not fit to be one: {', '.join(case.failed)} failed" if case.failed else ""
+    return f"{case.count} runs agree, but {case.judged.because}{failed}."
+
+
+def _not_the_recipe(case: Case) -> str:
+    """To follow "runs that": which settings were not the recipe's."""
+    sets = " ".join(f"--set {override}" for override in case.evidence.modified)
+    return f"were modified with {sets}, which is not the recipe"
+
+
+def _not_enough(case: Case) -> str:
+    return f"The numbers are not the problem: {case.judged.because}."
+
+
+def _unjudged(case: Case) -> str:
+    return f"There is not enough evidence for a verdict: {case.judged.because}."
+
+
+def _reproduced(case: Case) -> str:
+    golden = case.evidence.golden
+    if golden is None:
+        return _repeatable(case)
+    told = what_changed.environment(golden)
+    note = f" Note: {told}, and the numbers are the golden's all the same." if told else ""
+    if not golden.comparison.identical:
+        return (
+            f"{case.count} runs agree bit for bit, and with the golden within the recipe's tolerance: "
+            f"approximate passed, exact failed{_drift(golden)}, which is how drift begins.{note}"
+        )
+    return f"{case.count} runs agree with each other and with the golden, bit for bit.{note}"
+
+
+def _drift(golden: GoldenEvidence) -> str:
+    """Which metric is off the furthest, though within its tolerance; "" where no number is."""
+    errors = {
+        name: one.max_rel_error for name, one in golden.comparison.per_metric.items() if one.max_rel_error
+    }
+    worst = max(errors, key=errors.__getitem__, default=None)
+    return "" if worst is None else f" (furthest off is {worst}, by {errors[worst]:.2g} of its value)"
+
+
+def _repeatable(case: Case) -> str:
+    return f"{case.count} runs agree with each other, bit for bit."
+
+
+def _paths(case: Case) -> str:
+    return " ".join(str(folder) for folder in case.folders)
+
+
+def _nothing(_case: Case) -> str:
+    return ""
+
+
+def _show(case: Case) -> str:
+    return f"reprokit report show {_paths(case)}"
+
+
+def _after_unjudged(case: Case) -> str:
+    """A program that logs nothing has nothing to show."""
+    plain = case.evidence.recipe is None
+    if plain and case.evidence.runs and all(run.num_records == 0 for run in case.evidence.runs):
+        return "let the program write its metrics into {run_dir}: docs/how-to/bring-your-own-program.md"
+    return _show(case)
+
+
+def _golden_path(case: Case) -> str:
+    return case.evidence.golden.path if case.evidence.golden else "golden/"
+
+
+def _after_failure(case: Case) -> str:
+    """Look at the program's own log, unless the host or the engine is to blame."""
+    failure = case.failure or {}
+    log = failure.get("log")
+    return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
+
+
+def _as_it_stands(case: Case) -> str:
+    return f"reprokit reproduce {(case.evidence.recipe or {}).get('name')} --seed {_seed(case)}"
+
+
+def _seed(case: Case) -> int:
+    seed = case.evidence.runs[0].run.get("seed") if case.evidence.runs else None
+    return seed if isinstance(seed, int) else 0
+
+
+def _after_no_golden(case: Case) -> str:
+    """Bless, where that would be taken; else what must come first."""
+    evidence = case.evidence
+    recipe = evidence.recipe or {}
+    if evidence.modified:
+        return _as_it_stands(case)
+    if case.failed:
+        return _show(case)
+    if "platforms" in recipe and evidence.platform not in recipe["platforms"]:
+        where = what_changed.recipe_line(str(recipe.get("name")), "platforms", case.lines)
+        return f"add {evidence.platform} to {where} (platforms), then: {_as_it_stands(case)}"
+    source = evidence.runs[0].environment.get("source") if evidence.runs else None
+    if isinstance(source, Mapping) and source.get("unrecorded"):
+        again = f"commit or stage the changes, then: {_as_it_stands(case)}, then:"
+        return f"{again} reprokit golden promote {recipe.get('name')} --reason 'first golden'"
+    return f"reprokit golden promote {_paths(case)} --reason 'first golden'"
+
+
+def _after_regression(case: Case) -> str:
+    """See what changed; where nothing is known to have, find out whether the golden still holds."""
+    if case.evidence.modified:
+        return _as_it_stands(case)
+    golden, recipe = case.evidence.golden, case.evidence.recipe
+    if golden is not None and recipe is not None and not golden.changed:
+        return f"reprokit reproduce {recipe['name']} --attribute"
+    return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
+
+
+#: Failures that are not the program's: nothing of its own log explains them.
+_OF_THE_HOST = frozenset(
+    {
+        Outcome.IMAGE_MISSING,
+        Outcome.IMAGE_BUILD_FAILED,
+        Outcome.ENGINE_MISSING,
+        Outcome.ENGINE_LOST,
+        Outcome.START_REFUSED,
+        Outcome.DISK_FULL,
+        Outcome.RUN_FOLDER_NOT_WRITABLE,
+        Outcome.WORKSPACE_BUSY,
+    }
+)
+
+_SENTENCES: Mapping[Verdict, Callable[[Case], str]] = {
+    Verdict.NOT_RUN: _not_run,
+    Verdict.NONDETERMINISTIC: _nondeterministic,
+    Verdict.REGRESSION: _regression,
+    Verdict.STALE_GOLDEN: _stale,
+    Verdict.NO_GOLDEN: _no_golden,
+    Verdict.CHECK_FAILED: _not_enough,
+    Verdict.UNJUDGED: _unjudged,
+    Verdict.REPRODUCED: _reproduced,
+    Verdict.REPEATABLE: _repeatable,
+}
+
+_NEXT: Mapping[Verdict, Callable[[Case], str]] = {
+    Verdict.NOT_RUN: _after_failure,
+    Verdict.NONDETERMINISTIC: lambda case: f"reprokit diff {case.folders[0]} {case.folders[1]}",
+    Verdict.REGRESSION: _after_regression,
+    Verdict.STALE_GOLDEN: lambda case: f"reprokit env diff {_golden_path(case)} {case.folders[0]}",
+    Verdict.NO_GOLDEN: _after_no_golden,
+    Verdict.CHECK_FAILED: _show,
+    Verdict.UNJUDGED: _after_unjudged,
+    Verdict.REPRODUCED: _nothing,
+    Verdict.REPEATABLE: _nothing,
+}

@@ -1,0 +1,133 @@
+"""What came of one recipe on one CPU, and where its first updates part from what they are held against.
+
+This module knows traces and metrics of a few updates. It refuses to know how they were made.
+
+    >>> first_difference(golden, left)["what"]
+    'parameters.policy_weight'
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters
+from reprokit.errors import MetricsError
+from reprokit.harness.judging.trace_comparison import compare_traces
+from reprokit.harness.portability.first_updates import Left
+from reprokit.harness.portability.nonportable_ops import Guilty
+
+
+class CpuVerdict(StrEnum):
+    """What was found on one CPU."""
+
+    REPRODUCED = "REPRODUCED"
+    NOT_PORTABLE = "NOT_PORTABLE"
+    DIFFERS_NATIVELY = "DIFFERS_NATIVELY"
+    ANOTHER_PLATFORM = "ANOTHER_PLATFORM"
+    NOT_RUN = "NOT_RUN"
+    UNJUDGED = "UNJUDGED"
+    UNUSABLE = "UNUSABLE"
+
+
+_EXIT_CODES = {
+    CpuVerdict.REPRODUCED: 0,
+    CpuVerdict.NOT_PORTABLE: 1,
+    CpuVerdict.DIFFERS_NATIVELY: 1,
+    CpuVerdict.ANOTHER_PLATFORM: 4,
+    CpuVerdict.NOT_RUN: 3,
+    CpuVerdict.UNJUDGED: 4,
+    CpuVerdict.UNUSABLE: 2,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpuAnswer:
+    """What came of one recipe, seed and CPU.
+
+    Attributes:
+        recipe: The recipe.
+        seed: The seed, or None where it did not come so far.
+        cpu: ``native``, or the model as it was really emulated.
+        verdict: What was found.
+        sentence: The same for a person.
+        against: ``the golden`` or ``the native run``.
+        updates: How many updates were compared.
+        first: Where they part: ``update``, ``step``, ``what``, ``expected``, ``actual``; or None.
+        guilty: Operations that give other bits there.
+        remedy: What to do, or "".
+        folder: Where everything lies that was obtained, and what was expected.
+    """
+
+    recipe: str
+    seed: int | None = None
+    cpu: str
+    verdict: CpuVerdict
+    sentence: str
+    against: str = ""
+    updates: int = 0
+    first: dict[str, Any] | None = None
+    guilty: tuple[Guilty, ...] = field(default_factory=tuple)
+    remedy: str = ""
+    folder: Path | None = None
+
+    @property
+    def exit_code(self) -> int:
+        return _EXIT_CODES[self.verdict]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What the first updates are held against: files that hold no more than these."""
+
+    trace: Path
+    metrics: Path
+    name: str
+
+
+def first_difference(measure: Measure, left: Left) -> dict[str, Any] | None:
+    """Where a run parts from the measure: in its trace, or in metrics that the trace does not decide."""
+    traced = compare_traces(measure.trace, left.trace)
+    if not traced.equal and traced.first is not None:
+        return {"update": traced.records_compared, **traced.first}
+    if not count(measure.metrics):
+        return None
+    try:
+        compared = adapters.compare(measure.metrics, left.metrics)
+    except MetricsError as error:
+        return {"update": None, "step": None, "what": str(error), "expected": None, "actual": None}
+    if compared.identical:
+        return None
+    first = compared.divergence
+    if first is None:
+        what = compared.problems[0].message if compared.problems else "metrics"
+        return {"update": None, "step": None, "what": what, "expected": None, "actual": None}
+    return {
+        "update": None if first.record is None else first.record + 1,
+        "step": first.step,
+        "what": f"metric {first.metric}",
+        "expected": first.expected,
+        "actual": first.actual,
+    }
+
+
+def where(first: dict[str, Any]) -> str:
+    """``update 1 (step 4096, parameters policy_weight)``."""
+    what = str(first["what"]).replace(".", " ", 1)
+    return f"update {first['update']} (step {first['step']}, {what})" if first["update"] else what
+
+
+def head(path: Path, *, lines: int) -> bytes:
+    """The first lines of a file."""
+    with path.open("rb") as stream:
+        return b"".join(line for _, line in zip(range(lines), stream, strict=False))
+
+
+def count(path: Path) -> int:
+    """How many lines a file has; 0 when there is none."""
+    if not path.is_file():
+        return 0
+    with path.open("rb") as stream:
+        return sum(1 for _ in stream)

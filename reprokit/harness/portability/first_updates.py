@@ -1,0 +1,201 @@
+"""The first updates of a recipe, natively or on an emulated CPU: folders, programs, what they left.
+
+This module knows how such a run is planned and stopped. It refuses to compare. Its folders are no run
+folders: they stand among the reports, hold no ``run.json`` and never get COMPLETE.
+
+    >>> native = bench.train("native")
+    >>> native.trace
+    PosixPath('reports/cartpole_baseline/20261121T041500Z-1f3a-cpus/native/trace.jsonl')
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from reprokit.core.records import STOPPED_EARLY, Mount, Outcome, RunResult, RunSpec
+from reprokit.errors import CannotRunError
+from reprokit.execution import Backend
+from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.plan import Plan
+from reprokit.workspace import cannot_write
+
+LOGS = ("stdout.log", "stderr.log")
+_LAUNCHER = "reprokit.runtime.launch"
+#: One process for each of two cores: an emulated run takes half a gigabyte.
+_SIDE_BY_SIDE = 2
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """What a program left behind.
+
+    Attributes:
+        folder: Its folder: ``output/``, ``stdout.log``, ``stderr.log``.
+        trouble: Why it did not come to where it was to stop, or "".
+    """
+
+    folder: Path
+    trouble: str = ""
+
+    @property
+    def trace(self) -> Path:
+        return self.folder / "output" / "trace.jsonl"
+
+    @property
+    def metrics(self) -> Path:
+        return self.folder / "output" / "metrics.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """Where the first updates of one recipe and seed are made.
+
+    Attributes:
+        plan: The plan of one ordinary run.
+        folder: The folder that holds those of the programs.
+        updates: How many updates.
+        emulator: Path of the emulator.
+        backend: How programs are run: in the environment of the plan.
+        progress: Told what begins and what ended.
+        stop: Set to end every program.
+    """
+
+    plan: Plan
+    folder: Path
+    updates: int
+    emulator: str
+    backend: Backend
+    progress: Progress
+    stop: threading.Event
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.plan.specs[0]
+
+    def look_at(self, cpu: str) -> EmulatedCpu:
+        """What an emulated CPU really has, asked where the training will run."""
+        realisation = self.spec.realisation
+        if realisation is None or realisation.kind != "image":
+            return look_at(cpu, emulator=self.emulator, python=realisation.python if realisation else "")
+        asked = EmulatedCpu(name=cpu, avx2=False)
+        left = self._run(f"asked-{cpu}", ("{python}", "-I", "-c", ASK), cpu=asked, ends_with=0)
+        told = [(left.folder / name).read_text(encoding="utf-8", errors="replace") for name in LOGS]
+        return answered(cpu, stdout=told[0], stderr=told[1])
+
+    def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> Left:
+        """Train for the first updates: natively, or on an emulated CPU."""
+        words = list(self.spec.command)
+        at = words.index("--")
+        words[at:at] = ["--max-updates", str(self.updates)]
+        return self._run(label, words, cpu=cpu, ends_with=STOPPED_EARLY)
+
+    def record(self, *, updates: int) -> Left:
+        """Train natively and write down every operation that is called: ``output/calls.pt``."""
+        words = list(self.spec.command)
+        at = words.index("--")
+        words[at:at] = ["--max-updates", str(updates)]
+        at = words.index(_LAUNCHER)
+        words[at : at + 1] = ["reprokit.probes.operation_recorder", "--output", "{run_dir}/calls.pt", "--"]
+        return self._run("operations", words, ends_with=STOPPED_EARLY)
+
+    def learn(self) -> Left:
+        """Ask whether it could learn at all: ``output/learning.json`` of ``runtime.learning_probe``."""
+        words = list(self.spec.command)
+        at = words.index("--")
+        words[at:at] = ["--updates", str(self.updates)]
+        words[words.index(_LAUNCHER)] = "reprokit.probes.learning_probe"
+        return self._run("probe", words, ends_with=0)
+
+    def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> Left:
+        """Run the recorded operations again, one by one.
+
+        Args:
+            label: Name of the folder.
+            calls: Folder with ``calls.pt``.
+            options: For ``reprokit.probes.operation_replay``; ``{calls}`` is that folder.
+            cpu: The emulated CPU, or None.
+        """
+        words = ["{python}", "-m", "reprokit.probes.operation_replay", "{calls}/calls.pt", *options]
+        mount = Mount(name="calls", path=str(calls))
+        return self._run(label, words, cpu=cpu, ends_with=0, mounts=(mount,))
+
+    def _run(
+        self,
+        label: str,
+        words: Sequence[str],
+        *,
+        ends_with: int,
+        cpu: EmulatedCpu | None = None,
+        mounts: tuple[Mount, ...] = (),
+    ) -> Left:
+        folder = self.folder / label
+        self._furnish(folder)
+        own = (
+            Mount(name="recipes", path=str(folder / "source")),
+            Mount(name="config.yaml", path=str(folder / "config.yaml")),
+        )
+        kept = tuple(one for one in self.spec.mounts if one.name not in {mount.name for mount in own})
+        spec = replace(self.spec, command=tuple(words), mounts=(*kept, *own, *mounts))
+        if cpu is not None:
+            spec = under(spec, cpu=cpu.name, emulator=self.emulator)
+        result = self.backend.run(spec, folder, on_tick=lambda: self._tick(label))
+        return Left(folder=folder, trouble=_trouble(result, ends_with=ends_with))
+
+    def _furnish(self, folder: Path) -> None:
+        try:
+            (folder / "output").mkdir(parents=True)
+            for name, content in self.plan.files.items():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name).write_bytes(content)
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+
+    def _tick(self, label: str) -> None:
+        if self.stop.is_set():
+            raise KeyboardInterrupt
+        seen = "at work"
+        with contextlib.suppress(OSError):
+            lines = (self.folder / label / "output" / "trace.jsonl").read_bytes().count(b"\n")
+            seen = f"{lines} of {self.updates} updates"
+        self.progress.alive(label, seen)
+
+
+def side_by_side(
+    one: Callable[[_Item], _Result], items: Iterable[_Item], *, stop: threading.Event
+) -> list[_Result]:
+    """Do a thing for every item, two at a time; an interruption ends all of them."""
+    with ThreadPoolExecutor(max_workers=_SIDE_BY_SIDE) as pool:
+        futures = [pool.submit(one, item) for item in items]
+        try:
+            return [future.result() for future in futures]
+        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def need(left: Left, what: str) -> Left:
+    """What a program left, where nothing can go on without it.
+
+    Raises:
+        CannotRunError: It did not come to its end.
+    """
+    if left.trouble:
+        raise CannotRunError(f"{what}: {left.trouble}", where=str(left.folder), fix="see stderr.log there")
+    return left
+
+
+def _trouble(result: RunResult, *, ends_with: int) -> str:
+    if result.exit_code == ends_with and result.outcome in {Outcome.COMPLETED, Outcome.CRASHED}:
+        return ""
+    return result.message or f"it ended with exit code {result.exit_code}"

@@ -1,0 +1,142 @@
+"""The operation that rounds otherwise on another CPU, found among those that a recipe really calls.
+
+This module knows the order: list the calls of a native run, answer them natively, answer them on the
+other CPU with the very same inputs. It refuses to blame what the recipe never called.
+
+    >>> plain_name("aten._foreach_sqrt.default")
+    'sqrt'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.errors import CannotRunError
+from reprokit.harness.portability.first_updates import Bench, need
+from reprokit.harness.running.emulation import EmulatedCpu
+from reprokit.layout import read_json
+
+_REMEDIES = {
+    "sqrt": "let an optimizer take its root in the fused kernel (torch.optim.Adam(fused=True)), "
+    "which uses the CPU's exact square root; torch.sqrt starts from an approximation of the CPU's own",
+}
+_REMEDY = "docs/explanation/portable-numerics.md lists what each setting makes portable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guilty:
+    """An operation that gives other bits for the same inputs.
+
+    Attributes:
+        operation: As the library calls it: ``aten._foreach_sqrt.default``, ``numpy.exp``.
+        calls: How often the recipe called it in the updates that were listened to.
+        differing: Results that differ, of the call that shows it most.
+        elements: Results of that call.
+        recorded: Whether its inputs are the training's own; else fixed numbers of the same kind.
+        shape: Shape of its first tensor.
+        dtype: Type of that.
+    """
+
+    operation: str
+    calls: int
+    differing: int
+    elements: int
+    recorded: bool
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def name(self) -> str:
+        """As a person calls it: ``sqrt``."""
+        return plain_name(self.operation)
+
+    @property
+    def told(self) -> str:
+        """One clause: the operation and how much of it differs."""
+        also = "" if self.name == self.operation else f" ({self.operation})"
+        whose = "inputs of this training" if self.recorded else "fixed inputs"
+        share = f"{self.differing:,} of {self.elements:,} results on {whose}"
+        return f"`{self.name}`{also} gives other bits in {share}"
+
+    @property
+    def remedy(self) -> str:
+        return _REMEDIES.get(self.name, _REMEDY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """The calls of a recipe with their native answers.
+
+    Attributes:
+        folder: Holds ``calls.pt`` and ``answers.pt``.
+        counts: Operation → how often it was called.
+    """
+
+    folder: Path
+    counts: Mapping[str, int]
+
+
+def plain_name(operation: str) -> str:
+    """What a person calls an operation of PyTorch's dispatcher; numpy's keep their names."""
+    library, _, rest = operation.partition(".")
+    if library == "numpy":
+        return operation
+    return rest.split(".")[0].removeprefix("_foreach_").strip("_")
+
+
+def list_calls(bench: Bench, *, updates: int) -> Calls:
+    """Listen to a native run of so many updates, and answer every call once natively.
+
+    Raises:
+        CannotRunError: The run, or the answering, did not come to its end.
+    """
+    recorded = need(bench.record(updates=updates), "the operations could not be listed")
+    folder = recorded.folder / "output"
+    answered = bench.replay("operations-native", folder, "--write", "{run_dir}/answers.pt")
+    need(answered, "the operations could not be run one by one")
+    try:
+        (answered.folder / "output" / "answers.pt").replace(folder / "answers.pt")
+    except OSError as error:
+        raise CannotRunError(f"cannot be moved: {error.strerror}", where=str(folder)) from error
+    return Calls(folder=folder, counts=read_json(folder / "calls.json"))
+
+
+def find(bench: Bench, calls: Calls, cpu: EmulatedCpu) -> tuple[Guilty, ...]:
+    """The operations that answer otherwise on a CPU, those with inputs of the training first.
+
+    Raises:
+        CannotRunError: The answering did not come to its end there.
+    """
+    label = f"operations-{cpu.name}"
+    words = ("--against", "{calls}/answers.pt", "--output", "{run_dir}/told.json")
+    left = need(bench.replay(label, calls.folder, *words, cpu=cpu), "the operations could not be run there")
+    told = read_json(left.folder / "output" / "told.json")
+    return tuple(_guilty(entry) for entry in told.get("differing") or ())
+
+
+def sentence(found: Sequence[Guilty], *, num_operations: int) -> str:
+    """Who is to blame, in one clause."""
+    if not found:
+        return (
+            f"none of the {num_operations} operations that could be listened to differs by itself: look at "
+            "operators and methods of numpy arrays, and at what other libraries compute"
+        )
+    sure = [one for one in found if one.recorded] or list(found)
+    names = [one.told for one in sure[:3]]
+    more = f", and {len(sure) - 3} more" if len(sure) > 3 else ""
+    return f"of the {num_operations} operations that it calls, {'; '.join(names)}{more}"
+
+
+def _guilty(entry: Mapping[str, Any]) -> Guilty:
+    return Guilty(
+        operation=str(entry["operation"]),
+        calls=int(entry["calls"]),
+        differing=int(entry["differing"]),
+        elements=int(entry["elements"]),
+        recorded=entry["inputs"] == "recorded",
+        shape=tuple(entry["shape"]),
+        dtype=str(entry["dtype"]),
+    )

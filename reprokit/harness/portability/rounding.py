@@ -1,0 +1,178 @@
+"""How every operation rounds in a pinned environment on this CPU, asked of the environment itself.
+
+This module knows how the probe is run: in the variant's container or virtual environment, under the
+numerics profile, natively or on an emulated CPU. It refuses to judge a recipe by it.
+
+    >>> check(Check(cpu="EPYC"), project=project, progress=progress)["probe"]["digests"]["torch.exp float32"]
+    '0f8e2c51d0c3a1b7…'
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import reprokit
+from reprokit import capture, images
+from reprokit.capture import read_record
+from reprokit.core import numerics, rounding
+from reprokit.core.fingerprint import PORTABLE
+from reprokit.core.records import SCHEMA_VERSION, Limits, Mount, Realisation, RunSpec
+from reprokit.errors import CannotRunError, ReportError, UsageError
+from reprokit.execution import Backend
+from reprokit.execution.docker import DockerBackend
+from reprokit.execution.local import LocalBackend
+from reprokit.harness.running import emulation
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.request import stamp
+from reprokit.harness.running.start_runs import choose_backend
+from reprokit.layout import read_json
+from reprokit.project import Project
+
+_PROBE = (
+    "{python}",
+    "-m",
+    "reprokit.probes.rounding_probe",
+    "--device",
+    "{device}",
+    "--output",
+    "{run_dir}/probe.json",
+)
+_TIMEOUT_S = 900.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """What is to be probed.
+
+    Attributes:
+        variant: Key of ``images/lock.toml``.
+        profile: ``portable`` or ``native``.
+        backend: ``auto``, ``docker`` or ``local``.
+        base: Which base an image is built on.
+        cpu: A CPU to emulate, or None.
+    """
+
+    variant: str = "cpu"
+    profile: str = PORTABLE
+    backend: str = "auto"
+    base: str = "auto"
+    cpu: str | None = None
+
+
+def check(wanted: Check, *, project: Project, progress: Progress) -> dict[str, Any]:
+    """Run the probe once.
+
+    Returns:
+        ``schema``, ``variant``, ``profile``, ``backend``, ``cpu`` (the host's model, or the emulated
+        one), ``emulated``, ``probe`` (as in environment.json) and ``numerics`` (the profile in force,
+        and in ``missing`` what is not).
+
+    Raises:
+        UsageError: An emulated CPU in a container, or one that the emulator does not know.
+        CannotRunError: No emulator, no environment, or the probe did not come to its end.
+    """
+    if wanted.cpu is not None and wanted.backend == "docker":
+        raise UsageError(
+            "CPUs are emulated in the virtual environment, not in a container", fix="--backend local"
+        )
+    progress.phase("environment")
+    backend = "local" if wanted.cpu is not None else choose_backend(wanted.backend, progress=progress)
+    realisation = images.resolve(
+        wanted.variant,
+        project=project.root,
+        kind="image" if backend == "docker" else "venv",
+        base=wanted.base,
+        on_progress=progress.note,
+    )
+    spec, model, device = (
+        _spec(wanted, realisation),
+        _model(project),
+        "cuda" if wanted.variant == "cuda" else "cpu",
+    )
+    if wanted.cpu is not None:
+        spec, model = _emulated(spec, wanted.cpu)
+    progress.phase(f"probe on {model or 'this CPU'}")
+    runner: Backend = (
+        DockerBackend(workspace=str(project.runs_dir)) if backend == "docker" else LocalBackend()
+    )
+    told = _run(spec, runner, progress)
+    about = {"variant": wanted.variant, "profile": wanted.profile, "backend": backend, "device": device}
+    return {
+        "schema": SCHEMA_VERSION,
+        **about,
+        "cpu": model,
+        "emulated": wanted.cpu is not None,
+        "numerics": told.pop("numerics", None),
+        "probe": told,
+    }
+
+
+def read_probe(path: Path) -> Mapping[str, Any]:
+    """The probe in what ``numerics check --json`` printed, or in any environment record.
+
+    Raises:
+        ReportError: There is none.
+    """
+    if path.is_file():
+        try:
+            value = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise ReportError(f"cannot be read: {error}", where=str(path)) from error
+        probe = value.get("probe") if isinstance(value, dict) else None
+        if isinstance(probe, dict):
+            return probe
+    found = rounding.probe_of(read_record.read_record(path))
+    if found is None:
+        raise ReportError(
+            "this record holds no probe of how operations round",
+            where=str(path),
+            fix="`reprokit numerics check --json > FILE` on that machine, or make a new run there",
+        )
+    return found
+
+
+def _spec(wanted: Check, realisation: Realisation) -> RunSpec:
+    return RunSpec(
+        recipe="numerics-check",
+        run_id=stamp(),
+        seed=0,
+        device="cuda" if wanted.variant == "cuda" else "cpu",
+        command=_PROBE,
+        environment={**numerics.variables(wanted.profile, hash_seed=0), "PYTHONPATH": "{mounts}"},
+        realisation=realisation,
+        mounts=(Mount(name="reprokit", path=str(Path(reprokit.__file__).parent)),),
+        limits=Limits(timeout_s=_TIMEOUT_S),
+    )
+
+
+def _emulated(spec: RunSpec, cpu: str) -> tuple[RunSpec, str]:
+    emulator = emulation.find_emulator()
+    emulation.check_names([cpu], emulator=emulator)
+    python = spec.realisation.python if spec.realisation else ""
+    seen = emulation.look_at(cpu, emulator=emulator, python=python)
+    if not seen.avx2:
+        why = seen.trouble or "it has no AVX2 with FMA"
+        raise UsageError(f"{cpu} is another platform: {why}", expected="an x86-64 CPU with AVX2")
+    return emulation.under(spec, cpu=cpu, emulator=emulator), seen.told
+
+
+def _model(project: Project) -> str:
+    cpu = capture.capture_host(project.root).get("cpu")
+    return str(cpu.get("model") or "") if isinstance(cpu, Mapping) else ""
+
+
+def _run(spec: RunSpec, backend: Backend, progress: Progress) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="reprokit-probe-") as name:
+        folder = Path(name)
+        (folder / "output").mkdir()
+        result = backend.run(spec, folder, on_tick=lambda: progress.alive("probe", "at work"))
+        told = read_json(folder / "output" / "probe.json")
+        if not result.completed or not told:
+            why = result.message or "it left no answer"
+            raise CannotRunError(f"the probe failed: {why}", fix=result.remedy or "`reprokit doctor`")
+        return told

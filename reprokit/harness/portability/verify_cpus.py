@@ -1,0 +1,328 @@
+"""Whether a recipe's golden holds on other CPUs: its first updates, natively and on emulated ones.
+
+This module knows what is compared with what, and what follows. It refuses to know how a CPU is
+emulated (``emulation``) and how a guilty operation is found (``blame``).
+
+    >>> verify_cpus(Request(), cpus=("Haswell", "EPYC"), project=project, progress=progress)[0].verdict
+    <CpuVerdict.REPRODUCED: 'REPRODUCED'>
+
+The measure is the golden: its trace keeps the first eight updates. Without one it is the native run,
+which is made in any case: what differs natively as well is no matter of the emulated CPU.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import capture, golden, images, recipes
+from reprokit.core import fingerprint
+from reprokit.core.fingerprint import PORTABLE
+from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
+from reprokit.harness.portability import nonportable_ops
+from reprokit.harness.portability.cpu_answer import (
+    CpuAnswer,
+    CpuVerdict,
+    Measure,
+    count,
+    first_difference,
+    head,
+    where,
+)
+from reprokit.harness.portability.first_updates import Bench, Left, need, side_by_side
+from reprokit.harness.running import emulation
+from reprokit.harness.running.emulation import EmulatedCpu
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.plan import plan_recipe
+from reprokit.harness.running.request import Request, seeds_of, stamp
+from reprokit.harness.running.start_runs import backend_named, choose_backend
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+NATIVE = "native"
+FEWEST_UPDATES = 3
+#: What the head of a golden's trace holds.
+MOST_UPDATES = 8
+
+_TIMEOUT_S = 3600.0
+
+_WITHOUT_ANSWER = {2: CpuVerdict.UNUSABLE, 3: CpuVerdict.NOT_RUN}
+
+
+def verify_cpus(
+    request: Request,
+    *,
+    cpus: Sequence[str],
+    project: Project,
+    progress: Progress,
+    names: Sequence[str] = (),
+    updates: int = FEWEST_UPDATES,
+) -> list[CpuAnswer]:
+    """Hold the first updates of every recipe of this platform, or of those named, against its golden.
+
+    Args:
+        request: Seed, overrides, time limit; without a seed, every seed that has a golden.
+        cpus: Models that the emulator knows.
+        project: The folders.
+        progress: Told how far things are.
+        names: Only these recipes; all when empty.
+        updates: 3 to 8: below 3 not every kind of operation of a training has run.
+
+    Returns:
+        For every recipe and seed: the native answer, then one for each CPU.
+
+    Raises:
+        UsageError: A CPU that nobody knows, or too few updates.
+        CannotRunError: There is no emulator; in a container, none without libraries of its own.
+    """
+    emulator = _checked(request, cpus=cpus, updates=updates)
+    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    answers: list[CpuAnswer] = []
+    for name in names or recipes.list_names(project.recipes_dir):
+        try:
+            recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+            if not names and platform not in recipe.platforms:
+                progress.note(f"{name} does not declare {platform}: not judged here")
+                continue
+            judge = _Judge(
+                recipe=recipe,
+                platform=platform,
+                cpus=tuple(cpus),
+                updates=updates,
+                emulator=emulator,
+                request=request,
+                project=project,
+                progress=progress,
+            )
+            for seed in seeds_of(recipe, request, project, platform):
+                answers += judge.answers(seed)
+        except ReprokitError as error:
+            verdict = _WITHOUT_ANSWER.get(error.exit_code, CpuVerdict.UNJUDGED)
+            answers.append(CpuAnswer(recipe=name, cpu="all", verdict=verdict, sentence=str(error)))
+    return answers
+
+
+def _checked(request: Request, *, cpus: Sequence[str], updates: int) -> str:
+    """Path of the emulator, when everything that is asked for can be done."""
+    if not FEWEST_UPDATES <= updates <= MOST_UPDATES:
+        expected = f"{FEWEST_UPDATES} to {MOST_UPDATES}, which every golden's trace holds"
+        raise UsageError("so many updates cannot be compared", expected=expected, actual=str(updates))
+    emulator = emulation.find_emulator(in_container=request.backend == "docker")
+    emulation.check_names(cpus, emulator=emulator)
+    return emulator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judge:
+    """One recipe on all CPUs."""
+
+    recipe: Recipe
+    platform: str
+    cpus: tuple[str, ...]
+    updates: int
+    emulator: str
+    request: Request
+    project: Project
+    progress: Progress
+
+    def answers(self, seed: int) -> list[CpuAnswer]:
+        """The native answer, then every CPU's."""
+        if self.recipe.numerics != PORTABLE or self.recipe.device != "cpu":
+            raise CannotJudgeError(
+                f"{self.recipe.name} promises nothing on other CPUs",
+                expected=f"numerics: {PORTABLE} and device: cpu",
+                actual=f"numerics: {self.recipe.numerics} and device: {self.recipe.device}",
+            )
+        bench = self._bench(seed)
+        self.progress.phase(f"{self.recipe.name}, seed {seed}: {self.updates} updates natively")
+        native = need(bench.train(NATIVE), "the native run did not come through its first updates")
+        if not count(native.trace):
+            raise CannotJudgeError(
+                "the training traced no update, so there is nothing to compare", where=str(native.trace)
+            )
+        measure, blessed = self._measure(seed, native, folder=bench.folder / "expected")
+        first = first_difference(measure, native) if blessed else None
+        natively = self._native_answer(seed, measure, native, first, blessed=blessed)
+        self.progress.phase(f"the same on {', '.join(self.cpus)}")
+
+        def one(name: str) -> tuple[EmulatedCpu, Left | None]:
+            cpu = bench.look_at(name)
+            return cpu, bench.train(name, cpu=cpu) if cpu.avx2 else None
+
+        made = side_by_side(one, self.cpus, stop=bench.stop)
+        held = [self._held(seed, cpu, left, measure, native, natively) for cpu, left in made]
+        if any(answer.verdict is CpuVerdict.NOT_PORTABLE for answer in held):
+            held = self._with_the_guilty(held, [cpu for cpu, _ in made], bench)
+        return [natively, *held]
+
+    def _bench(self, seed: int) -> Bench:
+        backend = choose_backend("docker") if self.request.backend == "docker" else "local"
+        realisation = images.resolve(
+            self.recipe.variant,
+            project=self.project.root,
+            kind="image" if backend == "docker" else "venv",
+            base=self.request.base,
+            on_progress=self.progress.note,
+        )
+        plan = plan_recipe(
+            self.recipe,
+            seed=seed,
+            repeats=1,
+            realisation=realisation,
+            backend=backend,
+            stamp=stamp(),
+            runs_dir=self.project.runs_dir,
+            timeout_s=self.request.timeout_s or _TIMEOUT_S,
+        )
+        folder = self.project.reports_dir / self.recipe.name / f"{stamp()}-cpus"
+        return Bench(
+            plan=plan,
+            folder=folder,
+            updates=self.updates,
+            emulator=self.emulator,
+            progress=self.progress,
+            stop=threading.Event(),
+            backend=backend_named(backend, self.project),
+        )
+
+    def _measure(self, seed: int, native: Left, *, folder: Path) -> tuple[Measure, bool]:
+        """The golden's first updates, cut out of it; or the native run where there is none."""
+        path = golden.locate(
+            self.project.golden_dir, recipe=self.recipe.name, platform=self.platform, seed=seed
+        )
+        if not path.is_dir() or self.recipe.modified:
+            why = "its settings were changed" if self.recipe.modified else f"no golden for seed {seed} here"
+            self.progress.note(f"{self.recipe.name}: {why}, so the native run is the measure")
+            return Measure(trace=native.trace, metrics=native.metrics, name="the native run"), False
+        blessed = golden.load(path)
+        folder.mkdir(parents=True)
+        trace, metrics = folder / "trace.jsonl", folder / "metrics.jsonl"
+        trace.write_bytes(head(blessed.trace, lines=count(native.trace)))
+        metrics.write_bytes(head(blessed.metrics, lines=count(native.metrics)))
+        return Measure(trace=trace, metrics=metrics, name="the golden"), True
+
+    def _native_answer(
+        self, seed: int, measure: Measure, native: Left, first: dict[str, Any] | None, *, blessed: bool
+    ) -> CpuAnswer:
+        updates = count(native.trace)
+        answer = CpuAnswer(
+            recipe=self.recipe.name,
+            seed=seed,
+            cpu=NATIVE,
+            verdict=CpuVerdict.REPRODUCED,
+            sentence=f"the first {updates} updates are {measure.name}'s, bit for bit",
+            against=measure.name,
+            updates=updates,
+            folder=native.folder,
+            first=first,
+        )
+        if not blessed:
+            return replace(
+                answer, sentence=f"{updates} updates: the measure for the others, for want of a golden"
+            )
+        if first is None:
+            return answer
+        return replace(
+            answer,
+            verdict=CpuVerdict.DIFFERS_NATIVELY,
+            sentence=f"differs from the golden from {where(first)} on, with no other CPU in play",
+            remedy=f"`reprokit reproduce {self.recipe.name}` says whether code or environment is to blame",
+        )
+
+    def _held(
+        self,
+        seed: int,
+        cpu: EmulatedCpu,
+        left: Left | None,
+        measure: Measure,
+        native: Left,
+        natively: CpuAnswer,
+    ) -> CpuAnswer:
+        answer = CpuAnswer(
+            recipe=self.recipe.name,
+            seed=seed,
+            cpu=cpu.told,
+            verdict=CpuVerdict.REPRODUCED,
+            sentence=f"the first {natively.updates} updates are {measure.name}'s, bit for bit",
+            against=measure.name,
+            updates=natively.updates,
+            folder=left.folder if left else None,
+        )
+        if left is None:
+            return _elsewhere(answer, cpu)
+        if left.trouble:
+            sentence = f"did not come through its first updates: {left.trouble}"
+            return replace(answer, verdict=CpuVerdict.NOT_RUN, sentence=sentence)
+        first = first_difference(measure, left)
+        if first is None:
+            return answer
+        if natively.first is not None:  # then only what differs from the native run is this CPU's doing
+            measure = Measure(trace=native.trace, metrics=native.metrics, name="the native run")
+            own = first_difference(measure, left)
+            if own is None:
+                same = f"differs from the golden just as the native run does, from {where(first)} on"
+                return replace(
+                    answer,
+                    verdict=CpuVerdict.DIFFERS_NATIVELY,
+                    first=first,
+                    sentence=same,
+                    remedy=natively.remedy,
+                )
+            first = own
+        return replace(
+            answer,
+            verdict=CpuVerdict.NOT_PORTABLE,
+            first=first,
+            against=measure.name,
+            sentence=f"differs from {measure.name} from {where(first)} on",
+        )
+
+    def _with_the_guilty(
+        self, answers: Sequence[CpuAnswer], cpus: Sequence[EmulatedCpu], bench: Bench
+    ) -> list[CpuAnswer]:
+        """The answers with the operations to blame, where these can be found."""
+        self.progress.phase("which operation is it?")
+        try:
+            calls = nonportable_ops.list_calls(bench, updates=_last_update(answers, self.updates))
+        except ReprokitError as error:
+            return [_unexplained(answer, error) for answer in answers]
+
+        def one(pair: tuple[CpuAnswer, EmulatedCpu]) -> CpuAnswer:
+            answer, cpu = pair
+            if answer.verdict is not CpuVerdict.NOT_PORTABLE:
+                return answer
+            try:
+                found = nonportable_ops.find(bench, calls, cpu)
+            except ReprokitError as error:
+                return _unexplained(answer, error)
+            why = nonportable_ops.sentence(found, num_operations=len(calls.counts))
+            remedy = found[0].remedy if found else ""
+            return replace(answer, guilty=found, sentence=f"{answer.sentence}: {why}", remedy=remedy)
+
+        return side_by_side(one, zip(answers, cpus, strict=True), stop=bench.stop)
+
+
+def _elsewhere(answer: CpuAnswer, cpu: EmulatedCpu) -> CpuAnswer:
+    lacks = cpu.trouble or "it has no AVX2 with FMA"
+    return replace(
+        answer,
+        verdict=CpuVerdict.ANOTHER_PLATFORM,
+        updates=0,
+        sentence=f"{lacks}: another platform (cpu-x86_64-noavx2), which no golden of cpu-x86_64 speaks for",
+        remedy="name a CPU with AVX2, or bless goldens of that platform on such a machine",
+    )
+
+
+def _unexplained(answer: CpuAnswer, error: ReprokitError) -> CpuAnswer:
+    if answer.verdict is not CpuVerdict.NOT_PORTABLE:
+        return answer
+    return replace(answer, sentence=f"{answer.sentence}; which operation it is could not be found: {error}")
+
+
+def _last_update(answers: Sequence[CpuAnswer], updates: int) -> int:
+    """The update in which the last of the CPUs parts: every operation that was called until then counts."""
+    numbers = [answer.first["update"] for answer in answers if answer.first]
+    return max((number or updates for number in numbers), default=updates)

@@ -1,0 +1,167 @@
+"""Variations put to work: what there is to vary on this host, and a run under surroundings that are changed.
+
+This module knows hosts and run specifications; it refuses to know which variations there are, and what
+follows from a difference.
+
+    >>> changed(spec, start=("--umask", "077")).command[:3]
+    ('{python}', '-I', '-S')
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from reprokit.core.records import RunSpec
+from reprokit.errors import CannotRunError, UsageError
+from reprokit.execution import varied_start
+from reprokit.harness.running import emulation
+from reprokit.harness.running.execute import usable_cores
+from reprokit.recipes.mistakes import did_you_mean
+from reprokit.variations import There, Variation, names
+
+_STARTER = Path(varied_start.__file__)
+#: Where the package is mounted, for runs that have it.
+_MOUNTED = "{mounts}/reprokit/execution/" + _STARTER.name
+#: A folder of a container's own; it is gone with the container.
+ELSEWHERE = "/tmp/reprokit-elsewhere"  # noqa: S108
+_ASK_S = 20.0
+_GPUS = Path("/proc/driver/nvidia/gpus")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """Several variations as one change; see ``Variation`` for the parts."""
+
+    vary: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    run_folder: str = ""
+    start: tuple[str, ...] = ()
+    cpu: str = ""
+
+
+def there(spec: RunSpec, *, folder: Path) -> There:
+    """What is to be known of this host and of a run on it.
+
+    Args:
+        spec: The run.
+        folder: Where homes and the like may be made; a container has its own.
+    """
+    inherited = dict(os.environ) if spec.inherit_environment else {}
+    return there_of(
+        container=in_container(spec),
+        device=spec.device,
+        folder=str(folder.resolve()),
+        environment={**inherited, **spec.environment},
+    )
+
+
+def there_of(*, container: bool, device: str, folder: str, environment: Mapping[str, str]) -> There:
+    """The same where there is no specification yet.
+
+    Args:
+        container: Whether runs are made in containers.
+        device: ``cpu``, ``cuda`` or ``tpu``.
+        folder: As for ``there``; may hold placeholders.
+        environment: Variables that a run has anyway.
+    """
+    emulator, missing = _emulator(container=container)
+    return There(
+        container=container,
+        folder=ELSEWHERE if container else folder,
+        cores=usable_cores(),
+        environment=environment,
+        device=device,
+        num_gpus=_num_gpus(),
+        emulator=emulator,
+        no_emulator=missing,
+        network=None if container else _can_unshare(),
+    )
+
+
+def in_container(spec: RunSpec) -> bool:
+    """Whether a run is made in a container."""
+    return spec.realisation is not None and spec.realisation.kind == "image"
+
+
+def joined(chosen: Sequence[Variation]) -> Joint:
+    """Several variations at once."""
+    environment: dict[str, str] = {}
+    for one in chosen:
+        environment.update(one.environment)
+    return Joint(
+        vary=tuple(word for one in chosen for word in one.vary),
+        environment=environment,
+        run_folder=next((one.run_folder for one in chosen if one.run_folder), ""),
+        start=tuple(word for one in chosen for word in one.start),
+        cpu=next((one.cpu for one in chosen if one.cpu), ""),
+    )
+
+
+def changed(spec: RunSpec, *, start: Sequence[str] = (), cpu: str = "") -> RunSpec:
+    """The same run, started under other surroundings.
+
+    Args:
+        spec: The run.
+        start: Words for ``varied_start``.
+        cpu: The CPU to emulate, or "".
+
+    Raises:
+        CannotRunError: There is no emulator.
+    """
+    if cpu:
+        emulator = emulation.find_emulator(in_container=in_container(spec))
+        spec = emulation.under(spec, cpu=cpu, emulator=emulator)
+    if not start:
+        return spec
+    mounted = any(mount.name == "reprokit" for mount in spec.mounts)
+    python, starter = ("{python}", _MOUNTED) if mounted else (sys.executable, str(_STARTER))
+    return replace(spec, command=(python, "-I", "-S", starter, *start, "--", *spec.command))
+
+
+def check_names(wanted: Sequence[str]) -> None:
+    """See that every variation exists.
+
+    Raises:
+        UsageError: One does not; the nearest name is told.
+    """
+    known = names()
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"there is no variation {name!r}", fix=did_you_mean(name, known))
+
+
+def _emulator(*, container: bool) -> tuple[str, str]:
+    try:
+        return emulation.find_emulator(in_container=container), ""
+    except CannotRunError as error:
+        return "", error.what
+
+
+def _num_gpus() -> int:
+    return len(list(_GPUS.iterdir())) if _GPUS.is_dir() else 0
+
+
+def _can_unshare() -> bool:
+    """Whether a process can leave the network behind: it is tried with one that does nothing."""
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        str(_STARTER),
+        "--no-network",
+        "--",
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        "",
+    ]
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=_ASK_S).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

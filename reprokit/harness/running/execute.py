@@ -1,0 +1,240 @@
+"""Carrying out a plan: folders made, programs run side by side or in turn, folders closed.
+
+This module knows threads and interruption; it refuses to know what a run's numbers mean.
+
+    >>> folders = execute(plan, backend=backend, runs_dir=project.runs_dir, host=host, progress=progress)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from reprokit import capture, runs
+from reprokit.core import fingerprint
+from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
+from reprokit.errors import WorkspaceError
+from reprokit.execution import Backend
+from reprokit.harness.running.plan import Plan
+from reprokit.layout import read_json
+
+_TAIL_BYTES = 4096
+_MAX_WATCHED = 200
+
+
+class Progress(Protocol):
+    """What the harness tells a person while it works."""
+
+    def phase(self, name: str) -> None:
+        """A new phase begins."""
+
+    def update(
+        self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
+    ) -> None:
+        """A run has come this far."""
+
+    def alive(self, run_label: str, seen: str) -> None:
+        """A run goes on; how far it is, it does not say."""
+
+    def note(self, text: str) -> None:
+        """Something worth a line of its own."""
+
+
+def execute(
+    plan: Plan,
+    *,
+    backend: Backend,
+    runs_dir: Path,
+    host: Mapping[str, Any],
+    progress: Progress,
+    side_by_side: int = 1,
+) -> tuple[Path, ...]:
+    """Run every specification of a plan and close its folder.
+
+    Args:
+        plan: What to run.
+        backend: How to run it.
+        runs_dir: Where the run folders go.
+        host: What ``capture.capture_host`` found; merged into every environment record.
+        progress: Told about twice a second how far the runs are.
+        side_by_side: How many runs at one time.
+
+    Returns:
+        The run folders, in the plan's order. A run that failed has its folder too. Without
+        ``side_by_side`` the runs after a failed one are not started.
+
+    Raises:
+        KeyboardInterrupt: All programs have been stopped and their folders closed.
+    """
+    stop = threading.Event()
+    folders: list[Path] = []
+
+    def one(spec: RunSpec) -> RunResult:
+        folder = runs.create(runs_dir, spec, facts=plan.facts, files=plan.files)
+        folders.append(folder)
+        return _run_and_close(spec, folder, backend=backend, host=host, progress=progress, stop=stop)
+
+    if side_by_side <= 1:
+        for spec in plan.specs:
+            if not one(spec).completed:
+                break
+    else:
+        _in_threads(one, plan.specs, workers=side_by_side, stop=stop)
+    order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
+    return tuple(sorted(folders, key=lambda folder: order[folder.name]))
+
+
+def usable_cores() -> tuple[int, ...]:
+    """The cores that this process may use, by number."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
+
+
+def _in_threads(
+    one: Callable[[RunSpec], RunResult], specs: Sequence[RunSpec], *, workers: int, stop: threading.Event
+) -> None:
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        futures = [pool.submit(one, spec) for spec in specs]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _run_and_close(
+    spec: RunSpec,
+    folder: Path,
+    *,
+    backend: Backend,
+    host: Mapping[str, Any],
+    progress: Progress,
+    stop: threading.Event,
+) -> RunResult:
+    label = f"run {spec.run_id.rsplit('-', 1)[-1]}"
+
+    def tick() -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        _tell(progress, label, folder)
+
+    try:
+        result = backend.run(spec, folder, on_tick=tick)
+    except KeyboardInterrupt:
+        runs.close_interrupted(folder)
+        raise
+    _tell(progress, label, folder)
+    if not result.completed:
+        progress.note(f"{label}: {result.message}")
+    try:
+        runs.finish(folder, result, environment=_environment(spec, folder, result, host))
+    except WorkspaceError as error:
+        result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
+        runs.close_unfinished(folder, result)
+        progress.note(f"{label}: {result.message}")
+    return result
+
+
+def _environment(spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any]) -> dict[str, Any]:
+    inside = runs.inside_facts(folder) if spec.realisation else {}
+    inside = inside or dict(host.get("plain_inside") or {})
+    return capture.merge(
+        inside,
+        {key: value for key, value in host.items() if key not in {"source", "plain_inside"}},
+        source=host.get("source") or {},
+        image=to_json(spec.realisation) if spec.realisation else None,
+        limits={**to_json(spec.limits), "isolation": dict(result.isolation)},
+    )
+
+
+def _tell(progress: Progress, label: str, folder: Path) -> None:
+    line = _last_object(folder / runs.OUTPUT / "timing.jsonl")
+    if line and isinstance(line.get("step"), int):
+        progress.update(
+            label,
+            line["step"],
+            line.get("total_steps"),
+            steps_per_s=line.get("steps_per_s"),
+            eta_s=line.get("eta_s"),
+        )
+    else:
+        progress.alive(label, _left_so_far(folder))
+
+
+def _left_so_far(folder: Path) -> str:
+    """How much a program has written and printed: a sign of life where it tells no steps."""
+    logs = [folder / "stdout.log", folder / "stderr.log"]
+    files = islice((folder / runs.OUTPUT).rglob("*"), _MAX_WATCHED)
+    return f"{_size(files)} written, {_size(logs)} printed"
+
+
+def _size(paths: Iterable[Path]) -> str:
+    total = 0
+    with suppress(OSError):  # a program may remove files while they are counted
+        for path in paths:
+            total += path.stat().st_size if path.is_file() else 0
+    return f"{total / 1e6:,.1f} MB" if total >= 1e6 else f"{total / 1e3:.1f} kB"
+
+
+def _last_object(path: Path) -> dict[str, Any] | None:
+    try:
+        with path.open("rb") as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, stream.tell() - _TAIL_BYTES))
+            lines = stream.read().split(b"\n")
+        value = json.loads(lines[-2])
+    except (OSError, ValueError, IndexError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def failure_of(folders: Sequence[Path], stored: Sequence[runs.StoredRun]) -> dict[str, Any] | None:
+    """Why a run has no result, for the report: the first run that is not complete."""
+    for folder, run in zip(folders, stored, strict=True):
+        if not run.complete:
+            record = run.record
+            outcome = record.get("outcome", Outcome.INTERRUPTED)
+            return {
+                "run": str(folder),
+                "outcome": Outcome.INTERRUPTED if outcome == Outcome.COMPLETED else outcome,
+                "exit_code": record.get("exit_code"),
+                "signal": record.get("signal"),
+                "message": record.get("message") or run.incomplete_because,
+                "remedy": _remedy(folder, record),
+                "log": str(log) if (log := _log_of(folder)) else None,
+                "log_tail": _log_tail(folder),
+            }
+    return None
+
+
+def _remedy(folder: Path, record: Mapping[str, Any]) -> str:
+    """What to do next; where the CPU lacks an instruction, which platform it is."""
+    told = str(record.get("remedy") or "run it again")
+    if record.get("signal") != "SIGILL":
+        return told
+    found = fingerprint.platform_of(read_json(folder / "environment.json"))
+    return f"{told}: this CPU is {found}, and portable recipes need AVX2 with FMA (cpu-x86_64)"
+
+
+def _log_of(folder: Path) -> Path | None:
+    """The log that says most: what a program printed of its end stands in the first."""
+    logs = (folder / name for name in ("stderr.log", "stdout.log"))
+    return next((path for path in logs if path.is_file() and path.stat().st_size), None)
+
+
+def _log_tail(folder: Path, *, lines: int = 20) -> str:
+    path = _log_of(folder)
+    if path is None:
+        return ""
+    with path.open("rb") as stream:
+        stream.seek(max(0, path.stat().st_size - _TAIL_BYTES * 4))
+        return "\n".join(stream.read().decode("utf-8", errors="replace").splitlines()[-lines:])

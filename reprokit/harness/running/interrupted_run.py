@@ -1,0 +1,84 @@
+"""Killing a training on its way and resuming it, as part of a reproduction.
+
+This module knows where to kill and in which order; it refuses to compare what comes of it.
+
+    >>> stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
+"""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from reprokit import checkpoints
+from reprokit.core.records import digest
+from reprokit.errors import CheckpointError, UsageError
+from reprokit.harness.running.request import Phases, Request
+from reprokit.harness.running.resume_point import choose
+from reprokit.harness.running.run_kinds import Part
+from reprokit.harness.running.start_runs import run_recipe
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+
+def interrupt(
+    recipe: Recipe, request: Request, *, whole: Path, project: Project, phases: Phases
+) -> tuple[Path, ...]:
+    """Train once more, kill it on its way, and go on from its last whole checkpoint.
+
+    Args:
+        recipe: As it was trained.
+        request: ``stop_at`` says where; drawn from recipe and seed when None.
+        whole: The folder of a finished run of the same.
+        project: Where runs live.
+        phases: The clock.
+
+    Returns:
+        The folder of the stopped run, and that of the resumed one unless there was nothing to go on from.
+
+    Raises:
+        UsageError: The recipe saves no checkpoint before the place.
+    """
+    seed = request.seed if request.seed is not None else recipe.seeds[0]
+    place = place_of(whole, stop_at=request.stop_at, drawn_from=digest([recipe.name, seed]))
+    phases.progress.note(f"one more training: it is killed at step {place}, and resumed")
+    (stopped,) = run_recipe(
+        recipe, request, project=project, phases=phases, part=Part(name="stopped", stop_at=place)
+    )
+    try:
+        point = choose(str(stopped), project=project).point
+    except CheckpointError:
+        return (stopped,)
+    resume = Part(name="resumed", resume=point)
+    (resumed,) = run_recipe(recipe, request, project=project, phases=phases, part=resume)
+    return stopped, resumed
+
+
+def place_of(whole: Path, *, stop_at: int | None, drawn_from: str) -> int:
+    """The step at which a training is killed: one after its first checkpoint, up to its last.
+
+    Args:
+        whole: The folder of a finished run of the same.
+        stop_at: The place that was asked for, or None.
+        drawn_from: What the place follows from where none was asked for.
+
+    Raises:
+        UsageError: No checkpoint would be there.
+    """
+    folder = checkpoints.folder_of(whole)
+    written = [*checkpoints.listed(folder), *checkpoints.removed(folder).values()]
+    steps = [one.step for one in written if one.step is not None]
+    first, last = (min(steps), max(steps)) if steps else (0, 0)
+    if first == last:
+        told = "no checkpoint" if not steps else f"its only checkpoint at step {first}"
+        fix = "set logging.save_interval to half of training.total_timesteps or less"
+        raise UsageError(f"a run of this recipe writes {told}: there is nothing to resume from", fix=fix)
+    if stop_at is None:
+        return random.Random(drawn_from).randint(first + 1, last)  # noqa: S311 - a place, no secret
+    if not first < stop_at <= last:
+        raise UsageError(
+            "no training can be killed there and resumed",
+            actual=f"step {stop_at}",
+            expected=f"a step after the first checkpoint and up to the last, {first + 1} to {last}",
+        )
+    return stop_at

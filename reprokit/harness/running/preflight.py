@@ -1,0 +1,71 @@
+"""What would keep a verdict from coming about, said before minutes of training and not after them.
+
+This module knows the mistakes that show without a run: a variant that does not exist, a damaged
+golden, a platform that the recipe does not declare. It refuses to judge anything that was run.
+
+    >>> foresee(recipe, seed=42, project=project, progress=progress)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reprokit import capture, golden
+from reprokit.core import fingerprint
+from reprokit.errors import ImageError, RecipeError
+from reprokit.harness.running.execute import Progress
+from reprokit.images import locks
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+
+def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) -> None:
+    """Refuse what can only fail; tell what can only be NO_GOLDEN.
+
+    Args:
+        recipe: What is about to run.
+        seed: With this seed.
+        project: Where goldens and environments are.
+        progress: Told where the recipe does not declare this platform.
+
+    Raises:
+        RecipeError: There is no such variant.
+        GoldenError: The golden that the runs would be held against is damaged.
+    """
+    must_have_variant(recipe, project=project)
+    platforms = platforms_here(recipe, capture.capture_host(project.root))
+    for platform in platforms:
+        folder = golden.locate(project.golden_dir, recipe=recipe.name, platform=platform, seed=seed)
+        if platform in recipe.platforms and folder.is_dir():
+            golden.load(folder)
+    if platforms and not set(platforms) & set(recipe.platforms):
+        declared = ", ".join(recipe.platforms)
+        progress.note(
+            f"{recipe.where('platforms')}: the recipe does not declare {' or '.join(platforms)}, only "
+            f"{declared}: these runs can be compared with each other, not with a golden"
+        )
+
+
+def platforms_here(recipe: Recipe, host: Mapping[str, Any]) -> list[str]:
+    """Where a recipe's device would train on this host; empty where that shows only in a run."""
+    return [name for name in fingerprint.platforms_of_host(host) if name.startswith(f"{recipe.device}-")]
+
+
+def must_have_variant(recipe: Recipe, *, project: Project) -> None:
+    """Refuse a recipe whose environment is not declared.
+
+    Raises:
+        RecipeError: There is no such variant.
+    """
+    try:
+        known = locks.read_lock(project.root).variants
+    except ImageError:
+        return  # a fault of the project's, which has a verdict of its own: NOT_RUN
+    if recipe.variant not in known:
+        raise RecipeError(
+            f"there is no environment for the variant {recipe.variant!r}",
+            where=recipe.where("variant"),
+            expected=" or ".join(sorted(known)),
+            fix="name one of these, or add it to images/lock.toml",
+        )

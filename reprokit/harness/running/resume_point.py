@@ -1,0 +1,239 @@
+"""From which checkpoint a run goes on, and whether it may: the same recipe, seed and settings.
+
+This module knows run folders and their checkpoints; it refuses to run anything. A training that goes on with
+other settings than it began with is another training, and is refused here, before anything starts.
+
+    >>> chosen = choose("20261121T101500Z-3fa9-seed42-1", project=project)
+    >>> chosen.point.step
+    40960
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import checkpoints, recipes, runs
+from reprokit.core.evidence import fact
+from reprokit.core.records import Outcome
+from reprokit.errors import CheckpointError, ImageError, RecipeError, UsageError
+from reprokit.harness.judging import what_changed
+from reprokit.harness.running.plan import code_digests
+from reprokit.harness.running.request import Request
+from reprokit.harness.running.run_kinds import ResumePoint
+from reprokit.images import locks, packages
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+FINAL = "final_model.pt"
+CHECKPOINTS = "checkpoints"
+
+_SAID = ("numerics", "device", "variant", "data")
+_INPUTS = {
+    "trainer": "the trainer",
+    "runtime": "the runtime of the trainers (reprokit/runtime)",
+    "lock": "the lock of the environment",
+    "config": "the configuration",
+    "recipe": "the recipe",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A checkpoint to go on from, and the run that wrote it.
+
+    Attributes:
+        point: The checkpoint.
+        record: ``run.json`` of the run.
+        skipped: Names of later checkpoints that are not whole.
+    """
+
+    point: ResumePoint
+    record: Mapping[str, Any]
+    skipped: tuple[str, ...] = ()
+
+
+def choose(reference: str, *, project: Project) -> Chosen:
+    """The checkpoint that a person means: a file, or the last whole one of a run.
+
+    Args:
+        reference: A checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
+        project: Where runs live.
+
+    Raises:
+        CheckpointError: It is not whole, is refused, or nothing can go on from it.
+        ReportError: There is no such run.
+        UsageError: The run is finished.
+    """
+    named = Path(reference) if reference.endswith(".pt") else None
+    folder = _run_of(named) if named else runs.find(project.runs_dir, reference)
+    record = runs.read(folder, verify=False).record
+    there = checkpoints.listed(written_in(folder))
+    _must_be_as_sealed(folder)
+    found = _named(named, there) if named else checkpoints.last_whole(written_in(folder))
+    _must_not_be_finished(folder, record, found if named else None)
+    later = [one for one in there if (one.step or 0) > (found.step or 0)]
+    state = checkpoints.read(found.path)
+    lacking = checkpoints.problems_of(state, num_envs=num_envs_of(record), step=found.step)
+    if lacking:
+        fix = "go on from another checkpoint, or start the training anew"
+        raise CheckpointError(f"nothing can go on from it: {lacking[0]}", where=str(found.path), fix=fix)
+    attempt = record.get("attempt")
+    point = ResumePoint(
+        path=found.path.resolve(),
+        step=found.step or 0,
+        sha256=found.sha256,
+        run=f"{folder.resolve().parent.name}/{folder.resolve().name}",
+        attempt=attempt if isinstance(attempt, int) else 1,
+        lock_digest=str(fact(record, "digests.lock") or ""),
+    )
+    skipped = () if named else tuple(one.path.name for one in later)
+    return Chosen(point=point, record=record, skipped=skipped)
+
+
+def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tuple[Recipe, Request]:
+    """Recipe and request that go on as the run began; its seed and settings hold where none are asked for.
+
+    Raises:
+        UsageError: Another recipe, seed or setting is asked for, or what else the numbers follow from
+            (trainer, runtime, numerics, data, lock) is no longer what it was; named.
+    """
+    record, where = chosen.record, str(chosen.point.path)
+    if (began_as := record.get("recipe")) != name:
+        raise UsageError(
+            "the checkpoint is of another recipe", where=where, expected=name, actual=str(began_as)
+        )
+    seed = record.get("seed")
+    if request.seed not in {None, seed}:
+        raise UsageError(
+            "the checkpoint is of another seed",
+            where=where,
+            expected=str(request.seed),
+            actual=str(seed),
+            fix="leave out --seed",
+        )
+    asked = (*map(str, record.get("modified") or ()), *request.overrides)
+    overrides = tuple({one.partition("=")[0]: one for one in asked}.values())
+    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=overrides)
+    then, now = record.get("training_config") or {}, recipe.training_config
+    differing = what_changed.settings(then, now, recipe=name, lines=recipe.lines)
+    if differing or dict(then) != dict(now):
+        raise UsageError(
+            f"a training cannot go on with other settings than it began with: {', '.join(differing)}",
+            where=where,
+            fix="put the settings back, or start a new run without --resume-from",
+        )
+    if changed := changed_inputs(record, recipe, project=project):
+        raise UsageError(
+            f"a training cannot go on with anything else than it began with: {', '.join(changed)}",
+            where=where,
+            fix="put it back (the run keeps its own recipe and trainer in source/), or start a new run",
+        )
+    return recipe, replace(request, seed=seed, overrides=overrides)
+
+
+def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Project) -> list[str]:
+    """What a run's numbers followed from, beside its settings, and is another today: in words.
+
+    Args:
+        record: Its ``run.json``.
+        recipe: The recipe as it is today.
+        project: Where the locks are.
+    """
+    said = recipe.as_data()
+    told = [
+        f"{what_changed.recipe_line(recipe.name, name, recipe.lines)} {name}"
+        + (f" {then} → {said.get(name)}" if isinstance(then, str) and isinstance(said.get(name), str) else "")
+        for name in _SAID
+        if (then := fact(record, f"recipe_data.{name}")) != said.get(name)
+    ]
+    now = {**code_digests(recipe), "lock": _lock_today(record, project)}
+    differing = [name for name in _INPUTS if now[name] != fact(record, f"digests.{name}")]
+    # The digests of recipe and configuration hold others: named beside these, they tell nothing.
+    found = [*told, *(_INPUTS[name] for name in differing if name not in {"config", "recipe"})]
+    return found or [_INPUTS[name] for name in differing]
+
+
+def _lock_today(record: Mapping[str, Any], project: Project) -> str | None:
+    """The digest of the lock that a run's environment was made from, as it is now; None where it is gone."""
+    try:
+        variant = locks.read_lock(project.root).variant(str(fact(record, "image.variant")))
+        return packages.digest_of(variant.packages_path)
+    except (ImageError, RecipeError):
+        return None
+
+
+def written_in(folder: Path) -> Path:
+    """Where the checkpoints of a run lie.
+
+    Raises:
+        CheckpointError: It wrote none.
+    """
+    there = checkpoints.folder_of(folder)
+    if not (there / checkpoints.MANIFEST).is_file() and not any(there.glob("*.pt")):
+        ended = runs.read(folder, verify=False).record.get("outcome") == Outcome.COMPLETED
+        what = "the run wrote no checkpoint" if ended else "it was stopped before its first checkpoint"
+        fix = "start the training anew; logging.save_interval says how often a checkpoint is written"
+        raise CheckpointError(f"{what}: there is nothing to go on from", where=str(folder), fix=fix)
+    return there
+
+
+def num_envs_of(record: Mapping[str, Any]) -> int | None:
+    """In how many environments a run trained, as ``run.json`` has it; None where it does not say."""
+    config = record.get("training_config")
+    section = config.get("environment") if isinstance(config, Mapping) else None
+    number = section.get("num_envs") if isinstance(section, Mapping) else None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def run_above(checkpoint: Path) -> Path | None:
+    """The run folder that a checkpoint lies in, or None."""
+    above = checkpoint.absolute().parent.parent
+    return next((one for one in (above, above.parent) if (one / runs.RECORD).is_file()), None)
+
+
+def _run_of(checkpoint: Path) -> Path:
+    if (folder := run_above(checkpoint)) is not None:
+        return folder
+    what = "the checkpoint lies in no run folder, so nobody knows what training it is of"
+    raise CheckpointError(what, where=str(checkpoint), fix="name a run, or a checkpoint within its folder")
+
+
+def _must_be_as_sealed(folder: Path) -> None:
+    """A list of checkpoints that is not the one that COMPLETE knows cannot vouch for any of them."""
+    touched = runs.touched(folder, below=CHECKPOINTS)
+    for name in (runs.MARKER, f"{CHECKPOINTS}/{checkpoints.MANIFEST}"):
+        if name in touched:
+            fix = f"put {Path(name).name} back, or start the training anew"
+            what = f"its checkpoints cannot be trusted: {touched[name]}"
+            raise CheckpointError(what, where=str(folder), fix=fix)
+
+
+def _must_not_be_finished(folder: Path, record: Mapping[str, Any], named: checkpoints.Listed | None) -> None:
+    if not (folder / runs.MARKER).is_file():
+        return
+    total = fact(record, "training_config.training.total_timesteps")
+    if named is None or (isinstance(total, int) and (named.step or 0) >= total):
+        raise UsageError(
+            "the run is finished: nothing is left to do",
+            where=str(folder),
+            fix="name an earlier checkpoint of it to train its end once more, or start a new run",
+        )
+
+
+def _named(checkpoint: Path, listed: Sequence[checkpoints.Listed]) -> checkpoints.Listed:
+    there = {one.path.name: one for one in listed}
+    if checkpoint.name == FINAL:
+        what = "the final model holds parameters only: nothing can go on from it"
+        raise CheckpointError(what, where=str(checkpoint), fix="name a checkpoint_<step>.pt")
+    found = there.get(checkpoint.name)
+    problem = found.problem if found else "it is not there"
+    if found is None or problem or found.step is None:
+        raise CheckpointError(
+            f"nothing can go on from it: {problem or 'it has no step'}",
+            where=str(checkpoint),
+            fix="name the run alone, to go on from its last whole checkpoint",
+        )
+    return found

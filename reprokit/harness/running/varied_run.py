@@ -1,0 +1,103 @@
+"""A planned run put under other surroundings: environment, starter, emulator, and the hook if needed.
+
+This module knows what a plan holds; it refuses to know which variations there are and what comes of them.
+A run under the hook leaves its trace in the run folder, which shows that the hook was there.
+
+    >>> varied(plan, Varying(chosen=(umask,)), runs_dir=project.runs_dir).facts["varied"]["names"]
+    ['umask']
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import Mount, RunSpec
+from reprokit.execution.docker_config import RUN_DIR
+from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed, in_container, joined
+from reprokit.harness.running.hooked_run import ORDERS, Places, hooked
+from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.run_kinds import WATCH, Varying
+
+#: The orders in the run folder.
+KEPT = "varied-orders.json"
+
+
+def varied(plan: Plan, varying: Varying, *, runs_dir: Path) -> Plan:
+    """The plan of one run, under the variations.
+
+    Args:
+        plan: Of one run.
+        varying: What is varied.
+        runs_dir: Where its folder will be.
+
+    Raises:
+        CannotRunError: A CPU is to be emulated, and there is no emulator.
+    """
+    (spec,) = plan.specs
+    joint = joined(varying.chosen)
+    if joint.run_folder:
+        spec = _in_folder(spec, f"{spec.run_id}-{joint.run_folder}", runs_dir)
+    watched = bool(joint.vary) or varying.watched
+    room = ("--folder", f"{{run_dir}}/{WATCH}") if watched else ()
+    files = dict(plan.files)
+    if watched:
+        run_dir = runs_dir / spec.recipe / spec.run_id
+        places = _places(spec, run_dir)
+        files[KEPT] = json.dumps(_orders(joint, places), indent=2).encode()
+        spec = hooked(spec, places, environment={})
+    spec = replace(spec, environment={**spec.environment, **joint.environment})
+    told = {
+        "names": [one.name for one in varying.chosen],
+        "watched": watched,
+        "held": dict(varying.held),
+        "unmade": dict(varying.unmade),
+    }
+    return Plan(
+        specs=(changed(spec, start=(*room, *joint.start), cpu=joint.cpu),),
+        facts={**plan.facts, "varied": told},
+        files=files,
+    )
+
+
+def _in_folder(spec: RunSpec, run_id: str, runs_dir: Path) -> RunSpec:
+    """The same run in a folder of another name."""
+    before, after = (str(runs_dir / spec.recipe / name) for name in (spec.run_id, run_id))
+    mounts = tuple(
+        replace(one, path=after + one.path.removeprefix(before)) if one.path.startswith(before) else one
+        for one in spec.mounts
+    )
+    return replace(spec, run_id=run_id, mounts=mounts)
+
+
+def _places(spec: RunSpec, run_dir: Path) -> Places:
+    container = in_container(spec)
+    output = RUN_DIR if container else str((run_dir / "output").resolve())
+    return Places(
+        hook="{mounts}/reprokit/instrumentation",
+        orders=f"{{mounts}}/{ORDERS}",
+        out=f"{output}/{WATCH}",
+        output=output,
+        replay=None,
+        apart=ELSEWHERE if container else f"{output}/{WATCH}/elsewhere",
+        mounts=(Mount(name=ORDERS, path=str(run_dir / KEPT)),),
+    )
+
+
+def _orders(joint: Joint, places: Places) -> dict[str, Any]:
+    return {
+        "out": places.out,
+        "output": places.output,
+        "key": secrets.token_hex(16),
+        "pins": [],
+        "replay": None,
+        "replay_key": None,
+        "vary": list(joint.vary),
+        "serial": [],
+        "level": "vary",
+        "draws": False,
+        "apart": places.apart,
+    }

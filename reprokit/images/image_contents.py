@@ -1,0 +1,160 @@
+"""What an image really holds: asked of the image itself, in a container that can reach nothing.
+
+This module knows how an image is asked and how Debian's package list reads; it refuses to know what
+should be in there.
+
+    >>> look_inside(client, "sha256:8f0d…", python="/opt/reprokit/bin/python").python["numpy"].version
+    '2.4.6'
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import docker.errors
+from docker import DockerClient
+from docker.types import Ulimit
+
+from reprokit.errors import ImageError
+
+_NOBODY = "65532:65532"
+_MOST_LICENSE = 64
+# Named, because Podman asks for more than a user without rights is given, and then starts nothing.
+_LIMITS = (("nofile", 1024), ("nproc", 4096))
+
+# Runs in the image's own Python, hence one text; what is printed is parsed and checked here.
+_ASK = """
+import importlib.metadata, json, pathlib, platform
+found = []
+for one in importlib.metadata.distributions():
+    data = one.metadata
+    found.append({"name": data["Name"], "version": one.version,
+                  "license": data.get("License-Expression") or "", "told": data.get("License") or ""})
+status = pathlib.Path("/var/lib/dpkg/status")
+print(json.dumps({
+    "python": found,
+    "dpkg": status.read_text(errors="replace") if status.is_file() else "",
+    "os": platform.freedesktop_os_release(),
+    "interpreter": platform.python_version(),
+}))
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonPackage:
+    """An installed Python package.
+
+    Attributes:
+        name: Normalised name.
+        version: Exact version.
+        expression: Its licence as an SPDX expression, or "".
+        license: What it says of its licence in a few words, or "".
+    """
+
+    name: str
+    version: str
+    expression: str
+    license: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemPackage:
+    """An installed package of the distribution; ``architecture`` as the distribution spells it."""
+
+    name: str
+    version: str
+    architecture: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What was found in an image.
+
+    Attributes:
+        python: Normalised name → package.
+        system: Name and architecture, as ``name:architecture`` → package.
+        distribution: ``debian``: ID in os-release.
+        release: ``12``: VERSION_ID in os-release.
+        interpreter: Full version of its Python.
+    """
+
+    python: Mapping[str, PythonPackage]
+    system: Mapping[str, SystemPackage]
+    distribution: str
+    release: str
+    interpreter: str
+
+
+def look_inside(client: DockerClient, image: str, *, python: str) -> Contents:
+    """List what is installed in an image.
+
+    Args:
+        client: The engine.
+        image: Its ID.
+        python: Path of the interpreter in it.
+
+    Raises:
+        ImageError: It cannot be started, or answers with anything but a list.
+    """
+    try:
+        printed = client.containers.run(
+            image,
+            [python, "-I", "-c", _ASK],
+            remove=True,
+            network_mode="none",
+            read_only=True,
+            cap_drop=["ALL"],
+            security_opt=["no-new-privileges"],
+            user=_NOBODY,
+            pids_limit=64,
+            mem_limit="1g",
+            ulimits=[Ulimit(name=name, soft=n, hard=n) for name, n in _LIMITS],
+        )
+        return _contents(json.loads(printed))
+    except docker.errors.ContainerError as error:
+        said = error.stderr.decode("utf-8", "replace") if isinstance(error.stderr, bytes) else error.stderr
+        raise ImageError(
+            "the image cannot say what is in it", where=image, actual=str(said)[-500:]
+        ) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ImageError(f"the image's list of packages cannot be read: {error}", where=image) from error
+
+
+def installed(status: str) -> Iterator[SystemPackage]:
+    """The installed packages of a ``/var/lib/dpkg/status``, in its order."""
+    for stanza in status.split("\n\n"):
+        fields: dict[str, str] = dict(re.findall(r"^([A-Za-z-]+): (.*)$", stanza, flags=re.MULTILINE))
+        if fields.get("Status", "").endswith(" installed"):
+            yield SystemPackage(
+                name=fields["Package"],
+                version=fields["Version"],
+                architecture=fields["Architecture"],
+                source=fields.get("Source", fields["Package"]).split(" ")[0],
+            )
+
+
+def _contents(told: Mapping[str, Any]) -> Contents:
+    python = sorted((_python(one) for one in told["python"]), key=lambda one: one.name)
+    system = sorted(installed(told["dpkg"]), key=lambda one: (one.name, one.architecture))
+    return Contents(
+        python={one.name: one for one in python},
+        system={f"{one.name}:{one.architecture}": one for one in system},
+        distribution=str(told["os"].get("ID", "linux")),
+        release=str(told["os"].get("VERSION_ID", "")),
+        interpreter=str(told["interpreter"]),
+    )
+
+
+def _python(told: Mapping[str, str]) -> PythonPackage:
+    words = " ".join(told["told"].split())
+    return PythonPackage(
+        name=re.sub(r"[-_.]+", "-", told["name"]).lower(),
+        version=told["version"],
+        expression=told["license"],
+        license=words if len(words) <= _MOST_LICENSE else "",
+    )

@@ -1,0 +1,155 @@
+"""What is in an image and how it came to be, made when it is built and kept beside it.
+
+This module knows where the two documents lie and what must hold of them; it refuses to know their
+formats. They lie in the cache under the image's ID, so they go with the image and with nothing else.
+
+    >>> sorted(files_of("sha256:8f0d…", cache=cache))
+    ['image-provenance.json', 'sbom.cdx.json']
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from docker import DockerClient
+from packaging.utils import parse_wheel_filename
+
+from reprokit.core.records import digest_bytes
+from reprokit.errors import ImageError
+from reprokit.images import debian_packages, image_store, provenance, sbom, wheels
+from reprokit.images.cache import Progress, appearing, held
+from reprokit.images.image_contents import Contents, look_inside
+from reprokit.images.locks import Lock, Variant
+from reprokit.images.packages import Target, digest_of, packages_for, read_packages
+from reprokit.workspace import sha256_of
+
+SBOM = "sbom.cdx.json"
+PROVENANCE = "image-provenance.json"
+
+
+def attest(
+    client: DockerClient,
+    lock: Lock,
+    variant: Variant,
+    image: image_store.StoredImage,
+    *,
+    machine: str,
+    python: str,
+    cache: Path,
+    on_progress: Progress,
+) -> Path | None:
+    """Make both documents of an image, where they are not there yet.
+
+    Args:
+        client: The engine that has the image.
+        lock: ``images/lock.toml`` that it was made from.
+        variant: Which of its environments.
+        image: The image.
+        machine: The kind of CPU that it is for.
+        python: Path of the interpreter in it.
+        cache: The cache folder, with the wheels that it was made from.
+        on_progress: Called with a line now and then.
+
+    Returns:
+        The folder that holds them; None where the wheels are not in the cache, so that their
+        digests are not known: an image from elsewhere.
+
+    Raises:
+        ImageError: The image does not hold what its lock names.
+    """
+    final = folder_of(image.id, cache=cache)
+    if final.is_dir():
+        return final
+    target = Target(machine=machine, python=variant.python)
+    from_wheels = wheels.folder_of(variant, target, cache=cache)
+    if not from_wheels.is_dir():
+        return None
+    with held(cache, f"attest-{final.name}", on_progress=on_progress):
+        if not final.is_dir():
+            on_progress(f"image of {variant.name}: listing what is in it")
+            contents = look_inside(client, image.id, python=python)
+            _as_locked(contents, variant, target)
+            documents = _documents(lock, variant, image, target, contents, _digests(from_wheels))
+            with appearing(final) as partial:
+                for name, content in documents.items():
+                    (partial / name).write_bytes(content)
+    return final
+
+
+def folder_of(image_id: str, *, cache: Path) -> Path:
+    """Where an image's documents lie, if there are any."""
+    return cache / "attestations" / image_id.removeprefix("sha256:")
+
+
+def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
+    """Both documents of an image: name → content; empty where they were never made."""
+    folder = folder_of(image_id, cache=cache)
+    return {name: (folder / name).read_bytes() for name in (PROVENANCE, SBOM) if (folder / name).is_file()}
+
+
+def _as_locked(contents: Contents, variant: Variant, target: Target) -> None:
+    """A list that does not agree with the lock is a list of another image."""
+    wanted = {one.pin for one in packages_for(read_packages(variant.packages_path), target)}
+    found = {f"{one.name}=={one.version}" for one in contents.python.values()}
+    if wanted != found:
+        raise ImageError(
+            "the image does not hold what its lock names",
+            where=str(variant.packages_path),
+            expected=", ".join(sorted(wanted - found)) or "nothing more",
+            actual=", ".join(sorted(found - wanted)) or "not there",
+            fix="remove the image (docker image rm) and build it again: reprokit image build",
+        )
+
+
+def _digests(from_wheels: Path) -> dict[str, tuple[str, str]]:
+    """Normalised package → its pin and the digest of its wheel."""
+    found = {}
+    for path in sorted(from_wheels.glob("*.whl")):
+        name, version, _, _ = parse_wheel_filename(path.name)
+        found[str(name)] = (f"{name}=={version}", sha256_of(path))
+    return found
+
+
+def _documents(
+    lock: Lock,
+    variant: Variant,
+    image: image_store.StoredImage,
+    target: Target,
+    contents: Contents,
+    wheels_by_name: Mapping[str, tuple[str, str]],
+) -> dict[str, bytes]:
+    content = image.labels[image_store.CONTENT]
+    subject = sbom.Subject(
+        name=f"reprokit/{variant.name}",
+        version=content.removeprefix("sha256:")[:16],
+        id=image.id,
+        content=content,
+        created=lock.bootstrap.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    )
+    digests = {name: digest for name, (_, digest) in wheels_by_name.items()}
+    base = lock.base_packages(target.machine)
+    known = debian_packages.read_base_lock(base) if base.is_file() else ()
+    of_debs = {f"{one.name}={one.version}:{one.architecture}": one.digest for one in known}
+    bill = _bytes(sbom.bill(subject, contents, wheels=digests, debs=of_debs))
+    build = provenance.Build(
+        variant=variant.name,
+        machine=target.machine,
+        python=target.python,
+        base=image.labels[image_store.BASE],
+        epoch=lock.bootstrap.epoch,
+        files={
+            "images/Dockerfile": digest_of(lock.dockerfile),
+            f"images/{variant.name}/requirements.lock": digest_of(variant.packages_path),
+            **({f"images/base/{base.name}": digest_of(base)} if known else {}),
+        },
+        wheels=dict(wheels_by_name.values()),
+        bill=digest_bytes(bill),
+    )
+    return {SBOM: bill, PROVENANCE: _bytes(provenance.statement(subject, build))}
+
+
+def _bytes(document: Mapping[str, Any]) -> bytes:
+    return (json.dumps(document, indent=2, ensure_ascii=False) + "\n").encode("utf-8")

@@ -1,0 +1,91 @@
+"""The watch over one program: which sources of chance it draws on, and from which of its lines.
+
+``start`` reads its orders from the file that REPROKIT_HOOK names, and leaves ``trace-<process>.json`` in
+the folder that the orders name. It knows what is called; it refuses to know what that means.
+
+    >>> start()   # by sitecustomize
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .watch import Watch
+
+_current: list[Watch] = []
+
+
+def current() -> Watch | None:
+    """The watch over this process; None before it began."""
+    return _current[0] if _current else None
+
+
+def start() -> None:
+    """Begin the watch in this process; its children begin their own."""
+    from . import (
+        ast_transform,
+        imports,
+        limits,
+        numpy_sources,
+        outside_files,
+        processes,
+        stdlib_sources,
+        torch_sources,
+    )
+    from .watch import Watch
+
+    watch = Watch.from_orders(os.environ["REPROKIT_HOOK"])
+    _current[:] = [watch]
+    begun = _follow_training(watch)
+    limits.watch(watch)
+    stdlib_sources.watch(watch)
+    outside_files.watch(watch)
+    processes.watch_open(watch)
+    _watch_completion(watch)
+    imports.after("numpy.random", lambda module: numpy_sources.watch_numpy_random(module, watch))
+    imports.after("subprocess", lambda module: processes.watch_subprocess(module, watch))
+    imports.after("tempfile", lambda module: processes.watch_temporary(module, watch))
+    imports.after("torch", lambda module: torch_sources.watch_torch(module, watch))
+    imports.begin()
+    ast_transform.begin(watch)
+    begun()
+
+
+def _follow_training(watch: Watch) -> Callable[[], None]:
+    """Look at updates, loaders and environments, where that is ordered; what is to be done last of all."""
+    from . import gym_envs, imports, torch_updates
+    from .draws import Draws
+    from .progress import Progress
+
+    if not watch.orders.get("progress"):
+        return lambda: None
+    progress = watch.progress = Progress(watch.orders["progress"], watch.process)
+    loaders, vectors = "torch.utils.data.dataloader", "gymnasium.vector.vector_env"
+    imports.after("torch", lambda module: torch_updates.watch_learning(module, watch, progress))
+    imports.after(loaders, lambda module: torch_updates.watch_loaders(module, progress))
+    imports.after("gymnasium.core", lambda module: gym_envs.watch_environments(module, watch, progress))
+    imports.after(vectors, lambda module: gym_envs.watch_vectors(module, watch, progress))
+    if progress.mode != "deep":
+        return lambda: None
+    draws = Draws(watch, progress)
+    progress.changed.append(draws.listen)
+    return draws.listen
+
+
+def _watch_completion(watch: Watch) -> None:
+    """Whatever comes in the order in which it is done: threads, tasks, pools, queues."""
+    from . import futures, imports, pools, queues, threads
+
+    threads.watch(watch)
+    imports.after("concurrent.futures", lambda module: futures.watch_futures(module, watch))
+    for kind in ("thread", "process"):
+        imports.after(f"concurrent.futures.{kind}", lambda module: futures.watch_executors(module, watch))
+    imports.after("multiprocessing.pool", lambda module: pools.watch_pools(module, watch))
+    imports.after("multiprocessing.pool", lambda module: pools.watch_callbacks(module, watch))
+    imports.after("asyncio.tasks", lambda module: futures.watch_asyncio(module, watch))
+    imports.after("multiprocessing.queues", lambda module: queues.watch_queues(module, watch))
+    imports.after("queue", lambda module: queues.watch_queues(module, watch))

@@ -1,0 +1,238 @@
+"""The program's own code, compiled so that what has no function to wrap can be seen too.
+
+Iterating over a set, ``hash()``, ``id()``, ``datetime.now()`` and memory that nobody has written have no
+place where they could be wrapped; the program's own files are compiled with a call around each of them.
+Line numbers stay, files stay, nothing is cached. Libraries are compiled as ever.
+
+    >>> compile(rewritten(ast.parse("for name in {'a', 'b'}: print(name)"), "x.py"), "x.py", "exec")
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib.machinery
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import loop_variables, wrapped_calls
+from .frames import is_own, real
+from .watch import Watch
+
+_ITERATE, _CALL, _REMEMBER = "__reprokit_iterate__", "__reprokit_call__", "__reprokit_remember__"
+_TAKES = frozenset(
+    [
+        "list",
+        "tuple",
+        "iter",
+        "enumerate",
+        "zip",
+        "map",
+        "filter",
+        "sum",
+        "min",
+        "max",
+        "any",
+        "all",
+        "reversed",
+        "deque",
+        "Counter",
+        "OrderedDict",
+        "islice",
+        "chain",
+        "dict",
+        "array",
+        "cycle",
+    ]
+)
+_IN_ORDER = {"range", "zip", "enumerate", "sorted", "list", "tuple", "reversed", "iter", "map", "filter"}
+_METHODS = {
+    "join",
+    "extend",
+    "fromkeys",
+    "from_iterable",
+    "fromiter",
+    "writelines",
+    "choice",
+    "sample",
+    "map",
+    "array",
+    "tensor",
+    "asarray",
+    "accumulate",
+    "reduce",
+}
+
+
+def begin(watch: Watch) -> None:
+    """From now on, compile the program's own files this way: the script too, once Python comes to it."""
+    setattr(builtins, _ITERATE, wrapped_calls.iterating(watch))
+    setattr(builtins, _CALL, wrapped_calls.calling(watch))
+    if watch.orders.get("level") == "loops":
+        setattr(builtins, _REMEMBER, loop_variables.remembering(watch))
+    loader = importlib.machinery.SourceFileLoader
+    natural = loader.get_code
+
+    def get_code(self: Any, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        made = compiled(self.get_data(path), path) if is_own(path) else None
+        return natural(self, fullname) if made is None else made
+
+    loader.get_code = get_code  # type: ignore[method-assign]
+    _when_the_script_starts(_run_script)
+
+
+def _when_the_script_starts(act: Callable[[str], None]) -> None:
+    """Python tells of the script before it runs it; running it here ends with its exit code: PEP 578."""
+    done: list[str] = []
+
+    def heard(event: str, args: tuple[Any, ...]) -> None:
+        if event == "cpython.run_file" and not done:
+            done.append(event)
+            act(str(args[0]))
+
+    heard.__cantrace__ = True  # type: ignore[attr-defined]
+    sys.addaudithook(heard)
+
+
+def _run_script(path: str) -> None:
+    try:
+        with open(path, "rb") as stream:
+            source = stream.read()
+    except OSError:
+        return  # Python will say it
+    code = compiled(source, path) if is_own(path) else None
+    if code is None:
+        return
+    module = sys.modules["__main__"]
+    module.__file__ = path
+    module.__cached__ = None  # type: ignore[attr-defined]
+    module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
+    exec(code, module.__dict__)  # noqa: S102 - the program that was to be run
+    sys.exit(0)
+
+
+def compiled(source: bytes, path: str) -> Any:
+    """The code object of a file of the program; None where it cannot be parsed, which Python will say."""
+    try:
+        return compile(rewritten(ast.parse(source, path), path), path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def rewritten(tree: ast.Module, path: str) -> ast.Module:
+    """The tree with a call around every place that is watched."""
+    changed: ast.Module = _Rewriter(path).visit(tree)
+    return changed
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, path: str) -> None:
+        self._path = real(path)
+        self._function = ["<module>"]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._inside(node, node.name)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._inside(node, node.name)
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        node.iter = self._iterated(node.iter)
+        return self._remembered(node)
+
+    def visit_While(self, node: ast.While) -> ast.AST:
+        self.generic_visit(node)
+        return self._remembered(node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        self.generic_visit(node)
+        if not node.is_async:
+            node.iter = self._iterated(node.iter)
+        return node
+
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
+        self.generic_visit(node)
+        return node
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        self.generic_visit(node)
+        if any(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets):
+            node.value = self._iterated(node.value)
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        node.args = [self._given(one) for one in node.args]
+        for word in node.keywords:
+            word.value = self._given(word.value)
+        name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+        if name in wrapped_calls.NAMES:
+            place = [ast.Constant(name, **_at(node)), *self._place(node)]
+            return _call(_CALL, [*place, node.func, *node.args], node, keywords=node.keywords)
+        # ties stay in the order in which they came
+        by_key = name == "sorted" and any(word.arg == "key" for word in node.keywords)
+        if by_key or name in (_TAKES if isinstance(node.func, ast.Name) else _METHODS | _TAKES):
+            node.args = [one if isinstance(one, ast.Starred) else self._iterated(one) for one in node.args]
+        return node
+
+    def _given(self, node: ast.expr) -> ast.expr:
+        """``key=hash``: the function itself, handed on."""
+        if not (isinstance(node, ast.Name) and node.id in {"hash", "id"}):
+            return node
+        at = _at(node)
+        one = ast.Name("one", ast.Load(), **at)
+        call = _call(_CALL, [ast.Constant(node.id, **at), *self._place(node), node, one], node)
+        given = ast.arguments(
+            posonlyargs=[ast.arg("one", **at)], args=[], kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        return ast.Lambda(args=given, body=call, **at)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = self._iterated(node.value)
+        return node
+
+    def _remembered(self, node: Any) -> ast.AST:
+        """A loop whose body begins by telling what its variables hold, where that is asked for."""
+        if hasattr(builtins, _REMEMBER):
+            told = _call(_REMEMBER, [_call("locals", [], node), *self._place(node)], node)
+            node.body.insert(0, ast.Expr(told, **_at(node)))
+        changed: ast.AST = node
+        return changed
+
+    def _inside(self, node: Any, name: str) -> ast.AST:
+        self._function.append(name)
+        self.generic_visit(node)
+        self._function.pop()
+        changed: ast.AST = node
+        return changed
+
+    def _iterated(self, node: ast.expr) -> ast.expr:
+        if isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.ListComp, ast.Starred, ast.Dict)):
+            return node
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _IN_ORDER:
+            return node  # no set, whatever it was given, which is looked at itself
+        return _call(_ITERATE, [node, *self._place(node)], node)
+
+    def _place(self, node: Any) -> list[ast.expr]:
+        words = (self._path, node.lineno, self._function[-1])
+        return [ast.Constant(word, **_at(node)) for word in words]
+
+
+def _call(name: str, args: list[ast.expr], node: Any, *, keywords: Any = ()) -> ast.Call:
+    at = _at(node)
+    return ast.Call(func=ast.Name(name, ast.Load(), **at), args=args, keywords=[*keywords], **at)
+
+
+def _at(node: Any) -> dict[str, Any]:
+    """Where a node stands: what is put around it stands there too."""
+    return {
+        "lineno": node.lineno,
+        "col_offset": node.col_offset,
+        "end_lineno": node.end_lineno,
+        "end_col_offset": node.end_col_offset,
+    }

@@ -1,0 +1,79 @@
+"""Whose line it is: the program's own code, told from that of the libraries.
+
+>>> site_of(sys._getframe(1), "clock")
+('clock', '/home/me/train.py', 12, 'main')
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import FrameType
+
+Site = tuple[str, str, int, str]
+
+_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_HOOK[:-1]))) + os.sep
+_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_REPROKIT = (
+    f"{os.sep}mounts{os.sep}reprokit{os.sep}",
+    f"{os.sep}mnt{os.sep}reprokit{os.sep}reprokit{os.sep}",
+)
+_BEGAN_IN = os.getcwd()
+_IMPORTING = "<frozen importlib._bootstrap>"
+_known: dict[str, bool] = {}
+_real: dict[str, str] = {}
+
+
+def is_own(filename: str) -> bool:
+    """Whether a file is the program's own: no library, not this package, not made of nothing."""
+    known = _known.get(filename)
+    if known is None:
+        path = filename if filename.startswith(("/", "<")) else os.path.join(_BEGAN_IN, filename)
+        foreign = (
+            filename.startswith("<")
+            or path.startswith((_STANDARD, _PACKAGE))
+            or any(part in path for part in _PACKAGES)
+            or any(part in path for part in _REPROKIT)
+        )
+        known = _known[filename] = not foreign
+    return known
+
+
+def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
+    """The nearest frame of the program's own code, from ``depth`` frames up on; None where there is none.
+
+    What a library does while it is imported is nobody's draw.
+    """
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and limit:
+        name = frame.f_code.co_filename
+        if is_own(name):
+            return frame
+        if name == _IMPORTING:
+            return None
+        frame, limit = frame.f_back, limit - 1
+    return None
+
+
+def direct_caller() -> FrameType | None:
+    """The program's line that called this one's caller, by way of the watch or not; None for any other."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_HOOK):
+        frame = frame.f_back
+    return frame if frame is not None and is_own(frame.f_code.co_filename) else None
+
+
+def site_of(frame: FrameType, kind: str) -> Site:
+    """A call site: kind, file, line, function."""
+    code = frame.f_code
+    return kind, real(code.co_filename), frame.f_lineno, code.co_name
+
+
+def real(filename: str) -> str:
+    """A file's name that holds from run to run: links, such as a run's mounts, are followed."""
+    found = _real.get(filename)
+    if found is None:
+        found = _real[filename] = os.path.realpath(os.path.join(_BEGAN_IN, filename))
+    return found

@@ -1,0 +1,80 @@
+"""What the watch cannot see in this process: frameworks, compiled code, kernels, threads of C libraries.
+
+It counts at the end of the process, and refuses to guess what any of it does. Nothing is imported for it.
+
+    >>> watch(a_watch)   # facts["limits 0"] is there once the process has ended
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import os
+import sys
+import threading
+from typing import Any
+
+from .frames import is_own
+from .watch import Watch
+
+_FRAMEWORKS = ("jax", "tensorflow", "mxnet", "paddle", "mindspore", "cupy", "tinygrad", "mlx", "dgl")
+_KERNELS = ("cupy", "pycuda", "numba.cuda", "pyopencl")
+#: Whose operations and draws are watched.
+_WATCHED = ("numpy", "torch")
+_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_SUFFIXES = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+
+
+def watch(watch: Watch) -> None:
+    """Look around when the process ends."""
+    watch.at_end.append(lambda: watch.facts.update({f"limits {watch.process}": found()}))
+
+
+def found() -> dict[str, Any]:
+    """What is there now, by kind: lists of names, and numbers of threads."""
+    modules = {name: module for name, module in list(sys.modules.items()) if module is not None}
+    return {
+        "frameworks": [name for name in _FRAMEWORKS if name in modules],
+        "extensions": sorted(_extensions(modules)),
+        "kernels": sorted({*(name for name in _KERNELS if name in modules), *_own_kernels(modules)}),
+        "python_threads": threading.active_count(),
+        "native_threads": max(0, _threads() - threading.active_count()),
+    }
+
+
+def _extensions(modules: dict[str, Any]) -> set[str]:
+    """Packages with compiled code that is not Python's own, NumPy's or PyTorch's."""
+    names = set()
+    for name, module in modules.items():
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or not file.endswith(_SUFFIXES):
+            continue
+        inside = file.removeprefix(_STANDARD)
+        standard = inside != file and not inside.startswith(("site-packages", "dist-packages"))
+        package = name.partition(".")[0]
+        if not standard and package not in _WATCHED:
+            names.add(package)
+    return names
+
+
+def _own_kernels(modules: dict[str, Any]) -> set[str]:
+    """Libraries of operations that the program has loaded into PyTorch, and Triton functions of its own."""
+    names: set[str] = set()
+    loaded = getattr(getattr(modules.get("torch"), "ops", None), "loaded_libraries", None)
+    names.update(os.path.basename(str(one)) for one in loaded or ())
+    if "triton" not in modules:
+        return names
+    for module in modules.values():
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and is_own(file):
+            names.update(
+                name for name, one in list(vars(module).items()) if type(one).__name__ == "JITFunction"
+            )
+    return names
+
+
+def _threads() -> int:
+    """How many threads the system counts in this process; 0 where it does not say."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 0

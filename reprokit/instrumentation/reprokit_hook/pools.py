@@ -1,0 +1,129 @@
+"""Pools of processes: the order in which their results come back.
+
+Every piece of a pool's work has a name, so that it draws the same in whichever worker it falls to.
+
+    >>> watch_pools(multiprocessing.pool, a_watch)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+from .frames import Site, own_caller, site_of
+from .watch import Watch, unit
+
+
+def watch_pools(module: Any, watch: Watch) -> None:
+    """``imap_unordered``: results numbered, so that their order can be told and given."""
+    natural = module.Pool.imap_unordered
+    _name_tasks(module)
+
+    @functools.wraps(natural)
+    def imap_unordered(self: Any, func: Any, iterable: Any, chunksize: int = 1) -> Any:
+        frame = own_caller()
+        if frame is None:
+            return natural(self, func, iterable, chunksize)
+        return _numbered_results(self, func, iterable, chunksize, site_of(frame, "completion_order"))
+
+    def _numbered_results(pool: Any, func: Any, items: Any, chunksize: int, site: Site) -> Iterator[Any]:
+        results = natural(pool, Numbered(func), enumerate(items), chunksize)
+        if not (watch.pinned(site) or watch.varies("completion_order")):
+            done = []
+            for number, value in results:
+                done.append(number)
+                yield value
+            watch.order(site, done, str)
+            return
+        whole = sorted(results, key=lambda one: one[0])
+        for _, value in watch.order(site, whole, lambda one: str(one[0]), vary="completion_order"):
+            yield value
+
+    module.Pool.imap_unordered = imap_unordered
+
+
+def _name_tasks(module: Any) -> None:
+    """Give every piece of a pool's work a name, so that it draws the same in whichever worker."""
+    natural = module.Pool._get_tasks
+    jobs = [0]
+
+    def get_tasks(func: Any, items: Any, size: int) -> Iterator[Any]:
+        jobs[0] += 1
+        for number, (function, chunk) in enumerate(natural(func, items, size)):
+            yield Named(function, f"task {jobs[0]}.{number}"), chunk
+
+    module.Pool._get_tasks = staticmethod(get_tasks)
+
+
+class Named:
+    """A function that works under a task's name; it can go to another process."""
+
+    def __init__(self, function: Any, name: str) -> None:
+        self.function, self.name = function, name
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        from . import current
+
+        watch = current()
+        if watch is None:
+            return self.function(*args, **options)
+        try:
+            return watch.within(self.name, lambda: self.function(*args, **options))
+        finally:
+            watch.write()  # a pool ends its workers without asking
+
+
+class Numbered:
+    """A function whose result carries its argument's number; it can go to another process."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, numbered: tuple[int, Any]) -> tuple[int, Any]:
+        number, item = numbered
+        return number, Named(self.function, f"item {number}")(item)
+
+
+def watch_callbacks(module: Any, watch: Watch) -> None:
+    """``Pool.apply_async(…, callback=…)``: the order in which results come back."""
+    natural = module.Pool.apply_async
+    counts: dict[str, list[Any]] = {}
+
+    @functools.wraps(natural)
+    def apply_async(
+        self: Any,
+        func: Any,
+        args: Any = (),
+        kwds: Any = None,
+        callback: Any = None,
+        error_callback: Any = None,
+    ) -> Any:
+        frame = own_caller()
+        if frame is None:
+            return natural(self, func, args, kwds or {}, callback, error_callback)
+        site = site_of(frame, "completion_order")
+        state = counts.setdefault(unit(site), [0, 0, {}, watch.ranks(site)])
+        number, state[0] = state[0], state[0] + 1
+        heard = (
+            None if callback is None else lambda value: _in_turn(watch, site, state, number, callback, value)
+        )
+        return natural(
+            self, Named(func, f"call {unit(site)} {number}"), args, kwds or {}, heard, error_callback
+        )
+
+    module.Pool.apply_async = apply_async
+
+
+def _in_turn(watch: Watch, site: Site, state: list[Any], number: int, callback: Any, value: Any) -> None:
+    rank = state[3].get(number)
+    if rank is None:
+        watch.seen(site, str(number))
+        callback(value)
+        return
+    state[2][rank] = number, value
+    while state[1] in state[2]:
+        at, result = state[2].pop(state[1])
+        watch.seen(site, str(at))
+        callback(result)
+        state[1] += 1

@@ -1,0 +1,167 @@
+"""Where a program is in its training, and what is looked at there: the events of a run, in its own order.
+
+Orders (``progress`` in the watch's): ``mode``, and what goes with it.
+
+- ``measure``: digests at updates and in windows of environment steps that are chosen on the way, so that
+  each kind takes at most half a hundredth of the run's time. What was chosen is left in the trace.
+- ``follow``: at those that another run has chosen (``schedules``: process → updates and windows).
+- ``narrow``: at every one between two places of the run (``from``, ``to``: updates and steps done).
+- ``deep``: there, every operation and every draw as well.
+
+This module counts and chooses; it refuses to know how a digest is made.
+
+    >>> progress.due
+    False
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from .generator_states import Generators
+
+_SHARE = 0.005
+_WINDOW = 64
+_MOST_EVENTS = 20_000
+Digests = dict[str, str]
+
+
+class Progress:
+    """Of one process.
+
+    Attributes:
+        updates: How many optimizer steps are done.
+        steps: How many steps of environments.
+        due: Whether the next update is to be digested.
+        window: Whether the next step of an environment is.
+        wake: From how many steps on ``stepped`` wants to be told of each.
+        fine: Whether every event is told by itself.
+        changed: Called whenever ``due`` has changed.
+        flush: Told before an event is written, so that what came earlier stands before it.
+    """
+
+    def __init__(self, orders: dict[str, Any], process: str) -> None:
+        self.orders = orders
+        self.mode: str = orders.get("mode", "")
+        self.fine = self.mode in {"narrow", "deep"}
+        self.generators = Generators()
+        self.changed: list[Callable[[], None]] = []
+        self.flush: list[Callable[[], None]] = []
+        self._began = perf_counter()
+        self.restart(process)
+
+    def restart(self, process: str) -> None:
+        """Count from zero: the process has begun, or was forked."""
+        chosen = self.orders.get("schedules", {}).get(process, {})
+        self.updates = self.steps = 0
+        self.events: list[dict[str, Any]] = []
+        self._updates = _Choice(self.mode, chosen.get("updates", ()), length=1, began=self._began)
+        self._windows = _Choice(self.mode, chosen.get("windows", ()), length=_WINDOW, began=self._began)
+        self.due = self.window = False
+        self.wake = 0.0
+        self._look()
+
+    def updated(self, streams: Digests, *, spent: float) -> None:
+        """An update is done; ``streams`` is empty where it was not due."""
+        if streams:
+            self._flush()
+        self.updates += 1
+        if streams:
+            self.write("update", streams)
+            self._updates.took(spent)
+        self._look()
+
+    def stepped(self) -> None:
+        """A step of an environment has been counted."""
+        self._look()
+
+    def tell(self, event: str, streams: Digests) -> None:
+        """Write an event: what it is, where the run is after it, and the digests."""
+        self._flush()
+        self.write(event, streams)
+
+    def write(self, event: str, streams: Digests) -> None:
+        """Write an event, and nothing before it."""
+        if len(self.events) < _MOST_EVENTS:
+            place = {"event": event, "updates": self.updates, "steps": self.steps}
+            self.events.append({**place, "streams": streams})
+
+    def spent(self, seconds: float) -> None:
+        """Time that a window has taken so far."""
+        self._windows.took(seconds)
+
+    def told(self) -> dict[str, Any]:
+        """What goes into the trace."""
+        self._flush()
+        return {
+            "mode": self.mode,
+            "updates": self.updates,
+            "steps": self.steps,
+            "spent_s": self._updates.spent + self._windows.spent,
+            "schedule": {"updates": self._updates.chosen, "windows": self._windows.chosen},
+            "events": self.events,
+        }
+
+    def _flush(self) -> None:
+        for act in self.flush:
+            act()
+
+    def _look(self) -> None:
+        if self.fine:
+            due = window = self._within()
+        else:
+            due, window = self._updates.now(self.updates), self._windows.now(self.steps)
+        if window != self.window and not window:
+            self.window = window
+            self._flush()
+        self.window = window
+        self.wake = 0 if self.fine or window else self._windows.wake
+        if due != self.due:
+            self.due = due
+            for act in self.changed:
+                act()
+
+    def _within(self) -> bool:
+        (updates, steps), (last_update, last_step) = self.orders["from"], self.orders["to"]
+        return bool(updates <= self.updates <= last_update and steps <= self.steps <= last_step)
+
+
+class _Choice:
+    """Which of a growing number are looked at: stretches of one length, ever farther apart."""
+
+    def __init__(self, mode: str, given: Any, *, length: int, began: float) -> None:
+        self.spent = 0.0
+        self.chosen: list[int] = []
+        self._mode, self._length, self._began = mode, length, began
+        self._given = list(given)
+        self._gap = 0
+        self._from = 0 if mode == "measure" else self._pop()
+
+    def _pop(self) -> int:
+        return self._given.pop(0) if self._given else -1
+
+    @property
+    def wake(self) -> float:
+        """Before so many nothing is looked at."""
+        return self._from if self._from >= 0 else float("inf")
+
+    def took(self, seconds: float) -> None:
+        self.spent += seconds
+
+    def now(self, number: int) -> bool:
+        """Whether what comes after so many is looked at."""
+        if self._from < 0 or number < self._from:
+            return False
+        if not self.chosen or self.chosen[-1] != self._from:
+            self.chosen.append(self._from)
+        if number < self._from + self._length:
+            return True
+        if self._mode == "measure":
+            if self.spent > _SHARE * (perf_counter() - self._began):
+                self._gap = max(2 * self._gap, self._length)
+            self._from = number + self._gap
+        else:
+            self._from = self._pop()
+        return self.now(number)

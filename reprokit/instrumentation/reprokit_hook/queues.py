@@ -1,0 +1,68 @@
+"""Which item of a queue comes next: recorded, and where pinned the other run's, once it has come.
+
+>>> watch_queues(queue, a_watch)
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from .frames import is_own, site_of
+from .threads import asked
+from .watch import Watch
+
+_PATIENCE_S = 5.0
+
+
+def watch_queues(module: Any, watch: Watch) -> None:
+    """Which item comes next: recorded, and where pinned the other run's, once it has come."""
+    for name in ("Queue", "SimpleQueue", "JoinableQueue"):
+        kind = vars(module).get(name)
+        if not isinstance(kind, type) or kind.__module__ != module.__name__:
+            continue
+        if "get" in vars(kind):
+            kind.get = _getting(kind.get, watch)  # type: ignore[attr-defined]
+        if "empty" in vars(kind):
+            asked(kind, "empty", watch)
+
+
+def _getting(natural: Any, watch: Watch) -> Any:
+    @functools.wraps(natural)
+    def get(self: Any, *args: Any, **options: Any) -> Any:
+        frame = sys._getframe(1)
+        if not is_own(frame.f_code.co_filename):
+            return natural(self, *args, **options)
+        site = site_of(frame, "queue_order")
+        stash = vars(self).setdefault("_reprokit_stash", {}) if hasattr(self, "__dict__") else {}
+        name = watch.expected(site)
+        if name is None:
+            item = stash.pop(next(iter(stash))) if stash else natural(self, *args, **options)
+        else:
+            item = _awaited(lambda: natural(self, True, _PATIENCE_S), name, stash)
+        watch.seen(site, _digest(item))
+        return item
+
+    return get
+
+
+def _awaited(get: Callable[[], Any], name: str, stash: dict[str, Any]) -> Any:
+    """Items until the one of this name comes, the others kept for later; or whichever is there."""
+    import queue
+
+    while name not in stash:
+        try:
+            item = get()
+        except queue.Empty:
+            if not stash:
+                raise
+            return stash.pop(next(iter(stash)))
+        stash[_digest(item)] = item
+    return stash.pop(name)
+
+
+def _digest(item: Any) -> str:
+    return hashlib.blake2b(repr(item).encode("utf-8", "replace"), digest_size=8).hexdigest()

@@ -1,0 +1,67 @@
+"""A simulator alone: what was done in an environment, done again in a process of its own.
+
+Global generators are seeded first: an environment that draws from them is not to blame for what they hold.
+
+Orders as for the watch; ``progress`` holds ``script``: the environment's specification and every call. What
+it answered is left as ``alone.json`` where the trace goes.
+
+    $ REPROKIT_HOOK=orders.json python -m reprokit_hook.simulator_replay
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+from typing import Any
+
+from reprokit_hook import digests  # type: ignore[import-not-found, unused-ignore]
+
+
+def main() -> None:
+    """Do it again, and write digests of the answers."""
+    with open(os.environ["REPROKIT_HOOK"], encoding="utf-8") as stream:
+        orders = json.load(stream)
+    script = orders["progress"]["script"]
+    sys.path[:0] = script["path"]
+    import gymnasium
+
+    spec = gymnasium.envs.registration.EnvSpec.from_json(script["spec"])
+    world = gymnasium.make(spec, disable_env_checker=True).unwrapped
+    _seed_globals()
+    answers = [_done(world, one) for one in script["calls"]]
+    with open(os.path.join(orders["out"], "alone.json"), "w", encoding="utf-8") as stream:
+        json.dump(answers, stream)
+
+
+def _seed_globals() -> None:
+    """The program has seeded them, perhaps: what only draws from them answers alike, and is not accused."""
+    random.seed(0)
+    for name, seed in (("numpy.random", "seed"), ("torch", "manual_seed")):
+        if name in sys.modules:
+            getattr(sys.modules[name], seed)(0)
+
+
+def _done(world: Any, call: dict[str, Any]) -> str:
+    args, options = _read(call["args"]), _read(call["options"])
+    made = world.reset(*args, **options) if call["reset"] else world.step(*args, **options)
+    told: str = digests.of(made[0] if call["reset"] else made[:4])
+    return told
+
+
+def _read(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        import numpy as np
+
+        made = np.asarray(value["array"], dtype=value["dtype"])
+        return made if made.ndim else made[()]
+    if "dict" in value:
+        return {key: _read(one) for key, one in value["dict"]}
+    return tuple(_read(one) for one in value["tuple"])
+
+
+if __name__ == "__main__":
+    main()

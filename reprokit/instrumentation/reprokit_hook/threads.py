@@ -1,0 +1,92 @@
+"""Who finishes first among threads: their turns, and what they are asked.
+
+Where a call site is pinned, its threads take turns in the order in which they finished in the other run.
+
+    >>> watch(a_watch)
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .frames import Site, direct_caller, is_own, site_of
+from .watch import Watch, unit
+
+_PATIENCE_S = 5.0
+
+
+class Turns:
+    """The turns of the threads or tasks that one call site starts."""
+
+    def __init__(self, watch: Watch, site: Site) -> None:
+        self._watch, self._site = watch, site
+        self._started, self._turn = 0, 0
+        self._condition = threading.Condition()
+        self._rank = watch.ranks(site)
+        self._serial = bool({unit(site), "*"} & watch.serial)
+
+    def begun(self) -> int:
+        with self._condition:
+            self._started += 1
+            return self._started - 1
+
+    def run(self, number: int, work: Callable[[], Any]) -> Any:
+        rank = number if self._serial else self._rank.get(number)
+        if rank is None and self._watch.varies("completion_order"):
+            _pause(self._watch, self._site, number)
+        if rank is not None:
+            with self._condition:
+                self._condition.wait_for(lambda: self._turn >= rank, timeout=_PATIENCE_S)
+        try:
+            return self._watch.within(f"{unit(self._site)} {number}", work)
+        finally:
+            self._watch.seen(self._site, str(number))
+            with self._condition:
+                self._turn = max(self._turn, (rank or 0) + 1)
+                self._condition.notify_all()
+
+
+def _pause(watch: Watch, site: Site, number: int) -> None:
+    threading.Event().wait(watch.random(site, number).random() * 0.05)
+
+
+def watch(watch: Watch) -> None:
+    """Watch threads that the program's own code starts."""
+    natural = threading.Thread.start
+    turns: dict[str, Turns] = {}
+
+    def start(self: threading.Thread) -> None:
+        frame = sys._getframe(1)
+        if is_own(frame.f_code.co_filename):
+            site = site_of(frame, "thread_order")
+            here = turns.setdefault(watch.context + unit(site), Turns(watch, site))
+            number, run = here.begun(), self.run
+            self.run = lambda: here.run(number, run)  # type: ignore[method-assign]
+        natural(self)
+
+    threading.Thread.start = start  # type: ignore[method-assign]
+    watch_states(watch)
+
+
+def watch_states(watch: Watch) -> None:
+    """Events that other threads set."""
+    asked(threading.Event, "is_set", watch)
+    asked(threading.Thread, "is_alive", watch)
+
+
+def asked(kind: Any, name: str, watch: Watch) -> None:
+    """A question whose answer is a matter of time: ``is_set``, ``done``, ``empty``."""
+    natural = getattr(kind, name)
+
+    @functools.wraps(natural)
+    def asked(self: Any, *args: Any, **options: Any) -> Any:
+        frame = direct_caller()
+        if frame is None:
+            return natural(self, *args, **options)
+        return watch.value(site_of(frame, "thread_state"), lambda: natural(self, *args, **options))
+
+    setattr(kind, name, asked)

@@ -1,0 +1,49 @@
+"""Every operation of PyTorch: digests of what went in and came out, and the line: level ``deep``.
+
+Without a stretch to look at, from the first operation on; else only there.
+
+>>> Operations(torch, dispatch, watch).begin()
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import digests
+from .frames import own_caller
+from .watch import Watch
+
+
+def watch_operations(torch: Any, dispatch: Any, watch: Watch) -> None:
+    """Begin to write operations into the trace: now, or where the next update is due."""
+    progress = watch.progress
+    if progress is None or progress.mode != "deep":
+        _mode(torch, dispatch, watch).__enter__()
+        return
+    entered: list[Any] = []
+
+    def listen() -> None:
+        if progress.due and not entered:
+            entered.append(_mode(torch, dispatch, watch))
+            entered[0].__enter__()
+        elif entered and not progress.due and dispatch._get_current_dispatch_mode() is entered[0]:
+            entered.pop().__exit__(None, None, None)
+
+    progress.changed.append(listen)
+    listen()
+
+
+def _mode(torch: Any, dispatch: Any, watch: Watch) -> Any:
+    progress = watch.progress if watch.progress is not None and watch.progress.mode == "deep" else None
+
+    class Operations(dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined, unused-ignore]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            options = kwargs or {}
+            if digests.at_work or watch.full or (progress is not None and not progress.due):
+                return func(*args, **options)
+            given = digests.of(args, options)
+            made = func(*args, **options)
+            watch.note_operation(str(func), own_caller(), given=given, made=digests.of(made))
+            return made
+
+    return Operations()

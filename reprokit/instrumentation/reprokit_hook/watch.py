@@ -1,0 +1,309 @@
+"""The record of a process: every source of chance, by the line that drew on it; and what is to be pinned.
+
+Orders (JSON): ``out`` (folder of the trace), ``key`` (hex: what this run's chance is drawn from), ``pins``
+(call sites whose values are to be those of another run; ``["*"]`` for all), ``replay`` (that run's folder,
+or null), ``vary`` (names of surroundings to change), ``output`` (the run's own folder).
+
+Chance that a seed does not govern is drawn here from ``key``, the call site and a counter: as arbitrary as
+it was, but another run can draw the very same at one line and its own everywhere else.
+
+    >>> watch.value(("clock", "train.py", 3, "main"), time.time)
+    1763708400.25
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import random
+import sys
+import threading
+from ast import literal_eval
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+from . import imports
+from .frames import Site, real
+from .process_names import claim, started
+from .progress import Progress
+from .replayed_values import Earlier, named, reordered
+
+_MOST_VALUES = 20_000
+_MOST_TEXT = 4_000_000
+_MOST_OPERATIONS = 200_000
+_RAISED = "..."
+
+
+class Watch:
+    """What this process has drawn on so far. One a process; a forked child begins its own."""
+
+    def __init__(self, orders: dict[str, Any], *, process: str) -> None:
+        self.orders = orders
+        self.process = process
+        self.out: str = orders["out"]
+        self.output: str = orders.get("output") or ""
+        self.key: str = orders["key"]
+        self.pins = frozenset(orders.get("pins") or ())
+        self.vary = frozenset(orders.get("vary") or ())
+        self.serial = frozenset(orders.get("serial") or ())
+        self.apart: str = orders.get("apart") or ""
+        self.lock = threading.RLock()
+        self.busy = threading.local()
+        self._forks = 0
+        self.at_end: list[Callable[[], None]] = []
+        self.progress: Progress | None = None
+        self.worlds: Any = None
+        self._begin()
+
+    @classmethod
+    def from_orders(cls, path: str) -> Watch:
+        """Read the orders and claim a name for this process.
+
+        Raises:
+            OSError: The orders cannot be read or the folder cannot be written.
+        """
+        with open(path, encoding="utf-8") as stream:
+            orders = json.load(stream)
+        watch = cls(orders, process=claim(orders["out"], os.environ.get("REPROKIT_HOOK_PROCESS", "")))
+        os.environ["REPROKIT_HOOK_PROCESS"] = watch.process
+        os.register_at_fork(before=watch._before_fork, after_in_child=watch._after_fork)
+        atexit.register(watch.write)
+        leave = os._exit
+
+        def leave_with_trace(status: int) -> None:
+            watch.write()
+            leave(status)
+
+        os._exit = leave_with_trace  # type: ignore[assignment]
+        return watch
+
+    def _begin(self) -> None:
+        self.sites: dict[str, dict[str, Any]] = {}
+        self.facts: dict[str, Any] = {}
+        self.files: dict[str, dict[str, Any]] = {}
+        self._earlier = Earlier.read(self.orders.get("replay"))
+        self._earlier_key = self.orders.get("replay_key") or self.key
+        self._events = 0
+        self.streams: list[list[Any]] = []
+
+    def _before_fork(self) -> None:
+        self._forks += 1
+
+    def _after_fork(self) -> None:
+        self.process = f"{self.process}.f{self._forks}"
+        self._forks = 0
+        self.lock = threading.RLock()
+        self._begin()
+        if self.progress is not None:
+            self.progress.restart(self.process)
+        started(self.out, self.process)
+
+    # --- what the taps ask -------------------------------------------------------------------------
+
+    def pinned(self, site: Site) -> bool:
+        """Whether this call site is to have the values of the other run."""
+        return bool(self.pins) and ("*" in self.pins or unit(site) in self.pins)
+
+    def varies(self, what: str) -> bool:
+        """Whether this part of the surroundings is to be another one than it is."""
+        return what in self.vary
+
+    def value(
+        self,
+        site: Site,
+        natural: Callable[[], Any],
+        *,
+        encode: Callable[[Any], Any] | None = None,
+        decode: Callable[[Any], Any] | None = None,
+    ) -> Any:
+        """A value that surroundings decide: the natural one, or the other run's; recorded either way."""
+        number = self._next(site)
+        found = self._replayed(site, number) if self.pinned(site) else None
+        if found is not None and found != _RAISED:
+            value = (decode or _same)(literal_eval(found))
+        else:
+            self._note(site, number, _RAISED)
+            value = natural()
+        try:
+            text = repr((encode or _same)(value))
+            literal_eval(text)
+        except Exception:  # a foreign object's repr; the tap must not end the program
+            text = repr(type(value).__name__)
+        self._note(site, number, text)
+        return value
+
+    def expected(self, site: Site) -> str | None:
+        """Of a pinned call site: what the other run had where this one is now; None where not pinned."""
+        if not self.pinned(site):
+            return None
+        number = self.sites.get(unit(site), {"counts": {}})["counts"].get(self.context, 0)
+        found = self._replayed(site, number)
+        return None if found is None else literal_eval(found)
+
+    def ranks(self, site: Site) -> dict[int, int]:
+        """Of a pinned call site: which came when in the other run, number → rank; empty where not pinned."""
+        return self._earlier.ranks(unit(site)) if self.pinned(site) else {}
+
+    def order(self, site: Site, items: list[Any], key: Callable[[Any], str], *, vary: str = "") -> list[Any]:
+        """An order that surroundings decide: the natural one, a varied one, or the other run's."""
+        number = self._next(site)
+        both = named(items, key)
+        plain = sorted(name for name, _ in both)
+        if vary and self.varies(vary):
+            self.random(site, number).shuffle(both)
+        found = self._replayed(site, number) if self.pinned(site) else None
+        if found is not None:
+            both = reordered(both, plain, literal_eval(found))
+        self._note(site, number, repr([name for name, _ in both]))
+        return [item for _, item in both]
+
+    def entropy(self, site: Site, num_bytes: int) -> bytes:
+        """Bytes that nobody could foretell, but for who knows the run's key."""
+        number = self._next(site)
+        data = self._drawn(site, number, num_bytes)
+        self._note(site, number, repr(data[:16].hex()))
+        return data
+
+    def random(self, site: Site, number: int = 0) -> random.Random:
+        """A generator for this call site: of this run, or of the other one where it is pinned."""
+        made = random.Random.__new__(random.Random)
+        random.Random.__init__(made, int.from_bytes(self._drawn(site, number, 16), "little"))
+        return made
+
+    def seen(self, site: Site, text: str, *, what: str = "") -> None:
+        """Record something of a call site without changing it."""
+        self._note(site, self._next(site), repr(text))
+        if what:
+            self.sites[unit(site)]["what"] = what
+
+    @property
+    def full(self) -> bool:
+        """Whether no more operations are kept."""
+        return len(self.streams) >= _MOST_OPERATIONS
+
+    def note_operation(
+        self, name: str, frame: FrameType | None, line: int = 0, *, given: str, made: str
+    ) -> None:
+        """Keep something that was computed: its name and line, what went in and what came out."""
+        if not self.full:
+            code = frame.f_code if frame else None
+            place = (
+                (real(code.co_filename), line or frame.f_lineno, code.co_name)
+                if code and frame
+                else ("", 0, "")
+            )
+            self.streams.append([name, *place, given, made])
+
+    @property
+    def context(self) -> str:
+        """What is being done, by a name that holds from run to run: a task of a pool, or a process."""
+        return getattr(self.busy, "context", "") or self.process
+
+    def within(self, context: str, work: Callable[[], Any]) -> Any:
+        """Do a piece of work under a name of its own, whichever thread or process it falls to."""
+        before = getattr(self.busy, "context", "")
+        self.busy.context = context
+        try:
+            return work()
+        finally:
+            self.busy.context = before
+
+    # --- below --------------------------------------------------------------------------------------
+
+    def _drawn(self, site: Site, number: int, num_bytes: int) -> bytes:
+        key = self._earlier_key if self.pinned(site) else self.key
+        origin = f"{key}|{self.context}|{unit(site)}|{number}".encode()
+        return hashlib.shake_128(origin).digest(num_bytes)
+
+    def _next(self, site: Site) -> int:
+        """How often this call site has been used before, in this context."""
+        name, context = unit(site), self.context
+        with self.lock:
+            record = self.sites.get(name)
+            if record is None:
+                kind, file, line, function = site
+                self._events += 1
+                record = self.sites[name] = {
+                    "kind": kind,
+                    "file": file,
+                    "line": line,
+                    "function": function,
+                    "first": self._events,
+                    "counts": {},
+                    "values": {},
+                }
+            number: int = record["counts"].get(context, 0)
+            record["counts"][context] = number + 1
+        return number
+
+    def _note(self, site: Site, number: int, text: str) -> None:
+        record = self.sites[unit(site)]
+        values = record["values"].setdefault(self.context, {})
+        last = record.setdefault("last", {})
+        if text == last.get(self.context) and number not in values:
+            return  # only changes are kept
+        if len(values) < _MOST_VALUES and len(text) < _MOST_TEXT:
+            values[number] = last[self.context] = text
+
+    def _replayed(self, site: Site, number: int) -> str | None:
+        return self._earlier.at(unit(site), self.context, number)
+
+    def write(self) -> None:
+        """Leave the trace of this process. Called at its end; calling it twice is harmless."""
+        for act in self.at_end:
+            act()
+        with self.lock:
+            self.facts |= {
+                "not_watched": list(imports.failed),
+                "executable": sys.executable,
+                "path": sys.path,
+            }
+            sites = {
+                name: {word: one for word, one in record.items() if word != "last"}
+                for name, record in self.sites.items()
+            }
+            told = {} if self.progress is None else {"progress": self.progress.told()}
+            scripts = {} if self.worlds is None else {"scripts": self.worlds.scripts}
+            trace = {
+                "process": self.process,
+                "python": sys.version.split()[0],
+                "sites": sites,
+                "files": self.files,
+                "facts": self.facts,
+                "streams": self.streams,
+                **told,
+                **scripts,
+            }
+        path = os.path.join(self.out, f"trace-{self.process}.json")
+        with _quiet(self), open(f"{path}.new", "w", encoding="utf-8") as stream:
+            json.dump(trace, stream)
+        os.replace(f"{path}.new", path)
+
+
+class _quiet:  # noqa: N801 - reads like contextlib's, which costs an import
+    """The watch does not record what it does itself."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._busy = watch.busy
+
+    def __enter__(self) -> None:
+        self._busy.quiet = True
+
+    def __exit__(self, *_: object) -> None:
+        self._busy.quiet = False
+
+
+quiet = _quiet
+
+
+def unit(site: Iterable[Any]) -> str:
+    """The name of a call site in orders and traces: kind, file and line."""
+    kind, file, line, *_ = site
+    return f"{kind}|{file}|{line}"
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,54 @@
+"""Whether a run learned, asked in the order in which one looks for what is wrong.
+
+Pure. This module knows the questions, from the reward to the result, and what an answer rests on: the run's
+metrics, and what a probe saw inside the environment. It refuses to know files. What nobody asked is UNKNOWN,
+never fine.
+
+    >>> rows = diagnose({"train/episodic_return": ([1, 2, 3, 4], [9.0, 20.0, 80.0, 200.0])})
+    >>> rows[0].told
+    'mean return 9 at first, 200 at last, between 9 and 200'
+
+The order is that of the debugging hierarchy in the documents that this project began with: reward signal,
+environment, learning basics, exploration, then the settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reprokit.learning.answers import Answer, Curve, Health, Seen
+from reprokit.learning.questions import QUESTIONS
+
+__all__ = ["Answer", "Curves", "Health", "diagnose", "is_well"]
+
+Curves = Mapping[str, tuple[Sequence[float], Sequence[float]]]
+
+
+def diagnose(
+    curves: Curves,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    probe: Mapping[str, Any] | None = None,
+    anomaly: str = "",
+) -> tuple[Answer, ...]:
+    """Every question that can be asked of a run, in order.
+
+    Args:
+        curves: Metric → steps and values.
+        settings: The training configuration, section by section.
+        probe: ``learning.json`` of a probe, or None.
+        anomaly: What the run's own log says of an anomaly, such as the operation of a NaN; or "".
+    """
+    seen = Seen(
+        curves={name: Curve(steps=tuple(at), values=tuple(found)) for name, (at, found) in curves.items()},
+        training=dict((settings or {}).get("training") or {}),
+        probe=probe,
+        anomaly=anomaly,
+    )
+    return tuple(answer for ask in QUESTIONS if (answer := ask(seen)) is not None)
+
+
+def is_well(answers: Sequence[Answer]) -> bool:
+    """Whether nothing is wrong; what is unknown is not wrong."""
+    return all(answer.health is not Health.WRONG for answer in answers)

@@ -1,0 +1,300 @@
+"""The questions about a run's learning, from the reward to the result, one function each.
+
+Pure. This module knows when an answer is fine, worth a look, or wrong; its limits are told in
+docs/how-to/see-whether-it-learns.md. It refuses to call fine what nobody asked.
+
+    >>> reward(seen).told
+    'mean return 9 at first, 200 at last, between 9 and 200'
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import fmean, median
+from typing import Any
+
+from reprokit.learning.answers import Answer, Curve, Health, Seen
+
+_RETURNS = ("train/episodic_return", "rollout/ep_rew_mean", "charts/episodic_return")
+_EVALUATIONS = ("eval/return_mean", "eval/mean_reward")
+_PROBE = "`reprokit learning RUN --probe` asks it inside the environment"
+
+
+def crash(seen: Seen) -> Answer | None:
+    """Whether the watched updates came to their end; nothing to tell where they did."""
+    ended = seen.observed.get("ended")
+    if not ended:
+        return None
+    question, remedy = "Does the training run?", "mend this first: stderr.log of the probe says where"
+    told = f"its first updates ended with {ended}"
+    return Answer(id="crash", question=question, health=Health.WRONG, told=told, remedy=remedy)
+
+
+def reward(seen: Seen) -> Answer:
+    """Whether there is a reward, and what it looks like."""
+    question = "Is there a reward to learn from?"
+    curve = seen.first_of(_RETURNS)
+    told, health, remedy = _of_returns(curve)
+    for one in seen.observed.get("environments") or ():
+        rewards = one["rewards"]
+        told += f"; {one['id']} pays {_values(rewards)} in {one['steps']:,} watched steps"
+        at_end = rewards.get("mean_at_termination")
+        told += "" if at_end is None else f", {at_end:.4g} on average where an episode ends"
+        if rewards["min"] == rewards["max"] == 0 and health is not Health.WRONG:
+            paid = curve is not None and any(curve.finite)
+            health = Health.LOOK if paid else Health.WRONG
+            remedy = "the reward is sparse, or missing: look at single rewards, and at the last of an episode"
+    return Answer(id="reward", question=question, health=health, told=told, remedy=remedy)
+
+
+def _of_returns(curve: Curve | None) -> tuple[str, Health, str]:
+    if curve is None or not curve.finite:
+        return "no return was logged", Health.UNKNOWN, f"log {_RETURNS[0]}"
+    values = curve.finite
+    ends = f"mean return {values[0]:.4g} at first, {values[-1]:.4g} at last"
+    told = f"{ends}, between {min(values):.4g} and {max(values):.4g}"
+    if len(values) > 2 and min(values) == max(values):
+        return told, Health.WRONG, "every episode returns the same: print single rewards and check them"
+    return told, Health.FINE, ""
+
+
+def _values(rewards: Mapping[str, Any]) -> str:
+    if rewards["num_distinct"] <= 3:
+        return " or ".join(f"{one:g}" for one in rewards["distinct"])
+    zero = f", 0 in {rewards['share_zero']:.0%}" if rewards["share_zero"] else ""
+    return f"{rewards['min']:.4g} to {rewards['max']:.4g}{zero}"
+
+
+def environment(seen: Seen) -> Answer:
+    """Whether Gymnasium's checker takes the environments."""
+    question = "Is the environment sound?"
+    checked = (seen.probe or {}).get("environments")
+    if not checked:
+        return Answer(
+            id="environment", question=question, health=Health.UNKNOWN, told="nobody asked", remedy=_PROBE
+        )
+    broken = [one for one in checked if one["problem"]]
+    spoilt = [one for one in seen.observed.get("environments") or () if one["places"]["not_finite"]]
+    if broken or spoilt:
+        told = [f"{one['id']}: {one['problem']}" for one in broken]
+        told += [f"{one['id']} showed observations that are no numbers" for one in spoilt]
+        remedy = "mend the environment before anything else"
+        return Answer(
+            id="environment", question=question, health=Health.WRONG, told="; ".join(told), remedy=remedy
+        )
+    warned = [f"{one['id']}: {text}" for one in checked for text in one["warnings"]]
+    told_of = f"Gymnasium's checker takes {', '.join(str(one['id']) for one in checked)}"
+    told_of += f" and warns: {'; '.join(warned)}" if warned else ""
+    return Answer(id="environment", question=question, health=Health.FINE, told=told_of)
+
+
+def numbers(seen: Seen) -> Answer:
+    """Whether every number is one; else the operation that made the first NaN."""
+    question = "Are all numbers numbers?"
+    found, watched = list(_not_numbers(seen.curves)), seen.observed.get("nan")
+    what = f"; {_operation(watched)}" if watched else f"; {seen.anomaly}" if seen.anomaly else ""
+    if not found and not what and not seen.observed.get("spoilt"):
+        told = f"no NaN and no infinity in {len(seen.curves)} metrics"
+        return Answer(id="numbers", question=question, health=Health.FINE, told=told)
+    told = "; ".join(found[:3]) or "no metric shows it"
+    remedy = "" if what else f"{_PROBE} which operation it was"
+    return Answer(
+        id="numbers",
+        question=question,
+        health=Health.WRONG,
+        told=told + what,
+        remedy=remedy or "lower training.learning_rate, or see to that line",
+    )
+
+
+def _not_numbers(curves: Mapping[str, Curve]) -> Iterator[str]:
+    """What is no number, earliest first; returns are NaN until the first episode ends."""
+    first = []
+    for name, curve in curves.items():
+        begun = name not in _RETURNS and "episodic" not in name
+        for step, value in zip(curve.steps, curve.values, strict=True):
+            if not math.isfinite(value) and begun:
+                first.append((step, name, value))
+                break
+            begun = begun or math.isfinite(value)
+    for step, name, value in sorted(first, key=lambda one: one[0]):
+        yield f"{name} is {value} at step {step:.0f}"
+
+
+def _operation(watched: Mapping[str, Any]) -> str:
+    where = f" at {watched['file']}:{watched['line']} in {watched['function']}" if watched["file"] else ""
+    of = f", the gradient of {watched['backward']}," if watched.get("backward") else ""
+    return f"the first NaN comes out of {watched['operation']}{of}{where}"
+
+
+def memorise(seen: Seen) -> Answer:
+    """Whether the trainer learns one transition by heart."""
+    question = "Can it memorise one transition?"
+    tried = (seen.probe or {}).get("memorised")
+    if not tried:
+        return Answer(
+            id="memorise", question=question, health=Health.UNKNOWN, told="nobody asked", remedy=_PROBE
+        )
+    untold = [one for one in tried if one["return"] is None]
+    if untold:
+        return Answer(
+            id="memorise", question=question, health=Health.UNKNOWN, told=f"not tried: {untold[0]['why']}"
+        )
+    got = ", ".join(f"{one['return']:.3g} of 1 where the {one['action']} action pays" for one in tried)
+    told = f"after {tried[0]['steps']:,} steps the greedy policy gets {got}"
+    if min(one["return"] for one in tried) > 0.99:
+        return Answer(id="memorise", question=question, health=Health.FINE, told=told)
+    remedy = "the learner is at fault, not the task: check loss, targets, learning rate and optimizer"
+    return Answer(id="memorise", question=question, health=Health.WRONG, told=told, remedy=remedy)
+
+
+def gradients(seen: Seen) -> Answer:
+    """Whether gradients reach every parameter, and how long they are."""
+    question = "Do gradients flow?"
+    curve, norms = seen.curves.get("optim/grad_norm"), seen.observed.get("gradients") or {}
+    dead = sorted(name for name, one in norms.items() if one and not any(one))
+    if curve is None or not curve.finite:
+        return Answer(
+            id="gradients",
+            question=question,
+            health=Health.UNKNOWN,
+            told="no gradient norm was logged",
+            remedy="log optim/grad_norm",
+        )
+    usual, last = median(curve.finite), fmean(curve.part(-0.1))
+    told = f"norm {usual:.3g} in the middle of the run's, {max(curve.finite):.3g} at most, {last:.3g} at last"
+    bound = seen.training.get("max_grad_norm")
+    if isinstance(bound, int | float):
+        told += f"; longer than max_grad_norm {bound:g} in {_share(curve.finite, bound):.0%} of the records"
+    if max(curve.finite) == 0 or (dead and len(dead) == len(norms)):
+        remedy = "nothing is learned: is the loss attached to the parameters?"
+        return Answer(id="gradients", question=question, health=Health.WRONG, told=told, remedy=remedy)
+    if dead:
+        told += f"; none ever reaches {', '.join(dead)}"
+        remedy = "a dead layer, or a parameter that nothing uses"
+        return Answer(id="gradients", question=question, health=Health.LOOK, told=told, remedy=remedy)
+    if last > 10 * usual > 0:
+        remedy = "lower training.learning_rate, or training.max_grad_norm"
+        return Answer(id="gradients", question=question, health=Health.LOOK, told=told, remedy=remedy)
+    return Answer(id="gradients", question=question, health=Health.FINE, told=told)
+
+
+def _share(values: Sequence[float], bound: float) -> float:
+    return sum(value > bound for value in values) / len(values)
+
+
+def losses(seen: Seen) -> Answer | None:
+    """Whether the losses stay where they were."""
+    losses = {name: one for name, one in seen.curves.items() if name.startswith("loss/") and one.finite}
+    if not losses:
+        return None
+    question, told, grown = "Do the losses behave?", [], []
+    for name, curve in losses.items():
+        early, last = max(map(abs, curve.part(0.5))), fmean(map(abs, curve.part(-0.1)))
+        told.append(f"{name} {curve.finite[0]:.3g} → {curve.finite[-1]:.3g}")
+        grown += [name] if last > 10 * early > 0 else []
+    text = ", ".join(told)
+    if grown:
+        text += f"; {', '.join(grown)} ends more than 10 times above its first half: it diverges"
+        remedy = "lower training.learning_rate; add lr_warmup_steps; check the scale of the reward"
+        return Answer(id="losses", question=question, health=Health.WRONG, told=text, remedy=remedy)
+    return Answer(id="losses", question=question, health=Health.FINE, told=text)
+
+
+def exploration(seen: Seen) -> Answer | None:
+    """How much of places and actions is tried."""
+    question, told, health, remedy = "Does it explore?", [], Health.FINE, ""
+    if (epsilon := seen.curves.get("exploration/epsilon")) and epsilon.finite:
+        told.append(f"epsilon {epsilon.finite[0]:.3g} → {epsilon.finite[-1]:.3g}")
+    if (entropy := seen.curves.get("policy/entropy")) and entropy.finite:
+        told.append(f"entropy of the policy {entropy.finite[0]:.3g} → {entropy.finite[-1]:.3g} nats")
+        early = entropy.part(0.1)[-1]
+        if early < 0.05 * max(entropy.finite[0], 1e-9):
+            health, remedy = Health.LOOK, "the policy is all but certain early on: raise training.ent_coef"
+    for one in seen.observed.get("environments") or ():
+        cells, most = one["places"]["cells"], one["places"]["share_of_most_visited"]
+        told.append(f"{one['id']}: {cells:,} cells visited in {one['steps']:,} steps, the busiest {most:.0%}")
+        told.append(f"actions {', '.join(f'{name} {share:.0%}' for name, share in one['actions'].items())}")
+        stuck = most > 0.9 or max(one["actions"].values(), default=0.0) > 0.98
+        if stuck:
+            health, remedy = Health.LOOK, "it stays in one place, or does one thing: explore more"
+    if not told:
+        return Answer(
+            id="exploration", question=question, health=Health.UNKNOWN, told="nothing says so", remedy=_PROBE
+        )
+    return Answer(id="exploration", question=question, health=health, told="; ".join(told), remedy=remedy)
+
+
+def values_bounded(seen: Seen) -> Answer | None:
+    """Q-values against the most that returns can be: the sum of discounted rewards."""
+    size, bound = seen.curves.get("q/magnitude"), seen.curves.get("q/bound")
+    if size is None or bound is None or not size.finite or not bound.finite:
+        return None
+    question, most = "Are the Q-values possible?", max(size.finite)
+    told = f"at most {most:.4g}, {size.finite[-1]:.4g} at last; no return can pass {max(bound.finite):.4g}"
+    if most <= max(bound.finite):
+        return Answer(id="q_values", question=question, health=Health.FINE, told=told)
+    remedy = "overestimation: lower the learning rate, update the target network less often"
+    return Answer(id="q_values", question=question, health=Health.WRONG, told=told, remedy=remedy)
+
+
+def updates(seen: Seen) -> Answer | None:
+    """How far an update moves a PPO policy, and what its critic explains."""
+    told, health, remedy = [], Health.FINE, ""
+    if (kl := seen.curves.get("policy/approx_kl")) and kl.finite:
+        told.append(f"approximate KL {median(kl.finite):.2g}, {max(kl.finite):.2g} at most")
+        if max(kl.finite) > 0.1:
+            health, remedy = Health.LOOK, "updates are large: lower learning_rate or n_epochs, set target_kl"
+    if (clipped := seen.curves.get("policy/clip_fraction")) and clipped.finite:
+        told.append(f"{fmean(clipped.finite):.0%} of ratios clipped")
+    if (explained := seen.curves.get("value/explained_variance")) and explained.finite:
+        told.append(f"the critic explains {fmean(explained.part(-0.1)):.2f} of the variance at last")
+    if not told:
+        return None
+    question = "Are the updates of a sane size?"
+    return Answer(id="updates", question=question, health=health, told=", ".join(told), remedy=remedy)
+
+
+def result(seen: Seen) -> Answer:
+    """Whether returns rise."""
+    question = "Does it learn?"
+    curve = seen.first_of(_EVALUATIONS) or seen.first_of(_RETURNS)
+    if curve is None or len(curve.finite) < 3:
+        return Answer(id="result", question=question, health=Health.UNKNOWN, told="too few returns to say")
+    first, last, best = fmean(curve.part(0.1)), fmean(curve.part(-0.1)), max(curve.finite)
+    kind = "greedy return" if seen.first_of(_EVALUATIONS) else "return in training"
+    told = f"{kind} {first:.4g} → {last:.4g}, best {best:.4g}{_converged(curve)}"
+    if best - last > 0.5 * (best - min(curve.finite)) and best > first:
+        remedy = "it forgot: lower learning_rate, keep the best checkpoint, try more seeds"
+        return Answer(id="result", question=question, health=Health.LOOK, told=told, remedy=remedy)
+    if last <= first and best - min(curve.finite) > 0:
+        remedy = "no better than at its start: go through the questions above from the top"
+        return Answer(id="result", question=question, health=Health.LOOK, told=told, remedy=remedy)
+    return Answer(id="result", question=question, health=Health.FINE, told=told)
+
+
+def _converged(curve: Curve) -> str:
+    """From which step on it stays within a twentieth of the way up of its best; "" where it does not."""
+    best, worst = max(curve.finite), min(curve.finite)
+    near = [value >= best - 0.05 * (best - worst) for value in curve.values]
+    if not near[-1] or best == worst:
+        return ""
+    begun = len(near) - next((index for index, one in enumerate(reversed(near)) if not one), len(near))
+    return f"; it stays near it from step {curve.steps[begun]:.0f} on"
+
+
+#: In the order in which one looks for what is wrong.
+QUESTIONS: tuple[Callable[[Seen], Answer | None], ...] = (
+    crash,
+    reward,
+    environment,
+    numbers,
+    losses,
+    gradients,
+    memorise,
+    exploration,
+    values_bounded,
+    updates,
+    result,
+)

@@ -1,0 +1,1 @@
+"""How operations round and what a training calls: programs that run beside a training and change nothing."""

@@ -1,0 +1,146 @@
+"""How verbs print: lines folded on a terminal only, paths as a person would type them, and GitHub."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import os
+from pathlib import Path
+
+import pytest
+
+from reprokit.cli import show_report
+from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.reports import to_json
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Call something with a terminal of 40 columns; its result and the screen come back."""
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((40, 24)))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+    def call(what, *arguments, **options):
+        with contextlib.redirect_stdout(Terminal()) as screen:
+            result = what(*arguments, **options)
+        return result, screen.getvalue()
+
+    return call
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch) -> Report:
+    monkeypatch.chdir(tmp_path)
+    run = str(Path.cwd() / "runs" / "r" / "T-1")
+    elsewhere = f"/elsewhere{Path.cwd()}/x"
+    row = CheckResult(
+        id="repeatable",
+        title="Equal",
+        status=Status.FAILED,
+        reason=f"{run} differs; {elsewhere} too",
+        remedy=f"see: `reprokit diff {run} {run}`",
+        evidence={},
+    )
+    return Report(
+        verdict=Verdict.NONDETERMINISTIC,
+        exit_code=1,
+        sentence=f"{run} differs.",
+        next_command=f"reprokit diff {run}",
+        recipe="r",
+        platform="cpu-x86_64",
+        seed=1,
+        runs=(run,),
+        golden=str(Path.cwd() / "golden" / "r"),
+        environment_diff=[],
+        divergence=None,
+        checks=(row,),
+        timing={},
+        curves={},
+        environment={},
+        comparisons={"repeats": [], "golden": None},
+        created_at="2026-11-20T10:15:31+00:00",
+        command="reprokit reproduce r",
+        rerun="make reproduce RECIPE=r",
+    )
+
+
+def test_a_line_is_folded_below_its_own_beginning_on_a_terminal(on_terminal):
+    folded, _ = on_terminal(show_report.folded, "name      " + "word " * 12 + "end", indent=10)
+    lines = folded.splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 40 for line in lines)
+    assert all(line.startswith(" " * 10) and line[10] != " " for line in lines[1:])
+
+
+def test_an_address_or_path_is_never_broken(on_terminal):
+    address = "https://example.org/" + "a" * 60
+    folded, _ = on_terminal(show_report.folded, f"see {address} for more", indent=4)
+    assert address in folded.split()
+
+
+def test_off_a_terminal_a_line_stays_whole(capsys):
+    line = "word " * 100
+    assert show_report.folded(line, indent=4) == line
+
+
+def test_people_see_paths_from_where_they_are(report, capsys):
+    show_report.report(report, folder=Path.cwd() / "reports" / "r" / "T", as_json=False)
+    out = capsys.readouterr().out
+    assert "why: runs/r/T-1 differs." in out
+    assert "next: reprokit diff runs/r/T-1\n" in out
+    assert "run 1: runs/r/T-1" in out
+    assert "golden: golden/r" in out
+    assert "`reprokit diff runs/r/T-1 runs/r/T-1`" in out
+    assert out.endswith("Report: reports/r/T/report.html\n")
+
+
+def test_a_path_that_only_contains_the_working_directory_is_left_alone(report, capsys):
+    show_report.report(report, folder=None, as_json=False)
+    assert f"/elsewhere{Path.cwd()}/x" in capsys.readouterr().out
+
+
+def test_programs_see_whole_paths(report, capsys):
+    show_report.report(report, folder=Path.cwd() / "reports", as_json=True)
+    out = capsys.readouterr().out
+    assert to_json.from_json(out).runs == report.runs
+    assert Path(report.runs[0]).is_absolute()
+
+
+def test_a_report_folder_elsewhere_is_named_whole(report, capsys, tmp_path):
+    show_report.report(report, folder=Path("/elsewhere/T"), as_json=False)
+    assert "Report: /elsewhere/T/report.html" in capsys.readouterr().out
+
+
+def test_a_terminal_gets_a_blank_line_before_the_reports_place(report, on_terminal):
+    _, screen = on_terminal(show_report.report, report, folder=Path.cwd() / "reports", as_json=False)
+    assert screen.endswith("\n\nReport: reports/report.html\n")
+
+
+def test_github_gets_annotations_on_standard_error_and_a_summary(report, capsys, tmp_path, monkeypatch):
+    summary = tmp_path / "summary.md"
+    summary.write_text("before\n")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    show_report.to_github([report, dataclasses.replace(report, recipe="s")])
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "::error" in told.err
+    text = summary.read_text()
+    assert text.startswith("before\n")
+    assert text.count("NONDETERMINISTIC") >= 2
+
+
+@pytest.mark.parametrize("actions", ["", "false"])
+def test_anywhere_else_github_gets_nothing(report, capsys, tmp_path, monkeypatch, actions):
+    monkeypatch.setenv("GITHUB_ACTIONS", actions)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    show_report.to_github([report])
+    assert capsys.readouterr() == ("", "")
+    assert not (tmp_path / "summary.md").exists()

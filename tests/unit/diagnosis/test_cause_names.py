@@ -1,0 +1,91 @@
+"""Every kind of call site that the hook knows has a category, a sentence and a fix."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reprokit import instrumentation
+from reprokit.diagnosis import (
+    Operation,
+    Site,
+    category_of,
+    cause_of,
+    cause_of_operation,
+    cause_of_simulator,
+    known_of_operation,
+)
+
+CATEGORIES = {
+    "unseeded_rng",
+    "hash_order",
+    "file_order",
+    "clock",
+    "process_identity",
+    "concurrency",
+    "uninitialised_memory",
+    "environment",
+    "resume_state",
+    "leftover_state",
+    "nondeterministic_kernel",
+    "simulator",
+    "nonportable_numerics",
+    "unknown",
+}
+HOOK = Path(instrumentation.__file__).parent / "reprokit_hook"
+KINDS = sorted(
+    {
+        kind
+        for path in HOOK.glob("*.py")
+        for kind in re.findall(r'site_of\(\w+, "(\w+)"\)|\(\("(\w+)", \*(?:place|site)', path.read_text())
+        for kind in kind
+        if kind
+    }
+)
+
+
+def test_the_hook_has_many_kinds_of_site():
+    assert len(KINDS) > 12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_the_hook_has_a_category_and_a_fix(kind):
+    site = Site(kind=kind, file="train.py", line=3, function="main", what="", count=1, digest="", first=1)
+    cause = cause_of(site, confidence="high")
+    assert category_of(kind) in CATEGORIES - {"unknown"}
+    assert cause.what
+    assert cause.fix
+
+
+def operation(name):
+    return Operation(name=name, file="train.py", line=9, function="main", number=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "category", "word"),
+    [
+        ("aten.index_put_.default", "nondeterministic_kernel", "another output"),
+        ("the optimizer's step", "nondeterministic_kernel", "other parameters"),
+        ("a draw from NumPy's global generator", "unknown", "another number of values"),
+    ],
+)
+def test_what_gave_another_output_for_equal_inputs_is_named_with_its_line(name, category, word):
+    cause = cause_of_operation(operation(name), varied=False)
+    assert (cause.category, cause.line, cause.confidence) == (category, 9, "high")
+    assert word in cause.what
+    assert cause.fix
+
+
+def test_numbers_that_only_arrive_have_no_cause_but_are_told():
+    found = operation("what Linear is given")
+    assert cause_of_operation(found, varied=False) is None
+    assert known_of_operation(found).startswith("what Linear is given at train.py:9 differs")
+
+
+def test_an_environment_is_as_sure_a_cause_as_its_check_was():
+    alone, unchecked = (
+        cause_of_simulator(operation("environment 2"), confidence=how) for how in ("high", "medium")
+    )
+    assert (alone.category, alone.confidence, unchecked.confidence) == ("simulator", "high", "medium")
+    assert "alone" in alone.what
+    assert "alone" not in unchecked.what

@@ -1,0 +1,175 @@
+"""Which suspicions are causes, and which were equal by luck: with a laboratory whose program is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from reprokit.diagnosis import Site, Trace
+from reprokit.harness.diagnosing.diagnose import _equal_by_luck
+from reprokit.harness.diagnosing.experiments import HASH_SEED, Inquiry, explain
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, Ran
+from reprokit.variations import Variation
+
+CLOCK, ENTROPY = "clock|train.py|8", "entropy|train.py|9"
+
+
+class Lab:
+    """A laboratory for a program that reads a clock and takes a byte, and has a number.
+
+    Args:
+        number: From what the two lines drew, and the run's rank, to the program's number.
+    """
+
+    def __init__(self, number, *, budget=60):
+        self.progress = SimpleNamespace(phase=lambda _: None)
+        self.hash_is_fixed, self.left, self.made, self.budget = True, {}, 0, budget
+        self._number, self._of = number, {}
+
+    @property
+    def spent(self):
+        return self.made >= self.budget
+
+    def run(self, label, given):
+        self.made += 1
+        drawn = {name: self.made * 10 + at for at, name in enumerate((CLOCK, ENTROPY))}
+        if given.like is not None:
+            drawn |= {name: self._of[given.like.label][0][name] for name in given.pins}
+        label = f"{self.made}-{label}"
+        self._of[label] = (drawn, self._number(drawn, self.made, given))
+        return ran(label, drawn)
+
+    def equal(self, first, second):
+        return self._of[first.label][1] == self._of[second.label][1]
+
+
+def ran(label, drawn):
+    sites = {
+        name: Site(
+            kind=name.split("|")[0],
+            file="train.py",
+            line=int(name.split("|")[2]),
+            function="main",
+            what="",
+            count=1,
+            digest=str(value),
+            first=int(name.split("|")[2]),
+        )
+        for name, value in drawn.items()
+    }
+    trace = Trace(sites=sites, files={}, processes=1, started=1)
+    return Ran(
+        label=label,
+        folder=Path("none"),
+        trace=trace,
+        traced=Path("none"),
+        key="k",
+        hash_seed="1",
+        trouble="",
+        duration_s=1,
+    )
+
+
+def asked(lab, **more):
+    first, other = (lab.run(name, Conditions()) for name in ("first", "other"))
+    return Inquiry(lab=lab, first=first, other=other, **more)
+
+
+@pytest.mark.parametrize("cause", [CLOCK, ENTROPY])
+def test_the_line_that_reaches_the_number_is_the_cause_with_high_confidence(cause):
+    inquiry = asked(Lab(lambda drawn, *_: drawn[cause]))
+    assert explain(inquiry) == (cause,)
+    assert inquiry.confidence == "high"
+
+
+@pytest.mark.parametrize(
+    ("differs_in", "made"),
+    [(lambda run: run == 6, 6), (lambda run: False, 12)],  # 2, and 10 more
+)
+def test_a_quick_program_that_draws_and_is_equal_is_run_again_until_it_differs(differs_in, made):
+    lab = Lab(lambda drawn, run, given: differs_in(run))
+    first, second = (lab.run(name, Conditions()) for name in ("first", "second"))
+    last = _equal_by_luck(lab, first, second, Conditions())
+    assert (lab.made, lab.equal(first, last)) == (made, made == 12)
+
+
+def test_a_program_that_takes_long_is_not_run_again():
+    lab = Lab(lambda *_: 0)
+    first, second = (replace(lab.run(name, Conditions()), duration_s=30) for name in ("first", "second"))
+    assert _equal_by_luck(lab, first, second, Conditions()) is second
+
+
+def hidden(*different):
+    return lambda drawn, run, given: run in different
+
+
+@pytest.mark.parametrize("different", [(2,), (2, 9, 14), (2, 7, 8, 15, 20)])
+def test_a_rare_cause_that_nobody_sees_is_not_laid_to_a_line_that_was_held_when_runs_were_equal(different):
+    inquiry = asked(Lab(hidden(*different)))
+    assert explain(inquiry) is None
+    assert inquiry.confidence == "medium"
+    assert "a suspicion, no more" in inquiry.known[0]
+
+
+def test_a_cause_that_is_rare_but_seen_is_found():
+    """About one run in six differs; what it drew is given to others, which then differ as it does."""
+    number = lambda drawn, *_: drawn[ENTROPY] % 60 == 21  # noqa: E731
+    inquiry = asked(Lab(number))
+    assert not inquiry.lab.equal(inquiry.first, inquiry.other)
+    assert explain(inquiry) == (ENTROPY,)
+
+
+def test_of_two_lines_that_each_suffice_the_nearer_is_named_and_is_only_probable():
+    """The number is another only where both are."""
+    first = {}
+
+    def number(drawn, *_):
+        first.setdefault("is", dict(drawn))
+        return all(drawn[name] != first["is"][name] for name in drawn)
+
+    inquiry = asked(Lab(number))
+    assert explain(inquiry) == (ENTROPY,)
+    assert inquiry.confidence == "medium"
+    assert "all the same" in inquiry.ruled_out[0].how
+
+
+def varied(lab):
+    change = Variation(
+        name="hostname", says="the host's name", category="environment", fix="", vary=("hostname",)
+    )
+    return replace_other(asked(lab), change)
+
+
+def replace_other(inquiry, change):
+    other = inquiry.lab.run("all-varied", replace(Conditions(like=inquiry.first), vary=change.vary))
+    inquiry.other, inquiry.variations = other, (change,)
+    return inquiry
+
+
+def test_a_variation_is_a_cause_where_the_runs_differ_each_time_that_it_is_made():
+    inquiry = varied(Lab(lambda drawn, run, given: bool(given.vary)))
+    assert explain(inquiry) == ("variation hostname",)
+
+
+def test_a_rare_line_that_a_varied_run_happened_to_show_is_the_cause_and_not_the_variation():
+    """One varied run drew what makes another number; given its draw, every run makes it."""
+    lab = Lab(lambda drawn, *_: drawn[ENTROPY] == 31)
+    inquiry = varied(lab)
+    assert not lab.equal(inquiry.first, inquiry.other)
+    assert explain(inquiry) == (ENTROPY,)
+
+
+def test_a_variation_is_no_cause_where_only_one_run_differed():
+    inquiry = varied(Lab(hidden(3)))
+    assert explain(inquiry) is None
+    assert "a suspicion, no more" in inquiry.known[0]
+
+
+def test_the_hash_seed_is_a_cause_where_the_other_runs_seed_makes_the_other_run():
+    number = {"1-first": 1, "2-other": 2}
+    lab = Lab(lambda drawn, run, given: number[given.like.label] if given.hash_seed else run)
+    lab.hash_is_fixed = False
+    assert explain(asked(lab)) == (HASH_SEED,)

@@ -1,0 +1,51 @@
+"""Files that runs leave outside their folders are put back as they were before the first."""
+
+from reprokit.diagnosis import Left
+from reprokit.harness.diagnosing.instrumented_runs import restore
+
+
+def _left(path, *, existed=False, folder=False, kept=None):
+    return Left(
+        path=str(path),
+        written=("train.py", 3, "main"),
+        read=None,
+        read_after_write=False,
+        existed=existed,
+        folder=folder,
+        kept=str(kept) if kept else None,
+    )
+
+
+def test_a_file_that_was_not_there_goes_again(tmp_path):
+    new = tmp_path / "cache.npy"
+    new.write_text("left by a run")
+    restore({str(new): _left(new)})
+    assert not new.exists()
+
+
+def test_a_file_that_was_there_gets_its_contents_back(tmp_path):
+    file, kept = tmp_path / "count.txt", tmp_path / "kept"
+    file.write_text("2")
+    kept.write_text("1")
+    restore({str(file): _left(file, existed=True, kept=kept)})
+    assert file.read_text() == "1"
+
+
+def test_a_file_that_was_there_and_of_which_no_copy_is_stays_as_it_is(tmp_path):
+    file = tmp_path / "huge.bin"
+    file.write_text("bytes")
+    restore({str(file): _left(file, existed=True)})
+    assert file.read_text() == "bytes"
+
+
+def test_a_folder_that_a_run_made_goes_once_it_is_empty_and_not_before(tmp_path):
+    folder, mine = tmp_path / "made", tmp_path / "made" / "run.txt"
+    folder.mkdir()
+    mine.write_text("left")
+    left = {str(folder): _left(folder), str(mine): _left(mine)}
+    (folder / "somebody's.txt").write_text("not left by a run")
+    restore(left)
+    assert [path.name for path in folder.iterdir()] == ["somebody's.txt"]
+    (folder / "somebody's.txt").unlink()
+    restore(left)
+    assert not folder.exists()

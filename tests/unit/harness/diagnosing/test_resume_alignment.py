@@ -1,0 +1,100 @@
+"""A resumed run's records against the whole run's, from its own first step on."""
+
+import json
+
+import pytest
+
+from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.harness.diagnosing.resume_alignment import check_stopped, rejoined
+
+LOSSES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+
+
+def _log(folder, steps, losses=None, *, named=True):
+    folder.mkdir()
+    records = [{"step": at, "loss": (losses or LOSSES)[at]} for at in steps]
+    if not named:
+        records = [{"loss": one["loss"]} for one in records]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    return folder
+
+
+@pytest.fixture
+def answer(tmp_path):
+    def make(*, stopped, resumed, losses=None, **how):
+        return rejoined(
+            _log(tmp_path / "whole", range(6), **how),
+            _log(tmp_path / "stopped", stopped, **how),
+            _log(tmp_path / "resumed", resumed, losses, **how),
+        )
+
+    return make
+
+
+def test_a_log_of_only_the_later_steps_is_held_against_those_steps(answer):
+    found = answer(stopped=range(3), resumed=range(3, 6))
+    assert found.divergence is None
+    assert not found.from_the_first
+
+
+def test_a_difference_in_the_later_steps_is_told_with_its_step(answer):
+    found = answer(stopped=range(3), resumed=range(3, 6), losses=[0, 0, 0, 0.6, 0.55, 0.4])
+    assert (found.divergence.step, found.divergence.metric, found.divergence.record) == (4, "loss", 4)
+
+
+def test_a_log_that_ends_too_early_differs(answer):
+    assert answer(stopped=range(3), resumed=range(3, 5)).divergence.step == 5
+
+
+def test_a_log_that_is_carried_on_is_compared_from_its_first_record(answer):
+    found = answer(stopped=range(3), resumed=range(6), losses=[*LOSSES[:3], 0.6, 0.55, 0.4])
+    assert (found.divergence.step, found.from_the_first, found.before_the_stop) == (4, True, False)
+
+
+def test_a_difference_among_the_stopped_runs_own_records_is_told_apart(answer):
+    found = answer(stopped=range(3), resumed=range(6), losses=[0.9, 0.85, *LOSSES[2:]])
+    assert found.before_the_stop
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_run_that_reaches_the_last_record_was_not_stopped(tmp_path, named):
+    whole, stopped = (_log(tmp_path / name, range(6), named=named) for name in ("whole", "stopped"))
+    with pytest.raises(UsageError, match="nothing was stopped"):
+        check_stopped(whole, stopped)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("steps", [range(5), range(0)])
+def test_a_run_that_ends_on_the_way_was_stopped(tmp_path, named, steps):
+    check_stopped(
+        _log(tmp_path / "whole", range(6), named=named), _log(tmp_path / "stopped", steps, named=named)
+    )
+
+
+def test_records_without_steps_that_are_not_carried_on_cannot_be_aligned(answer):
+    with pytest.raises(CannotJudgeError, match="no step numbers"):
+        answer(stopped=range(3), resumed=range(3, 6), named=False)
+
+
+def test_records_without_steps_are_compared_where_they_are_carried_on(answer):
+    assert answer(stopped=range(3), resumed=range(6), named=False).divergence is None
+
+
+def test_a_resumed_run_without_records_cannot_be_judged(answer):
+    with pytest.raises(CannotJudgeError, match="empty"):
+        answer(stopped=range(3), resumed=[])
+
+
+def test_a_first_step_that_the_whole_run_has_not_cannot_be_aligned(tmp_path):
+    losses = [*LOSSES, 0.3, 0.2]
+    folders = [
+        _log(tmp_path / name, steps, losses)
+        for name, steps in {"whole": range(6), "stopped": range(3), "resumed": [7]}.items()
+    ]
+    with pytest.raises(CannotJudgeError, match="begins at step 7"):
+        rejoined(*folders)
+
+
+def test_steps_that_fall_cannot_be_aligned(answer):
+    with pytest.raises(CannotJudgeError, match="do not rise"):
+        answer(stopped=range(3), resumed=[3, 5, 4])

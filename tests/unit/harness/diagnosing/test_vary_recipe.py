@@ -1,0 +1,148 @@
+"""Training once more under other surroundings: which runs are made, what is read back, whose fault it is."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from reprokit.core.records import Outcome
+from reprokit.errors import GoldenError
+from reprokit.harness import Request, newest_pair, promote
+from reprokit.harness.diagnosing import vary_recipe
+from reprokit.harness.judging.varied_evidence import varied_evidence
+from reprokit.harness.running.execute import execute
+from reprokit.harness.running.plan import plan_recipe
+from reprokit.harness.running.request import Phases
+from reprokit.harness.running.run_kinds import WATCH
+from reprokit.harness.running.varied_run import varied
+
+
+def program(hangs_on, programs, *, watch=True, crashes=False):
+    """A training whose numbers hang on some surroundings, as the words of its command show them."""
+
+    def train(spec, output, on_tick):
+        words = " ".join(spec.command)
+        guilty = all(one in words for one in hangs_on) if hangs_on else False
+        programs["training"](loss=lambda step: (2 if guilty else 1) / step)(spec, output, on_tick)
+        if "REPROKIT_HOOK" in spec.environment and watch:
+            (output / WATCH).mkdir()
+            (output / WATCH / "trace-0.json").write_text("{}")
+        if guilty and crashes:
+            return programs["ended"](Outcome.CRASHED, 1, "exit code 1")
+        return None
+
+    return train
+
+
+@pytest.fixture
+def lab(make, here, recipe, told, fake, programs, monkeypatch):
+    """Makes two plain runs, then whatever `vary` asks for; tells which."""
+
+    class Lab:
+        def vary(self, immune_to, hangs_on=(), **options):
+            self.recipe, self.asked = replace(recipe, immune_to=tuple(immune_to)), []
+            plain = programs["training"]()
+            self.pair = make.of_recipe(plain, plain)
+
+            def run_recipe(recipe, request, *, project, phases, part):
+                plan = plan_recipe(
+                    recipe,
+                    seed=42,
+                    repeats=1,
+                    realisation=programs["realisation"],
+                    backend="local",
+                    stamp=f"20261120T1020{len(self.asked):02d}Z-bbbb",
+                    runs_dir=here.runs_dir,
+                    part=part,
+                )
+                self.asked.append(tuple(one.name for one in part.varying.chosen))
+                plan = varied(plan, part.varying, runs_dir=here.runs_dir)
+                backend = fake(program(hangs_on, programs, **options))
+                host = programs["host"]
+                return execute(plan, backend=backend, runs_dir=here.runs_dir, host=host, progress=told)
+
+            monkeypatch.setattr(vary_recipe, "run_recipe", run_recipe)
+            monkeypatch.setattr(vary_recipe, "choose_backend", lambda wanted: "local")
+            self.folders = vary_recipe.vary(
+                self.recipe, self.pair, Request(), project=here, phases=Phases(told)
+            )
+            return self.folders
+
+    return Lab()
+
+
+def seen(lab):
+    return varied_evidence(lab.pair[0], lab.folders)
+
+
+def test_all_are_varied_in_one_run_and_all_are_innocent_where_it_is_equal(lab):
+    lab.vary(["umask", "process_id", "time_zone"])
+    assert lab.asked == [("time_zone", "umask", "process_id")]
+    assert seen(lab).runs[0].is_equal
+
+
+def test_the_guilty_one_is_isolated_and_the_rest_is_tried_without_it(lab):
+    lab.vary(["umask", "process_id", "time_zone", "locale"], hangs_on=["--umask"])
+    told = seen(lab).runs
+    assert lab.asked[0] == ("time_zone", "locale", "umask", "process_id")
+    assert {run.names for run in told if not run.is_equal and len(run.names) == 1} == {("umask",)}
+    assert ("time_zone", "locale", "process_id") in {run.names for run in told if run.is_equal}
+    assert () in lab.asked
+
+
+def test_two_that_are_guilty_only_together_are_named_together(lab):
+    lab.vary(["umask", "process_id", "time_zone"], hangs_on=["--umask", "--processes"])
+    least = min((run for run in seen(lab).runs if not run.is_equal), key=lambda run: len(run.names))
+    assert set(least.names) == {"umask", "process_id"}
+
+
+def test_a_run_that_does_not_finish_is_a_difference(lab):
+    lab.vary(["umask", "time_zone"], hangs_on=["--umask"], crashes=True)
+    least = min((run for run in seen(lab).runs if not run.is_equal), key=lambda run: len(run.names))
+    assert (least.names, least.failure) == (("umask",), "exit code 1")
+
+
+def test_a_watch_that_was_not_loaded_varied_nothing(lab):
+    lab.vary(["clock"], watch=False)
+    assert "the watch was not loaded" in seen(lab).runs[0].problem
+    assert len(lab.asked) == 1
+
+
+def test_what_cannot_be_varied_here_is_kept_with_its_reason(lab):
+    lab.vary(["gpu_index"])
+    assert lab.asked == [()]
+    assert seen(lab).unmade == {"gpu_index": "there is no GPU here"}
+
+
+def test_a_recipe_that_names_nothing_makes_no_run(lab):
+    assert lab.vary([]) == ()
+
+
+def test_the_longer_path_is_the_run_folders_own(lab):
+    (folder,) = lab.vary(["run_folder"])
+    assert folder.name.endswith("another-run-folder")
+
+
+@pytest.mark.parametrize("changed", ["metrics.jsonl", "run.json"])
+def test_a_varied_run_that_was_touched_is_no_evidence(lab, changed):
+    (folder,) = lab.vary(["umask"])
+    path = folder / changed
+    path.write_bytes(path.read_bytes() + b" ")
+    assert not seen(lab).runs[0].is_equal
+
+
+def test_a_run_of_another_program_is_not_held_against_it(lab):
+    lab.vary(["umask"])
+    record = json.loads((lab.pair[0] / "run.json").read_text())
+    record["digests"]["trainer"] = "another"
+    (lab.pair[0] / "run.json").write_text(json.dumps(record))
+    assert not seen(lab).runs[0].is_equal
+
+
+def test_a_varied_run_is_never_blessed_nor_one_of_a_pair(lab, here):
+    (folder,) = lab.vary(["umask"])
+    with pytest.raises(GoldenError, match="varied on purpose"):
+        promote(
+            (lab.pair[0], folder), project=here, reason="x", now="2026-11-20T10:15:00+00:00", allow_dirty=True
+        )
+    assert newest_pair(here.runs_dir, "cartpole_baseline", seed=None) == tuple(sorted(lab.pair))

@@ -1,0 +1,102 @@
+"""Verdicts on other CPUs: the operation that rounds differently is named, another platform never blamed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
+from reprokit.core.comparison import compare_records
+from reprokit.harness import Request, judge_again
+from reprokit.harness.judging.wording import Case, sentence
+
+
+def environment(**digests):
+    probe = {"version": 1, "device": "cpu", "digests": {"torch.exp": "a", "torch.sqrt": "b", **digests}}
+    return {"inside": {"numerics": {"profile": "portable", "version": 1, "probe": probe}}}
+
+
+BEFORE_PROBES = {"inside": {"numerics": {"profile": "portable", "version": 1}}}
+TORCH = {"field": "inside.packages.torch", "expected": "2.12", "actual": "2.13", "can_change_numbers": "yes"}
+
+
+def case(verdict, *, then, now, rows=()):
+    folder = Path("runs/r/T-1")
+    run = RunEvidence(
+        path=str(folder),
+        complete=True,
+        incomplete_because="",
+        run={},
+        environment=now,
+        runtime={},
+        config=None,
+    )
+    golden = GoldenEvidence(
+        path="golden/r/cpu-x86_64/seed-42",
+        provenance={"environment": then} if then else {},
+        comparison=compare_records([{"step": 1, "loss": 1.0}], [{"step": 1, "loss": 2.0}]),
+        fingerprint_equal=not rows,
+        environment_diff=rows,
+    )
+    evidence = Evidence(recipe={"name": "r"}, platform="cpu-x86_64", runs=(run, run), golden=golden)
+    return Case(
+        judged=Judgement(verdict=verdict, because="the reason"),
+        evidence=evidence,
+        divergence=golden.comparison.divergence,
+        failure=None,
+        folders=(folder, folder),
+    )
+
+
+@pytest.mark.parametrize(("verdict", "rows"), [(Verdict.STALE_GOLDEN, (TORCH,)), (Verdict.REGRESSION, ())])
+def test_a_mismatch_says_which_operation_rounds_differently_on_this_cpu(verdict, rows):
+    told = sentence(case(verdict, then=environment(), now=environment(**{"torch.exp": "c"}), rows=rows))
+
+    assert told.endswith("; on this CPU `torch.exp` rounds differently.")
+    assert "package torch 2.12 → 2.13" in told or verdict is Verdict.REGRESSION
+
+
+@pytest.mark.parametrize("then", [environment(), BEFORE_PROBES, None])
+@pytest.mark.parametrize("verdict", [Verdict.STALE_GOLDEN, Verdict.REGRESSION])
+def test_nothing_is_said_where_all_round_alike_or_the_golden_holds_no_probe(verdict, then):
+    told = sentence(case(verdict, then=then, now=environment(), rows=(TORCH,)))
+
+    assert "rounds differently" not in told
+
+
+@pytest.fixture
+def elsewhere(programs):
+    """A training whose record is of another CPU, and whose numbers are others."""
+
+    def make(**cpu):
+        train = programs["training"](loss=lambda step: 2 / step)
+
+        def program(spec, output, on_tick):
+            train(spec, output, on_tick)
+            record = json.loads((output / "environment.json").read_text())
+            (output / "environment.json").write_text(json.dumps({**record, "cpu": cpu}))
+
+        return program
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("cpu", "platform"),
+    [
+        ({"architecture": "aarch64"}, "cpu-aarch64"),
+        ({"architecture": "x86_64", "avx2": False}, "cpu-x86_64-noavx2"),
+    ],
+)
+def test_other_numbers_on_another_platform_are_no_regression(here, make, programs, elsewhere, cpu, platform):
+    blessed = make.of_recipe(programs["training"](), programs["training"]())
+    assert judge_again(blessed, Request(), project=here).platform == "cpu-x86_64"
+
+    report = judge_again(make.of_recipe(elsewhere(**cpu), elsewhere(**cpu)), Request(), project=here)
+
+    assert report.platform == platform
+    assert report.verdict is Verdict.NO_GOLDEN
+    assert platform in report.sentence
+    assert report.exit_code == 4

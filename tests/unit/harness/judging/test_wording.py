@@ -1,0 +1,338 @@
+"""What each verdict says, and what to type next."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
+from reprokit.core.comparison import Divergence, compare_records
+from reprokit.harness.judging.wording import Case, next_command, sentence
+
+FOLDERS = (Path("runs/r/T-1"), Path("runs/r/T-2"))
+GOLDEN = "golden/r/cpu-x86_64/seed-42"
+ROW = [{"step": 10, "loss": 1.0}]
+
+
+def run(folder: Path) -> RunEvidence:
+    return RunEvidence(
+        path=str(folder),
+        complete=True,
+        incomplete_because="",
+        run={},
+        environment={},
+        runtime={},
+        config=None,
+    )
+
+
+def golden(**words) -> GoldenEvidence:
+    return GoldenEvidence(
+        **{
+            "path": GOLDEN,
+            "provenance": {},
+            "comparison": compare_records(ROW, ROW),
+            "fingerprint_equal": True,
+            **words,
+        }
+    )
+
+
+EVIDENCE = Evidence(recipe={"name": "r"}, platform="cpu-x86_64", runs=tuple(map(run, FOLDERS)))
+HERE = compare_records(ROW, [{"step": 10, "loss": 2.0}]).divergence
+
+
+def case(verdict: Verdict, **words) -> Case:
+    return Case(
+        **{
+            "judged": Judgement(verdict=verdict, because="the reason"),
+            "evidence": EVIDENCE,
+            "divergence": None,
+            "failure": None,
+            "folders": FOLDERS,
+            **words,
+        }
+    )
+
+
+def with_golden(**words) -> Evidence:
+    return replace(EVIDENCE, golden=golden(**words))
+
+
+SAID = [
+    pytest.param(
+        case(Verdict.REPRODUCED, evidence=with_golden()),
+        "2 runs agree with each other and with the golden, bit for bit.",
+        "",
+        id="reproduced",
+    ),
+    pytest.param(
+        case(
+            Verdict.REPRODUCED,
+            evidence=with_golden(comparison=compare_records(ROW, [{"step": 10, "loss": 2.0}])),
+        ),
+        "2 runs agree bit for bit, and with the golden within the recipe's tolerance: approximate passed, "
+        "exact failed (furthest off is loss, by 1 of its value), which is how drift begins.",
+        "",
+        id="reproduced within tolerance",
+    ),
+    pytest.param(case(Verdict.REPEATABLE), "2 runs agree with each other, bit for bit.", "", id="repeatable"),
+    pytest.param(
+        case(Verdict.NONDETERMINISTIC, divergence=HERE),
+        "Two runs with the same seed differ from step 10 (record 0, metric loss) on.",
+        "reprokit diff runs/r/T-1 runs/r/T-2",
+        id="nondeterministic",
+    ),
+    pytest.param(
+        case(Verdict.NONDETERMINISTIC),
+        "The reason.",
+        "reprokit diff runs/r/T-1 runs/r/T-2",
+        id="nondeterministic in the trace only",
+    ),
+    pytest.param(
+        case(Verdict.REGRESSION, divergence=HERE, evidence=with_golden(changed=("trainer", "config"))),
+        "Same numerics as the golden, other numbers from step 10 (record 0, metric loss) on; "
+        "changed since then: trainer, config.",
+        f"reprokit diff {GOLDEN} runs/r/T-1",
+        id="regression",
+    ),
+    pytest.param(
+        case(Verdict.REGRESSION, divergence=HERE, evidence=with_golden()),
+        "Same numerics as the golden, other numbers from step 10 (record 0, metric loss) on; "
+        "nothing of the recipe has changed since then.",
+        "reprokit reproduce r --attribute",
+        id="regression out of nowhere",
+    ),
+    pytest.param(
+        case(
+            Verdict.STALE_GOLDEN,
+            divergence=HERE,
+            evidence=with_golden(
+                environment_diff=[
+                    {"field": "inside.packages.torch", "expected": "2.12", "actual": "2.13"},
+                    {"field": "x", "expected": 1, "actual": 2},
+                ]
+            ),
+        ),
+        "2 runs agree, but differ from the golden from step 10 (record 0, metric loss) on, in another "
+        "environment: package torch 2.12 → 2.13 (and 1 more fact).",
+        f"reprokit env diff {GOLDEN} runs/r/T-1",
+        id="stale golden",
+    ),
+    pytest.param(
+        case(Verdict.STALE_GOLDEN, divergence=HERE, evidence=with_golden()),
+        "2 runs agree, but differ from the golden from step 10 (record 0, metric loss) on, in another "
+        "environment: the recorded environments do not say how.",
+        f"reprokit env diff {GOLDEN} runs/r/T-1",
+        id="stale golden without a difference",
+    ),
+    pytest.param(
+        case(Verdict.NO_GOLDEN),
+        "2 runs agree, but the reason.",
+        "reprokit golden promote runs/r/T-1 runs/r/T-2 --reason 'first golden'",
+        id="no golden",
+    ),
+    pytest.param(
+        case(Verdict.CHECK_FAILED),
+        "The numbers are not the problem: the reason.",
+        "reprokit report show runs/r/T-1 runs/r/T-2",
+        id="check failed",
+    ),
+    pytest.param(
+        case(Verdict.UNJUDGED),
+        "There is not enough evidence for a verdict: the reason.",
+        "reprokit report show runs/r/T-1 runs/r/T-2",
+        id="unjudged",
+    ),
+    pytest.param(
+        case(Verdict.NOT_RUN, failure={"message": "it crashed"}),
+        "A run did not finish: it crashed.",
+        "reprokit doctor",
+        id="not run",
+    ),
+    pytest.param(
+        case(Verdict.NOT_RUN), "A run did not finish: the reason.", "reprokit doctor", id="not run at all"
+    ),
+]
+
+
+@pytest.mark.parametrize(("told", "words", "command"), SAID)
+def test_a_verdict_says_this_and_this_comes_next(told, words, command):
+    assert sentence(told) == words
+    assert next_command(told) == command
+
+
+NUMPY = {
+    "field": "inside.packages.numpy",
+    "expected": "2.4.6",
+    "actual": "2.4.7",
+    "can_change_numbers": "yes",
+}
+KERNEL = {"field": "host.kernel", "expected": "6.1", "actual": "6.5", "can_change_numbers": "no"}
+
+
+def test_equal_numbers_in_another_environment_are_reproduced_with_a_note_that_names_the_package():
+    told = sentence(case(Verdict.REPRODUCED, evidence=with_golden(environment_diff=[NUMPY, KERNEL])))
+    assert told == (
+        "2 runs agree with each other and with the golden, bit for bit. Note: package numpy 2.4.6 → 2.4.7, "
+        "and the numbers are the golden's all the same."
+    )
+
+
+def test_a_difference_that_cannot_change_numbers_is_no_note():
+    told = sentence(case(Verdict.REPRODUCED, evidence=with_golden(environment_diff=[KERNEL])))
+    assert "Note" not in told
+
+
+def test_a_changed_setting_is_named_with_its_line():
+    config = {"training": {"gamma": 0.99, "n_epochs": 10}}
+    evidence = with_golden(changed=("recipe", "config"), provenance={"config": config})
+    ran = replace(
+        evidence.runs[0],
+        run={"recipe": "r", "training_config": {"training": {"gamma": 0.98, "n_epochs": 10}}},
+    )
+    told = sentence(
+        case(
+            Verdict.REGRESSION,
+            divergence=HERE,
+            evidence=replace(evidence, runs=(ran, *evidence.runs[1:])),
+            lines={"training": 30, "training.gamma": 35},
+        )
+    )
+    assert told.endswith("changed since then: recipes/r/recipe.yaml:35 training.gamma 0.99 → 0.98.")
+
+
+MODIFIED = replace(
+    EVIDENCE,
+    modified=("training.gamma=0.98",),
+    runs=(
+        replace(EVIDENCE.runs[0], run={"recipe": "r", "seed": 7}),
+        EVIDENCE.runs[1],
+    ),
+)
+
+
+def dirty(evidence: Evidence) -> Evidence:
+    first = replace(evidence.runs[0], environment={"source": {"unrecorded": True}}, run={"seed": 7})
+    return replace(evidence, runs=(first, *evidence.runs[1:]))
+
+
+def test_runs_with_an_override_that_differ_from_the_golden_are_no_change_of_the_code():
+    told = case(
+        Verdict.REGRESSION, divergence=HERE, evidence=replace(MODIFIED, golden=golden(changed=("config",)))
+    )
+    assert sentence(told) == (
+        "Other numbers than the golden's from step 10 (record 0, metric loss) on, as is to be expected of "
+        "runs that were modified with --set training.gamma=0.98, which is not the recipe."
+    )
+    assert next_command(told) == "reprokit reproduce r --seed 7"
+
+
+def test_runs_with_an_override_are_nothing_to_bless():
+    told = case(Verdict.NO_GOLDEN, evidence=MODIFIED, failed=("unmodified",))
+    assert sentence(told) == (
+        "2 runs agree, but they were modified with --set training.gamma=0.98, which is not the recipe, and "
+        "the reason."
+    )
+    assert next_command(told) == "reprokit reproduce r --seed 7"
+
+
+def test_runs_that_failed_a_required_row_are_nothing_to_bless():
+    told = case(Verdict.NO_GOLDEN, failed=("headline_results", "seeded"))
+    assert sentence(told) == (
+        "2 runs agree, but the reason; and they are not fit to be one: headline_results, seeded failed."
+    )
+    assert "promote" not in next_command(told)
+
+
+def test_runs_of_a_tree_with_changes_are_blessed_only_once_these_are_recorded_and_it_is_run_again():
+    told = case(Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE))
+    assert next_command(told) == (
+        "commit or stage the changes, then: reprokit reproduce r --seed 7, then: "
+        "reprokit golden promote r --reason 'first golden'"
+    )
+
+
+def test_a_platform_that_the_recipe_does_not_declare_is_to_be_declared_first():
+    evidence = replace(EVIDENCE, recipe={"name": "r", "platforms": ["cuda-h200"]})
+    told = case(Verdict.NO_GOLDEN, evidence=evidence, lines={"platforms": 12})
+    assert next_command(told).startswith("add cpu-x86_64 to recipes/r/recipe.yaml:12 (platforms), then: ")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "command"),
+    [
+        ("crashed", "tail -n 40 runs/r/T-1/stderr.log"),
+        ("out_of_memory", "tail -n 40 runs/r/T-1/stderr.log"),
+        ("engine_lost", "reprokit doctor"),
+        ("disk_full", "reprokit doctor"),
+    ],
+)
+def test_a_program_that_failed_is_told_by_its_own_log_and_a_host_by_the_doctor(outcome, command):
+    failure = {"message": "it ended", "outcome": outcome, "log": "runs/r/T-1/stderr.log"}
+    assert next_command(case(Verdict.NOT_RUN, failure=failure)) == command
+
+
+def test_every_verdict_is_among_them():
+    assert {one.values[0].judged.verdict for one in SAID} == set(Verdict)
+
+
+def test_a_divergence_of_whole_records_names_no_metric():
+    whole = Divergence(
+        record=3,
+        step=40,
+        metric=None,
+        expected=None,
+        actual=None,
+        abs_error=None,
+        rel_error=None,
+        ulps=None,
+        what="a record is missing",
+    )
+    assert "from step 40 (record 3) on" in sentence(case(Verdict.NONDETERMINISTIC, divergence=whole))
+
+
+def declared(**terms):
+    return {"default": {}, "metrics": {"loss": terms}}
+
+
+@pytest.mark.parametrize("verdict", [Verdict.REGRESSION, Verdict.STALE_GOLDEN])
+@pytest.mark.parametrize(
+    ("typed", "blessed", "told"),
+    [
+        (
+            {"rtol": 3},
+            {"rtol": 0.1},
+            "loss (rtol 3) does not count beyond what its golden was blessed with (rtol 0.1)",
+        ),
+        ({"atol": 3, "mean_of": 5}, {}, "loss (atol 3, mean of 5) does not count beyond"),
+        ({"rtol": 3}, {}, "(exact): bless it again to widen it"),
+    ],
+)
+def test_a_tolerance_that_was_not_counted_is_told(verdict, typed, blessed, told):
+    said = case(
+        verdict,
+        divergence=HERE,
+        evidence=replace(
+            with_golden(provenance={"tolerances": declared(**blessed)}),
+            recipe={"name": "r", "tolerances": declared(**typed)},
+        ),
+    )
+    assert told in sentence(said)
+
+
+@pytest.mark.parametrize(
+    ("typed", "blessed"), [({"rtol": 0.1}, {"rtol": 0.1}), ({}, {"rtol": 0.1}), ({}, {})]
+)
+def test_nothing_is_said_of_a_tolerance_that_counts_whole(typed, blessed):
+    said = case(
+        Verdict.REGRESSION,
+        divergence=HERE,
+        evidence=replace(
+            with_golden(provenance={"tolerances": declared(**blessed)}),
+            recipe={"name": "r", "tolerances": declared(**typed)},
+        ),
+    )
+    assert "blessed" not in sentence(said)

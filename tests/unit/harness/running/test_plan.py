@@ -1,0 +1,172 @@
+"""What is about to run, as data."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from reprokit.core import numerics
+from reprokit.core.records import Realisation
+from reprokit.harness.running.plan import command_name, digests_of, plan_command, plan_recipe, shell_line
+
+ENVIRONMENT = Realisation(
+    variant="cpu",
+    kind="venv",
+    reference="/env",
+    digest="sha256:0",
+    python="/env/bin/python",
+    lock_digest="sha256:1",
+)
+
+
+@pytest.fixture
+def planned(recipe, tmp_path: Path):
+    def plan(of=recipe, **words):
+        return plan_recipe(
+            of,
+            **{
+                "seed": 42,
+                "repeats": 2,
+                "realisation": ENVIRONMENT,
+                "backend": "local",
+                "stamp": "T",
+                "runs_dir": tmp_path,
+                **words,
+            },
+        )
+
+    return plan
+
+
+def test_the_runs_of_one_plan_differ_in_their_number_only(planned):
+    first, second = planned().specs
+    assert (first.run_id, second.run_id) == ("T-seed42-1", "T-seed42-2")
+    same = [
+        dataclasses.replace(spec, run_id="", mounts=tuple(m for m in spec.mounts if "T-seed" not in m.path))
+        for spec in (first, second)
+    ]
+    assert same[0] == same[1]
+
+
+def test_a_run_sees_its_own_snapshot_of_recipe_and_trainer_and_not_the_project(planned, tmp_path):
+    plan = planned()
+    for spec in plan.specs:
+        mounts = {mount.name: Path(mount.path) for mount in spec.mounts}
+        folder = tmp_path / "cartpole_baseline" / spec.run_id
+        assert mounts["recipes"] == folder / "source"
+        assert mounts["config.yaml"] == folder / "config.yaml"
+        assert set(mounts) == {"reprokit", "recipes", "config.yaml"}
+    assert set(plan.files) == {
+        "config.yaml",
+        "source/cartpole_baseline/recipe.yaml",
+        "source/trainers/ppo.py",
+    }
+
+
+def test_what_must_precede_the_interpreter_is_in_the_environment(planned, recipe):
+    environment = planned().specs[0].environment
+    assert environment.items() >= numerics.variables(recipe.numerics, hash_seed=0).items()
+    assert environment["PYTHONPATH"] == "{mounts}"
+    assert not planned().specs[0].inherit_environment
+
+
+def test_a_recipes_run_names_its_seed_and_device_by_placeholders(planned):
+    command = planned().specs[0].command
+    assert command[:3] == ("{python}", "-m", "reprokit.runtime.launch")
+    assert command[command.index("--seed") + 1] == "{seed}"
+    assert command[-1] == "{mounts}/recipes/trainers/ppo.py"
+
+
+def test_cores_are_dealt_out_in_turn_and_without_cores_nothing_is_pinned(planned):
+    pinned = planned(repeats=3, cores=(4, 6))
+    assert [spec.limits.cpus for spec in pinned.specs] == [(4,), (6,), (4,)]
+    assert [spec.limits.cpus for spec in planned().specs] == [None, None]
+
+
+def test_limits_are_the_recipes_and_a_timeout_that_is_asked_for_comes_first(planned, recipe):
+    limits = planned().specs[0].limits
+    assert limits.memory_bytes == int(recipe.limits.memory_gib * 2**30)
+    assert limits.timeout_s == recipe.limits.timeout_s
+    assert planned(timeout_s=3.5).specs[0].limits.timeout_s == 3.5
+
+
+def test_the_record_of_a_run_says_what_it_was_made_from(planned, recipe):
+    facts = planned().facts
+    assert facts["digests"] == digests_of(recipe, ENVIRONMENT)
+    assert facts["recipe_data"] == recipe.as_data()
+    assert (facts["modified"], facts["backend"], facts["numerics"]) == ([], "local", "portable")
+
+
+def test_every_content_of_ours_that_can_change_numbers_has_a_digest(recipe):
+    digests = digests_of(recipe, ENVIRONMENT)
+    assert set(digests) == {"recipe", "trainer", "runtime", "config", "lock"}
+    assert digests["lock"] == "sha256:1"
+    assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", text) for name, text in digests.items() if name != "lock")
+
+
+def test_another_setting_is_another_digest_of_the_configuration_only(recipe):
+    other = dataclasses.replace(
+        recipe, training_config={**recipe.training_config, "training": {"gamma": 0.5}}
+    )
+    before, after = digests_of(recipe, ENVIRONMENT), digests_of(other, ENVIRONMENT)
+    assert [name for name in before if before[name] != after[name]] == ["config"]
+
+
+def test_a_plain_command_keeps_the_callers_environment_and_nothing_is_set_or_pinned(tmp_path):
+    plan = plan_command(
+        ("python", "train.py"), seed=7, repeats=2, stamp="T", working_dir=tmp_path, timeout_s=9
+    )
+    for spec in plan.specs:
+        assert spec.inherit_environment
+        assert (dict(spec.environment), spec.mounts, spec.realisation) == ({}, (), None)
+        assert (spec.limits.cpus, spec.limits.memory_bytes, spec.limits.timeout_s) == (None, None, 9)
+        assert (spec.working_dir, spec.command) == (str(tmp_path), ("python", "train.py"))
+    assert plan.files == {}
+
+
+def test_a_secret_on_the_command_line_is_run_but_not_recorded():
+    plan = plan_command(("python", "t.py", "--api-key", "s3cret-value"), seed=0, repeats=1, stamp="T")
+    assert "s3cret-value" in plan.specs[0].command
+    assert "s3cret-value" not in plan.facts["plain_command"]
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["python", "train.py"], "plain-train"),
+        (["python", "-u", "/a/b/my study.py", "x.py"], "plain-my-study"),
+        (["./run"], "plain-run"),
+        (["/"], "plain-command"),
+        (["..."], "plain-command"),
+        (["python", "../../evil/../..py"], "plain-command"),
+        (["x" * 200], "plain-" + "x" * 60),
+    ],
+)
+def test_a_plain_commands_runs_are_filed_under_a_name_that_is_one_folder(command, name):
+    assert command_name(command) == name
+    assert "/" not in command_name(command)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["python", "train.py", "--seed", "{seed}"], "python train.py --seed {seed}"),
+        (["--out={run_dir}/x"], "--out={run_dir}/x"),
+        (["two words"], "'two words'"),
+        (["it's"], "'it'\"'\"'s'"),
+        (["time/*"], "'time/*'"),
+        ([""], "''"),
+        (["{a,b}"], "'{a,b}'"),
+        (["{1..3}"], "'{1..3}'"),
+        (["{seed};rm"], "'{seed};rm'"),
+        (["{seed} {x}"], "'{seed} {x}'"),
+        (["$HOME", "~", "#x"], "'$HOME' '~' '#x'"),
+    ],
+)
+def test_a_command_is_written_as_a_person_types_it(words, line):
+    assert shell_line(words) == line
+    assert shlex.split(line) == words

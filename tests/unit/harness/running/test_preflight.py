@@ -1,0 +1,74 @@
+"""What is refused or told before anything is trained."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reprokit import recipes
+from reprokit.errors import GoldenError, RecipeError
+from reprokit.harness import Project
+from reprokit.harness.running.preflight import foresee, must_have_variant, platforms_here
+
+ROOT = Path(__file__).resolve().parents[4]
+HOST = {"cpu": {"architecture": "x86_64", "features": ["avx2"]}, "os": {"system": "Linux"}, "gpus": []}
+
+
+class Told:
+    def __init__(self):
+        self.notes = []
+
+    def note(self, text):
+        self.notes.append(text)
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    for name in ("recipes", "golden", "images"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    monkeypatch.setattr("reprokit.capture.capture_host", lambda _root: HOST)
+    return Project.around(tmp_path)
+
+
+def changed(study, old="", new=""):
+    file = study.recipes_dir / "cartpole_baseline" / "recipe.yaml"
+    file.write_text(file.read_text().replace(old, new))
+    return recipes.load("cartpole_baseline", recipes_dir=study.recipes_dir)
+
+
+def test_a_recipe_with_a_whole_golden_is_run_without_a_word(study):
+    told = Told()
+    foresee(changed(study), seed=42, project=study, progress=told)
+    assert told.notes == []
+
+
+def test_a_damaged_golden_is_refused_before_the_training(study):
+    (metrics,) = study.golden_dir.glob("cartpole_baseline/cpu-x86_64/seed-42/metrics.jsonl")
+    metrics.write_bytes(metrics.read_bytes()[:-2])
+    with pytest.raises(GoldenError, match=r"metrics\.jsonl"):
+        foresee(changed(study), seed=42, project=study, progress=Told())
+
+
+def test_a_platform_that_the_recipe_does_not_declare_is_told_before_the_training(study):
+    told = Told()
+    recipe = changed(study, "platforms: [cpu-x86_64]", "platforms: [cpu-aarch64]")
+    foresee(recipe, seed=42, project=study, progress=told)
+    (note,) = told.notes
+    assert f"recipe.yaml:{recipe.lines['platforms']}: the recipe does not declare cpu-x86_64, only " in note
+
+
+def test_a_variant_that_does_not_exist_is_refused_with_its_line(study):
+    recipe = changed(study, "variant: cpu\ndevice: cpu", "variant: tpu\ndevice: cpu")
+    lock = study.root / "images" / "lock.toml"
+    text = lock.read_text(encoding="utf-8").replace("[variants.tpu", "[variants.other")
+    lock.write_text(text, encoding="utf-8")
+    with pytest.raises(RecipeError, match=f"recipe.yaml:{recipe.lines['variant']}: there is no environment"):
+        must_have_variant(recipe, project=study)
+
+
+def test_what_a_gpu_is_called_shows_only_where_there_is_one(study):
+    recipe = changed(study, "variant: cpu\ndevice: cpu", "variant: cuda\ndevice: cuda")
+    assert platforms_here(recipe, HOST) == []
+    assert platforms_here(recipe, {**HOST, "gpus": [{"name": "NVIDIA H200"}]})[0].startswith("cuda-")
