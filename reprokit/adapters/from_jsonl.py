@@ -22,11 +22,12 @@ from reprokit.adapters.reading import Reading
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison
 from reprokit.core.tolerance import Tolerances
+from reprokit.layout import METRICS
 
 NAME = "jsonl"
 ORDER = 10
 WHOLE_FOLDER = False
-PATTERNS = ("metrics.jsonl", "*.jsonl", "*.ndjson")
+PATTERNS = (METRICS, "*.jsonl", "*.ndjson")
 
 
 def read(path: Path) -> Iterator[Reading]:

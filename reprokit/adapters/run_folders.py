@@ -21,8 +21,7 @@ from reprokit.core.difference import Comparison, Divergence, MetricSummary, Prob
 from reprokit.core.problems import ProblemLog
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
-
-METRICS = "metrics.jsonl"
+from reprokit.layout import METRICS, RECORD
 
 _HARMLESS = frozenset({"empty_file", "no_records", "no_values", "unknown_metric"})
 
@@ -60,7 +59,7 @@ def _is_plain(folders: tuple[Path, Path]) -> bool:
 
 
 def _record(folder: Path) -> bytes:
-    record = folder / "run.json"
+    record = folder / RECORD
     return record.read_bytes() if record.is_file() else b""
 
 

@@ -21,12 +21,12 @@ from typing import cast
 
 from reprokit.adapters.reading import Adapter, MetricsSource
 from reprokit.errors import MetricsError
+from reprokit.layout import RECORD, TIMING, TRACE
 
 #: What is never compared as metrics, by contract: durations, and the trace, which is judged elsewhere.
-NOT_METRICS = frozenset({"timing.jsonl", "trace.jsonl"})
+NOT_METRICS = frozenset({TIMING, TRACE})
 #: What a recipe's run keeps beside its metrics. A plain command may put anything there.
 _OF_A_RECIPE = frozenset({"source", "checkpoints"})
-_RECORD = "run.json"
 
 
 @cache
@@ -124,7 +124,7 @@ def _files(run_dir: Path) -> Iterator[Path]:
 def _of_the_host(run_dir: Path) -> frozenset[str]:
     """Folders that hold no metrics, by what the run says it is."""
     try:
-        record = (run_dir / _RECORD).read_bytes()
+        record = (run_dir / RECORD).read_bytes()
     except OSError:
         return frozenset()
     of_host = frozenset({"output"})

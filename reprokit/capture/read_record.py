@@ -15,9 +15,10 @@ from typing import Any
 
 from reprokit.core import fingerprint
 from reprokit.errors import ReportError
+from reprokit.layout import ENVIRONMENT, PROVENANCE, REPORT
 
 #: Where a record stands in a folder: a run's, a golden's, a report's, an unfinished run's.
-_PLACES = ("environment.json", "provenance.json", "report.json", "output/environment.json")
+_PLACES = (ENVIRONMENT, PROVENANCE, REPORT, "output/environment.json")
 _MOST_BYTES = 64 << 20
 
 

@@ -10,14 +10,13 @@ to run anything that a file asks for, and to load one into a model: that belongs
 
 from reprokit.checkpoints import safetensors_file, torch_file
 from reprokit.checkpoints.comparing import Difference, content_digest, differences
-from reprokit.checkpoints.folder import MANIFEST, Listed, folder_of, last_whole, listed, problems_of, removed
+from reprokit.checkpoints.folder import Listed, folder_of, last_whole, listed, problems_of, removed
 from reprokit.checkpoints.leaves import leaves
 from reprokit.checkpoints.migrating import Migrated, migrated
 from reprokit.checkpoints.reading import read
 from reprokit.checkpoints.tensors import Tensor
 
 __all__ = [
-    "MANIFEST",
     "Difference",
     "Listed",
     "Migrated",

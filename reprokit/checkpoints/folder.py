@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import CheckpointError
+from reprokit.layout import CHECKPOINTS, MANIFEST, OUTPUT
 from reprokit.workspace import sha256_of
 
-MANIFEST = "MANIFEST.json"
 _NAME = re.compile(r"checkpoint_(0|[1-9][0-9]{0,17})\.pt", re.ASCII)
 _RANDOM = ("python", "numpy", "torch")
 
@@ -43,7 +43,7 @@ class Listed:
 
 def folder_of(run_dir: Path) -> Path:
     """Where a run's checkpoints are; those of a run that nobody closed are still in ``output/``."""
-    closed, left = run_dir / "checkpoints", run_dir / "output" / "checkpoints"
+    closed, left = run_dir / CHECKPOINTS, run_dir / OUTPUT / CHECKPOINTS
     return left if left.is_dir() and not closed.is_dir() else closed
 
 

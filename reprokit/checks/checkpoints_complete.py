@@ -18,6 +18,7 @@ from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
 from reprokit.core.rows import Finding, counted, failed, passed
+from reprokit.layout import FINAL_MODEL
 
 ID = "checkpoints_complete"
 TITLE = "Checkpoints are there at the promised interval, unchanged and loadable"
@@ -25,7 +26,6 @@ ORDER = 140
 ADVISORY = False
 NEEDS_RECIPE = True
 
-FINAL = "final_model.pt"
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _AGAIN = "run it again; if it stays, see the trainer's calls of reprokit.runtime's checkpoint"
 
@@ -91,7 +91,7 @@ def _missing(run: RunEvidence, interval: int, end: int, keep: Any) -> str:
     for name, due in promised.items():
         if name not in run.checkpoints and (name in stay or not _remembered(run, name)):
             return f"{name} is missing (due at step {due})"
-    return "" if FINAL in run.checkpoints else f"{FINAL} is missing"
+    return "" if FINAL_MODEL in run.checkpoints else f"{FINAL_MODEL} is missing"
 
 
 def _remembered(run: RunEvidence, name: str) -> bool:
@@ -103,7 +103,7 @@ def _remembered(run: RunEvidence, name: str) -> bool:
 
 def _spoilt(name: str, entry: Mapping[str, Any]) -> str:
     step = entry.get("step")
-    if name != FINAL and (not is_integer(step) or name != f"checkpoint_{step}.pt"):
+    if name != FINAL_MODEL and (not is_integer(step) or name != f"checkpoint_{step}.pt"):
         return f"its name does not agree with its step {step!r}"
     if entry.get("sha256_ok") is not True:
         return "its digest is not that of MANIFEST.json"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
 from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.layout import CONFIG
 
 ID = "config_saved"
 TITLE = "The training configuration is saved with the results"
@@ -36,7 +37,7 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _problem(run: RunEvidence) -> str:
-    if not run.config or run.files.get("config.yaml", 0) <= 0:
+    if not run.config or run.files.get(CONFIG, 0) <= 0:
         return "config.yaml is missing or empty"
     if run.config_differs:
         return f"config.yaml is not what the recipe says: {', '.join(run.config_differs)}"

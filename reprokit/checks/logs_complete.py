@@ -12,6 +12,7 @@ from __future__ import annotations
 from reprokit.core.comparison import Problem
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
 from reprokit.core.rows import Finding, counted, failed, passed, unjudged
+from reprokit.layout import METRICS, STDERR, STDOUT, TIMING
 
 ID = "logs_complete"
 TITLE = "Logs and metrics are complete"
@@ -19,8 +20,8 @@ ORDER = 150
 ADVISORY = False
 NEEDS_RECIPE = False
 
-_STREAMS = ("stdout.log", "stderr.log")
-_RECORDS = ("metrics.jsonl", "timing.jsonl")
+_STREAMS = (STDOUT, STDERR)
+_RECORDS = (METRICS, TIMING)
 # Words of core.problems: what a recipe's metrics may not even be warned of, and what a plain
 # command's second file may hold without harm.
 _STEPLESS = frozenset({"missing_step", "odd_step", "reordered_step", "no_final_newline"})

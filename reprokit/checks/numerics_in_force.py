@@ -17,6 +17,7 @@ from reprokit.core import numerics
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
 from reprokit.core.numerics import Profile, Setting
 from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.layout import RECORD, RUNTIME
 
 ID = "numerics_in_force"
 TITLE = "The numerics profile is in force"
@@ -53,8 +54,8 @@ def check(evidence: Evidence) -> Finding:
 def _problem(run: RunEvidence, profile: Profile) -> str:
     held = fact(run.runtime, "numerics")
     for place, name in (
-        ("run.json", run.run.get("numerics")),
-        ("runtime.json", fact(held, "profile")),
+        (RECORD, run.run.get("numerics")),
+        (RUNTIME, fact(held, "profile")),
         ("the environment record", fact(run.environment, "inside.numerics.profile")),
     ):
         if name != profile.name:

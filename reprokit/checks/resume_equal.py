@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
 from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.layout import FINAL_MODEL
 
 ID = "resume_equal"
 TITLE = "A resumed run equals the uninterrupted one"
@@ -18,7 +19,6 @@ ORDER = 240
 ADVISORY = False
 NEEDS_RECIPE = True
 
-FINAL = "final_model.pt"
 _ASK = "`reprokit reproduce RECIPE --resume`"
 _LOOK = "save and restore it with the trainer's checkpoint: reprokit.runtime.checkpoint.training_state"
 
@@ -60,8 +60,8 @@ def _hole(seen: ResumeEvidence) -> str:
         return f"the resumed run did not go on after step {seen.step}: its first is {seen.first_resumed!r}"
     if seen.records <= 0 or seen.updates == 0:
         return "not one record could be compared"
-    if FINAL not in seen.checkpoints:
-        return f"{FINAL} was not compared"
+    if FINAL_MODEL not in seen.checkpoints:
+        return f"{FINAL_MODEL} was not compared"
     return ""
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from reprokit.cli.options import examples, picture_file
+from reprokit.layout import MARKER, RECORD
 
 if TYPE_CHECKING:
     from reprokit.adapters.run_folders import Pair
@@ -81,7 +82,7 @@ def command(
             click.echo(json.dumps(to_json(unreadable(error, side=side)), indent=2))
         raise
     for folder in (expected, actual):
-        if (folder / "run.json").is_file() and not (folder / "COMPLETE").is_file():
+        if (folder / RECORD).is_file() and not (folder / MARKER).is_file():
             click.echo(f"Warning: {folder} is an interrupted run; it proves nothing.", err=True)
     if as_json:
         click.echo(json.dumps(to_json(comparison), indent=2))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.options import examples, folder_options, picture_file, project_of
+from reprokit.layout import PROVENANCE, RECORD
 
 if TYPE_CHECKING:
     from reprokit.harness.curation.golden_diff import GoldenDiff
@@ -86,7 +87,7 @@ def _one_below(path: Path) -> Path:
     from reprokit.errors import UsageError
 
     below = sorted(file.parent for file in path.glob("**/seed-*/provenance.json"))
-    if (path / "provenance.json").exists() or not below:
+    if (path / PROVENANCE).exists() or not below:
         return path
     if len(below) == 1:
         return below[0]
@@ -146,7 +147,7 @@ def promote(
         raise click.UsageError("name a recipe, run folders, or a report with --from")
     if report is not None:
         folders = harness.runs_of_report(report)
-    elif len(what) == 1 and not Path(what[0], "run.json").is_file():
+    elif len(what) == 1 and not Path(what[0], RECORD).is_file():
         folders = harness.newest_pair(project.runs_dir, what[0], seed=seed)
     else:
         folders = tuple(runs.find(project.runs_dir, one) for one in what)

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from reprokit.cli.options import engine_option, examples
+from reprokit.layout import IMAGE_PROVENANCE, SBOM
 
 
 @click.command(
@@ -46,9 +47,7 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
             where=realisation.reference,
             fix=f"make it here: docker image rm {realisation.reference}, then reprokit image build {variant}",
         )
-    sbom, provenance = (
-        json.loads(files[name]) for name in (image_documents.SBOM, image_documents.PROVENANCE)
-    )
+    sbom, provenance = (json.loads(files[name]) for name in (SBOM, IMAGE_PROVENANCE))
     if as_json:
         answer = {"image": realisation.reference, "sbom": sbom, "provenance": provenance}
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))

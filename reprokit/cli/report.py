@@ -9,6 +9,7 @@ import click
 
 from reprokit.cli.options import examples, folder_options, project_of, request_of
 from reprokit.cli.signing_options import key_of, sign, signer_option, signers_of
+from reprokit.layout import RECORD, REPORT
 
 _EXISTING = click.Path(exists=True, path_type=Path)
 
@@ -126,9 +127,9 @@ def sign_report(path: Path, key: Path, as_json: bool) -> int:
 
 
 def _report_file(path: Path) -> Path | None:
-    candidate = path / "report.json" if path.is_dir() else path
+    candidate = path / REPORT if path.is_dir() else path
     return (
         candidate
-        if candidate.is_file() and candidate.suffix == ".json" and not (path / "run.json").exists()
+        if candidate.is_file() and candidate.suffix == ".json" and not (path / RECORD).exists()
         else None
     )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli.options import examples
+from reprokit.layout import TRACE
 
 if TYPE_CHECKING:
     from reprokit.diagnosis import Began, Operation, Site, Trace
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
-_RECORDED = "trace.jsonl"
 
 
 @click.group("trace", short_help="Compare what was recorded of two watched runs.")
@@ -41,8 +41,8 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     from reprokit import diagnosis
     from reprokit.errors import UsageError
 
-    if all((folder / _RECORDED).is_file() for folder in (first, second)):
-        return _diff_recorded(first / _RECORDED, second / _RECORDED, as_json=as_json)
+    if all((folder / TRACE).is_file() for folder in (first, second)):
+        return _diff_recorded(first / TRACE, second / TRACE, as_json=as_json)
     traces = [diagnosis.read_trace(folder) for folder in (first, second)]
     for folder, trace in zip((first, second), traces, strict=True):
         if not trace.processes:

@@ -35,7 +35,8 @@ from reprokit.execution.outcome import (
     signal_of,
     timed_out,
 )
-from reprokit.execution.run_folder import OUTPUT, free_bytes, open_logs, stderr_tail
+from reprokit.execution.run_folder import free_bytes, open_logs, stderr_tail
+from reprokit.layout import OUTPUT
 
 __all__ = ["DockerBackend", "EngineStatus", "engine_status", "remove_orphans"]
 

@@ -39,7 +39,8 @@ from reprokit.execution.outcome import (
     timed_out,
 )
 from reprokit.execution.placeholders import fill, placeholders
-from reprokit.execution.run_folder import OUTPUT, free_bytes, open_logs, stderr_tail
+from reprokit.execution.run_folder import free_bytes, open_logs, stderr_tail
+from reprokit.layout import OUTPUT
 
 
 class LocalBackend:

@@ -13,7 +13,8 @@ import os
 from pathlib import Path
 from typing import BinaryIO
 
-OUTPUT = "output"
+from reprokit.layout import OUTPUT, STDERR, STDOUT
+
 _TAIL_BYTES = 64 << 10
 
 
@@ -28,9 +29,9 @@ def open_logs(run_dir: Path) -> tuple[BinaryIO, BinaryIO]:
         read_only = os.statvfs(output).f_flag & os.ST_RDONLY  # raises if the folder is not there
         number = errno.EROFS if read_only else errno.EACCES
         raise OSError(number, os.strerror(number), str(output))
-    stdout = (run_dir / "stdout.log").open("wb", buffering=0)
+    stdout = (run_dir / STDOUT).open("wb", buffering=0)
     try:
-        return stdout, (run_dir / "stderr.log").open("wb", buffering=0)
+        return stdout, (run_dir / STDERR).open("wb", buffering=0)
     except BaseException:
         stdout.close()
         raise
@@ -39,7 +40,7 @@ def open_logs(run_dir: Path) -> tuple[BinaryIO, BinaryIO]:
 def stderr_tail(run_dir: Path) -> str:
     """The last 64 KiB of ``stderr.log`` as text; what is no UTF-8 is replaced."""
     try:
-        with (run_dir / "stderr.log").open("rb") as stream:
+        with (run_dir / STDERR).open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
             return stream.read().decode("utf-8", errors="replace")
     except OSError:

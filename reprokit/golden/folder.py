@@ -18,11 +18,8 @@ from typing import Any, NoReturn
 
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
+from reprokit.layout import METRICS, PROVENANCE, TRACE
 from reprokit.workspace import sha256_of
-
-METRICS = "metrics.jsonl"
-TRACE = "trace.jsonl"
-PROVENANCE = "provenance.json"
 
 #: What a golden's numbers follow from, each with a digest in its provenance.
 INPUTS = ("recipe", "trainer", "runtime", "config", "lock")

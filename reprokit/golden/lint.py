@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.core.agreement import chance_of_another
-from reprokit.golden.folder import PROVENANCE, Golden
+from reprokit.golden.folder import Golden
+from reprokit.layout import PROVENANCE
 
 PROMOTE = "run the recipe again and bless it: `reprokit golden promote`"
 _SHOWN = 3

@@ -23,7 +23,8 @@ from typing import Any
 
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
-from reprokit.golden.folder import INPUTS, METRICS, PROVENANCE, TRACE, Golden, load, locate
+from reprokit.golden.folder import INPUTS, Golden, load, locate
+from reprokit.layout import METRICS, PROVENANCE, TRACE
 from reprokit.workspace import cannot_write, sha256_of
 
 _TRACE_FIRST = 8

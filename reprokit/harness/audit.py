@@ -22,6 +22,7 @@ from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.reference_run import judge_against, read_yardstick, recipe_of
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.request import Request
+from reprokit.layout import RECORD
 from reprokit.project import Project
 from reprokit.reports import signing, to_json
 
@@ -133,7 +134,7 @@ def _touched(report: Report) -> Iterator[str]:
 
 
 def _elsewhere(report: Report, project: Project) -> Iterator[str]:
-    if not report.golden or (Path(report.golden) / runs.RECORD).is_file():
+    if not report.golden or (Path(report.golden) / RECORD).is_file():
         return
     if not Path(report.golden).resolve().is_relative_to(project.golden_dir):
         yield f"the golden {report.golden} is not one of {project.golden_dir}; name its folder with --golden"
@@ -159,7 +160,7 @@ def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> R
 
 
 def _is_run(golden: str | None) -> bool:
-    return golden is not None and (Path(golden) / runs.RECORD).is_file()
+    return golden is not None and (Path(golden) / RECORD).is_file()
 
 
 def _judged_again(report: Report, project: Project) -> Iterator[str]:

@@ -24,7 +24,7 @@ from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.request import Request, stamp
 from reprokit.harness.running.start_runs import backend_named, choose_backend
-from reprokit.layout import METRICS, read_json
+from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, read_json
 from reprokit.learning import Answer, diagnose
 from reprokit.learning.curve import Point, learning_curve
 from reprokit.project import Project
@@ -77,7 +77,7 @@ def learned(
     where = None
     if probe:
         where = _probed(stored, request, updates=_due(curves), project=project, progress=progress)
-        found = read_json(where / "output" / "learning.json")
+        found = read_json(where / OUTPUT / "learning.json")
         if not found:
             raise CannotRunError("the probe left no answer", where=str(where), fix="see stderr.log there")
     answers = diagnose(
@@ -91,7 +91,7 @@ def learned(
 
 def _curves(folder: Path) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
     """Metric → steps and values; of a run that nobody closed, from ``output/``."""
-    own = [path for path in (folder / METRICS, folder / runs.OUTPUT / METRICS) if path.is_file()]
+    own = [path for path in (folder / METRICS, folder / OUTPUT / METRICS) if path.is_file()]
     paths = own[:1] or [source.path for source in adapters.find_all(folder)]
     try:
         series = [adapters.read_series(path) for path in paths]
@@ -117,7 +117,7 @@ def _due(curves: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]) -> i
 
 def _anomaly(folder: Path) -> str:
     """What torch's anomaly detection wrote into the run's log, or ""."""
-    for path in (folder / "stderr.log", folder / "stdout.log"):
+    for path in (folder / STDERR, folder / STDOUT):
         if path.is_file():
             with path.open("rb") as stream:
                 stream.seek(max(0, path.stat().st_size - _TAIL_BYTES))

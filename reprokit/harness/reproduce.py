@@ -30,6 +30,7 @@ from reprokit.harness.running.request import Phases, Request, now, stamp
 from reprokit.harness.running.resume_point import choose, fit
 from reprokit.harness.running.run_kinds import Part
 from reprokit.harness.running.start_runs import run_command, run_recipe, settle
+from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
@@ -214,9 +215,9 @@ def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
     record = runs.read(folders[0], verify=False).record
     if record.get("plain_command"):
         return None
-    name, snapshot = record.get("recipe"), folders[0] / "source"
+    name, snapshot = record.get("recipe"), folders[0] / SOURCE
     if not isinstance(name, str):
-        where, fix = str(folders[0] / runs.RECORD), "name the folder of a run as it was written"
+        where, fix = str(folders[0] / RECORD), "name the folder of a run as it was written"
         raise ReportError("run.json does not say which recipe was run", where=where, fix=fix)
     overrides = tuple(record.get("modified") or ())
     if snapshot.is_dir():

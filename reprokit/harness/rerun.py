@@ -27,7 +27,7 @@ from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.request import Phases, Request, stamp
 from reprokit.harness.running.start_runs import choose_backend, run_recipe
 from reprokit.images import locks
-from reprokit.layout import read_json
+from reprokit.layout import CONFIG, ENVIRONMENT, SOURCE, read_json
 from reprokit.project import Project
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
@@ -147,7 +147,7 @@ def beside(folders: Sequence[Path]) -> Beside:
     if len(folders) < 2:
         raise UsageError("comparing takes two runs or more", actual=str(len(folders)))
     stored = [runs.read(folder) for folder in folders]
-    environments = [read_json(folder / "environment.json") for folder in folders]
+    environments = [read_json(folder / ENVIRONMENT) for folder in folders]
     differing = _environment(environments)
     return Beside(
         folders=tuple(folders),
@@ -202,7 +202,7 @@ def _refuse_other_lock(yardstick: runs.StoredRun, variant: str, project: Project
     path = locks.read_lock(project.root).variant(variant).packages_path
     actual = workspace.sha256_of(path) if path.is_file() else "no such file"
     if actual != recorded:
-        source = read_json(yardstick.path / "environment.json").get("source")
+        source = read_json(yardstick.path / ENVIRONMENT).get("source")
         commit = str(source.get("commit")) if isinstance(source, dict) else ""
         known = _COMMIT.fullmatch(commit)  # a person is about to paste it
         raise ImageError(
@@ -220,11 +220,11 @@ def _configuration(run: runs.StoredRun) -> dict[str, Any]:
     """What was asked for: facts of ``run.json``, then ``config.yaml`` as it was used."""
     record = run.record
     facts = {name: record[name] for name in _FACTS if record.get(name) not in (None, [])}
-    path = run.path / "config.yaml"
+    path = run.path / CONFIG
     try:
         config = recipes.read_mapping(path) if path.is_file() else {}
     except RecipeError:
-        config = {"config.yaml": "cannot be read"}
+        config = {CONFIG: "cannot be read"}
     return {**facts, **_flat(config)}
 
 
@@ -278,7 +278,7 @@ def _source_diffs(folders: Sequence[Path]) -> Iterator[str]:
 
 def _source_files(folder: Path) -> dict[str, list[str]]:
     files = {}
-    for path in sorted((folder / "source").rglob("*")):
+    for path in sorted((folder / SOURCE).rglob("*")):
         if path.is_file() and not path.is_symlink() and path.stat().st_size <= _MAX_SOURCE_BYTES:
             text = path.read_bytes().decode("utf-8", errors="backslashreplace")
             files[path.relative_to(folder).as_posix()] = text.splitlines()

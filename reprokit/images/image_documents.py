@@ -24,10 +24,8 @@ from reprokit.images.cache import Progress, appearing, held
 from reprokit.images.image_contents import Contents, look_inside
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of, packages_for, read_packages
+from reprokit.layout import IMAGE_PROVENANCE, SBOM
 from reprokit.workspace import sha256_of
-
-SBOM = "sbom.cdx.json"
-PROVENANCE = "image-provenance.json"
 
 
 def attest(
@@ -87,7 +85,9 @@ def folder_of(image_id: str, *, cache: Path) -> Path:
 def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
     """Both documents of an image: name → content; empty where they were never made."""
     folder = folder_of(image_id, cache=cache)
-    return {name: (folder / name).read_bytes() for name in (PROVENANCE, SBOM) if (folder / name).is_file()}
+    return {
+        name: (folder / name).read_bytes() for name in (IMAGE_PROVENANCE, SBOM) if (folder / name).is_file()
+    }
 
 
 def _as_locked(contents: Contents, variant: Variant, target: Target) -> None:
@@ -148,7 +148,7 @@ def _documents(
         wheels=dict(wheels_by_name.values()),
         bill=digest_bytes(bill),
     )
-    return {SBOM: bill, PROVENANCE: _bytes(provenance.statement(subject, build))}
+    return {SBOM: bill, IMAGE_PROVENANCE: _bytes(provenance.statement(subject, build))}
 
 
 def _bytes(document: Mapping[str, Any]) -> bytes:

@@ -19,6 +19,7 @@ from typing import Any
 
 from reprokit.errors import ImageError, RecipeError
 from reprokit.images.packages import read_text
+from reprokit.layout import LOCK
 
 SCHEMA = 1
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -97,7 +98,7 @@ class Variant:
 
     @property
     def packages_path(self) -> Path:
-        return self.folder / "requirements.lock"
+        return self.folder / LOCK
 
     @property
     def input_path(self) -> Path:

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from reprokit import __version__
 from reprokit.images.sbom import Subject
+from reprokit.layout import SBOM
 
 BUILD_TYPE = "https://reprokit.dev/image-build/v1"
 BUILDER = "https://reprokit.dev/builder"
@@ -72,7 +73,7 @@ def statement(subject: Subject, build: Build) -> dict[str, Any]:
             },
             "runDetails": {
                 "builder": {"id": BUILDER, "version": {"reprokit": __version__}},
-                "byproducts": [{"name": "sbom.cdx.json", "digest": _digest(build.bill)}],
+                "byproducts": [{"name": SBOM, "digest": _digest(build.bill)}],
             },
         },
     }

@@ -20,6 +20,7 @@ from reprokit.images.build_steps import Surroundings, made
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock
 from reprokit.images.packages import digest_of
+from reprokit.layout import RECORD, REPORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +80,14 @@ def rebuild(lock: Lock, report: Path, *, cache: Path, on_progress: Progress) -> 
 
 def _image_of(report: Path) -> Mapping[str, Any]:
     """The image as the first run of a report recorded it."""
-    path = report / "report.json" if (report / "report.json").is_file() else report
+    path = report / REPORT if (report / REPORT).is_file() else report
     if path.is_file():
         runs = _read(path).get("runs") or []
         if not runs:
             raise ReportError("the report names no run", where=str(path))
         first = Path(str(runs[0]))
         path = first if first.is_absolute() else path.parent / first
-    record = _read(path / "run.json")
+    record = _read(path / RECORD)
     image = record.get("image")
     if not isinstance(image, dict) or image.get("kind") != "image":
         raise ReportError(

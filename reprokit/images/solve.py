@@ -25,6 +25,7 @@ import uv
 from reprokit.errors import ImageError
 from reprokit.images.locks import External, Lock, Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages
+from reprokit.layout import LOCK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ def solve(
         folder = Path(name)
         for one in external:
             _write_stub(folder, one)
-        solved = folder / "requirements.lock"
+        solved = folder / LOCK
         if output.is_file():
             shutil.copyfile(output, solved)
         _run_uv([*map(str, inputs), *options], output=solved, python=python, stubs=name)

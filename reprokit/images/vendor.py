@@ -24,9 +24,9 @@ from reprokit.images import bootstrap, debian_packages, wheels
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
+from reprokit.layout import MANIFEST
 from reprokit.workspace import cannot_write, sha256_of, write_json
 
-MANIFEST = "MANIFEST.json"
 _FORMAT = 1
 
 

@@ -30,6 +30,7 @@ import torch
 from gymnasium.utils.env_checker import check_env
 
 from reprokit.errors import ReprokitError
+from reprokit.layout import CHECKPOINTS, METRICS, TIMING, TRACE
 from reprokit.probes.training_observer import NanWatch, Seen, WatchedTrace, environments_made_by
 from reprokit.runtime import config as configuration
 from reprokit.runtime import data_files
@@ -81,8 +82,8 @@ def _observe(
     """The first updates of the training as it is, looked at from outside."""
     folder = options.run_dir / "observed"
     folder.mkdir()
-    trace = WatchedTrace(folder / "trace.jsonl", max_updates=options.updates)
-    metrics = FirstUpdatesMetrics(folder / "metrics.jsonl", trace=trace)
+    trace = WatchedTrace(folder / TRACE, max_updates=options.updates)
+    metrics = FirstUpdatesMetrics(folder / METRICS, trace=trace)
     seen, nan, ended = Seen(), NanWatch(trainer=options.trainer), ""
     with _run(folder, options, metrics=metrics, trace=trace) as run, environments_made_by(seen.watched), nan:
         try:
@@ -125,7 +126,7 @@ def _memorise(
     """Train on one transition, and say what the greedy policy gets of it."""
     folder = options.run_dir / f"memorised-{'first' if first else 'last'}"
     folder.mkdir()
-    metrics, trace = MetricsWriter(folder / "metrics.jsonl"), Trace(folder / "trace.jsonl")
+    metrics, trace = MetricsWriter(folder / METRICS), Trace(folder / TRACE)
     asked = {"action": "first" if first else "last", "steps": _STEPS}
     with (
         _run(folder, options, metrics=metrics, trace=trace) as run,
@@ -135,7 +136,7 @@ def _memorise(
             module.train(configuration.build(module.Config, _shortened(config)), run)
         except Exception as error:  # an environment of another kind may not bear it: told, never judged
             return {**asked, "return": None, "why": f"{type(error).__name__}: {error}"[:400]}
-    records = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    records = [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
     found = [record[name] for record in records for name in _RESULTS if name in record]
     return {**asked, "return": found[-1] if found else None, "why": "" if found else "it is never evaluated"}
 
@@ -175,9 +176,9 @@ def _run(folder: Path, options: argparse.Namespace, *, metrics: MetricsWriter, t
         device=torch.device(options.device),
         seeding=Seeding(seed=options.seed, rank=0),
         metrics=metrics,
-        timing=TimingWriter(folder / "timing.jsonl", clock=time.perf_counter),
+        timing=TimingWriter(folder / TIMING, clock=time.perf_counter),
         trace=trace,
-        checkpoints=CheckpointStore(folder / "checkpoints", keep=1),
+        checkpoints=CheckpointStore(folder / CHECKPOINTS, keep=1),
         data=data_files.checked(options.data),
     )
 

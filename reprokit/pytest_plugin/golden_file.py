@@ -11,7 +11,6 @@ know pytest. An edited golden is not taken for one.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from reprokit import adapters, capture, workspace
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Comparison, Tolerances
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.layout import read_json
 from reprokit.pytest_plugin.records import as_bytes
 from reprokit.reports.diff_to_terminal import diff_to_terminal
 
@@ -89,7 +89,7 @@ def judge(
     if _says_something(comparison) and comparison.within_tolerance:
         obtained.unlink()
         return ""
-    recorded = _provenance(provenance).get("environment") or {}
+    recorded = read_json(provenance).get("environment") or {}
     return _told(comparison, recorded, golden=golden, obtained=obtained)
 
 
@@ -108,7 +108,7 @@ def _write(golden: Path, provenance: Path, content: bytes) -> None:
 
 def _is_written(golden: Path, provenance: Path) -> bool:
     """Whether a golden is the one that was written, by its provenance."""
-    return bool(_provenance(provenance).get("sha256") == workspace.sha256_of(golden))
+    return bool(read_json(provenance).get("sha256") == workspace.sha256_of(golden))
 
 
 def _says_something(comparison: Comparison) -> bool:
@@ -119,14 +119,6 @@ def _says_something(comparison: Comparison) -> bool:
 def _inside() -> dict[str, Any]:
     """What this process computes with. torch counts where the test has imported it."""
     return capture.probe.collect(with_torch="torch" in sys.modules)
-
-
-def _provenance(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _told(comparison: Comparison, recorded: Mapping[str, Any], *, golden: Path, obtained: Path) -> str:

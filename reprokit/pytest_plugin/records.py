@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import MetricsError
+from reprokit.layout import METRICS
 
-_FILES = ("metrics.jsonl", "metrics.csv")
+_FILES = (METRICS, "metrics.csv")
 
 
 def as_bytes(metrics: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | Path) -> tuple[bytes, str]:

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from reprokit.core.records import digest, digest_bytes
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import RecipeError
+from reprokit.layout import RECIPE
 from reprokit.recipes.document import Document, read_text
 from reprokit.recipes.mistakes import combined, did_you_mean
 from reprokit.recipes.overrides import apply, parse
@@ -30,7 +31,6 @@ from reprokit.recipes.source_file import decoded, read_bytes
 from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, key_paths, validate
 
-FILE = "recipe.yaml"
 TRAINERS = "trainers"
 
 
@@ -67,7 +67,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     validated = validate(data, sections=trainer.sections if trainer else None, origin=origin)
     if isinstance(validated, list):
         mistakes += validated
-    elif file == recipes_dir / name / FILE and validated.recipe.name != name:
+    elif file == recipes_dir / name / RECIPE and validated.recipe.name != name:
         mistakes.append(
             RecipeError(
                 "the recipe has another name than its folder",
@@ -98,7 +98,7 @@ def list_names(recipes_dir: Path) -> list[str]:
         raise RecipeError(
             "there is no folder of recipes", where=str(recipes_dir), fix="change into the project"
         )
-    found = (path.parent.name for path in recipes_dir.glob(f"*/{FILE}"))
+    found = (path.parent.name for path in recipes_dir.glob(f"*/{RECIPE}"))
     return sorted(name for name in found if re.fullmatch(PLAIN_NAME, name))
 
 
@@ -134,7 +134,7 @@ def _locate(name: str, recipes_dir: Path) -> tuple[Path, Path]:
         return file, above if (above / TRAINERS).is_dir() else recipes_dir
     if not re.fullmatch(PLAIN_NAME, name):
         raise RecipeError(f"{name!r} cannot be a recipe's name", expected="letters, digits, - and _")
-    file = recipes_dir / name / FILE
+    file = recipes_dir / name / RECIPE
     if not _is_there(file):
         known = list_names(recipes_dir)
         raise RecipeError(

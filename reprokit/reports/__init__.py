@@ -14,6 +14,7 @@ from pathlib import Path
 
 from reprokit import workspace
 from reprokit.core.checklist import Report
+from reprokit.layout import REPORT
 from reprokit.reports import to_html, to_json, to_junit, to_markdown
 
 
@@ -61,5 +62,5 @@ def documents(report: Report) -> dict[str, str]:
         "report.md": to_markdown.to_markdown(read_back),
         "report.html": to_html.to_html(read_back),
         "junit.xml": to_junit.to_junit(read_back),
-        "report.json": truth,
+        REPORT: truth,
     }

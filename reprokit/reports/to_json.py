@@ -27,6 +27,7 @@ from reprokit.core.checklist import Report, exit_code
 from reprokit.core.comparison import Comparison, Divergence
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError
+from reprokit.layout import REPORT
 from reprokit.reports.escaping import one_line
 from reprokit.reports.format_values import json_number
 
@@ -78,7 +79,7 @@ def load(path: Path) -> Report:
     Raises:
         ReportError: It cannot be read, or see ``from_json``.
     """
-    file = path / "report.json" if path.is_dir() else path
+    file = path / REPORT if path.is_dir() else path
     try:
         text = file.read_bytes()
     except OSError as error:

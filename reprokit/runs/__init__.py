@@ -9,23 +9,10 @@ as a file does not match.
     True
 """
 
-from reprokit.runs.reading import (
-    MARKER,
-    OUTPUT,
-    RECORD,
-    StoredRun,
-    find,
-    inside_facts,
-    list_all,
-    read,
-    touched,
-)
+from reprokit.runs.reading import StoredRun, find, inside_facts, list_all, read, touched
 from reprokit.runs.writing import close_interrupted, close_unfinished, create, finish, recover
 
 __all__ = [
-    "MARKER",
-    "OUTPUT",
-    "RECORD",
     "StoredRun",
     "close_interrupted",
     "close_unfinished",

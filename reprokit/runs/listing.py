@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome
+from reprokit.layout import MARKER, RECORD, REPORT
 from reprokit.runs.index_cache import Facts, facts_of
-from reprokit.runs.reading import MARKER, RECORD, StoredRun, files_two_below, read
+from reprokit.runs.reading import StoredRun, files_two_below, read
 from reprokit.workspace import is_alive
 
 CACHE = ".index.json"
-REPORT = "report.json"
 
 COMPLETE = "complete"
 NO_VERDICT = "-"

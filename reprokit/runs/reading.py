@@ -9,7 +9,6 @@ checked, never believed: a folder with a file that is not as it says is no finis
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,11 +17,8 @@ from typing import Any
 
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError
+from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
 from reprokit.workspace import is_alive, sha256_of
-
-OUTPUT = "output"
-MARKER = "COMPLETE"
-RECORD = "run.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +56,7 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
             where=str(run_dir),
             fix="name a folder that `reprokit runs list` shows",
         )
-    record = load_object(run_dir / RECORD)
+    record = read_json(run_dir / RECORD)
     files = files_of(run_dir)
     because = _why_incomplete(run_dir, record, files, verify=verify)
     return StoredRun(
@@ -125,16 +121,12 @@ def find(runs_dir: Path, reference: str) -> Path:
     return fitting[0]
 
 
-def inside_facts(run_dir: Path, name: str = "environment.json") -> dict[str, Any]:
+def inside_facts(run_dir: Path, name: str = ENVIRONMENT) -> dict[str, Any]:
     """A JSON object that the program left in ``output/``; empty when missing or not an object."""
     path = run_dir / OUTPUT / name
     if path.is_symlink() or not path.is_file():
         return {}
-    try:
-        facts = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return facts if isinstance(facts, dict) else {}
+    return read_json(path)
 
 
 def files_of(run_dir: Path) -> dict[str, int]:
@@ -182,7 +174,7 @@ def _why_incomplete(
 def _touched(
     run_dir: Path, files: Mapping[str, int], *, verify: bool, below: str = ""
 ) -> Iterator[tuple[str, str]]:
-    listed = load_object(run_dir / MARKER).get("files")
+    listed = read_json(run_dir / MARKER).get("files")
     if not isinstance(listed, dict) or RECORD not in listed:
         yield MARKER, "COMPLETE is damaged"
         return
@@ -197,12 +189,3 @@ def _touched(
 
 def _changed(path: Path, listed: Any) -> bool:
     return not isinstance(listed, dict) or sha256_of(path) != listed.get("sha256")
-
-
-def load_object(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; empty when it is missing or not one."""
-    try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import ReportError, UploadError, UsageError
-from reprokit.runs.reading import MARKER, RECORD, load_object, read
+from reprokit.layout import MARKER, RECORD, read_json
+from reprokit.runs.reading import read
 from reprokit.workspace import sha256_of
 
 _BLOCK_BYTES = 1 << 20
@@ -83,7 +84,7 @@ def push(run_dir: Path, url: str) -> str:
             fix="run it again",
         )
     marker = run_dir / MARKER
-    files = load_object(marker)["files"]
+    files = read_json(marker)["files"]
     store = _Store.at(f"{url.rstrip('/')}/{run_dir.resolve().parent.name}/{run_dir.resolve().name}")
     with store.told():
         there = store.digest(MARKER)

@@ -19,7 +19,8 @@ from typing import Any
 
 from reprokit.core.records import SCHEMA_VERSION, Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
-from reprokit.runs.reading import MARKER, OUTPUT, RECORD, files_of, list_all, load_object
+from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
+from reprokit.runs.reading import files_of, list_all
 from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, write_atomic, write_json
 
 
@@ -79,10 +80,10 @@ def finish(run_dir: Path, result: RunResult, *, environment: Mapping[str, Any]) 
     Raises:
         WorkspaceError: The disk is full or the folder cannot be written; no COMPLETE is left then.
     """
-    record = load_object(run_dir / RECORD)
-    write_json(run_dir / "environment.json", environment)
+    record = read_json(run_dir / RECORD)
+    write_json(run_dir / ENVIRONMENT, environment)
     if record.get("image"):  # a recipe's own facts are merged into the record just written
-        (run_dir / OUTPUT / "environment.json").unlink(missing_ok=True)
+        (run_dir / OUTPUT / ENVIRONMENT).unlink(missing_ok=True)
     left = _move_up(run_dir)
     ending = to_json(result)
     record.update({**ending, "outcome": str(result.outcome), "state": "finished", "left_in_output": left})
@@ -97,14 +98,14 @@ def close_unfinished(run_dir: Path, result: RunResult) -> None:
     Raises:
         WorkspaceError: Not even that can be written.
     """
-    record = load_object(run_dir / RECORD)
+    record = read_json(run_dir / RECORD)
     record.update({**to_json(result), "outcome": str(result.outcome), "state": "finished"})
     write_json(run_dir / RECORD, record)
 
 
 def close_interrupted(run_dir: Path, *, message: str = "interrupted by the user") -> None:
     """Close a run that was stopped on purpose: never complete, its files kept."""
-    record = load_object(run_dir / RECORD)
+    record = read_json(run_dir / RECORD)
     record.update(
         state="finished",
         outcome=str(Outcome.INTERRUPTED),
@@ -124,7 +125,7 @@ def recover(runs_dir: Path) -> list[Path]:
     """
     closed = []
     for run_dir in list_all(runs_dir):
-        record = load_object(run_dir / RECORD)
+        record = read_json(run_dir / RECORD)
         if record.get("state") != "running" or is_alive(record.get("owner") or {}):
             continue
         close_interrupted(

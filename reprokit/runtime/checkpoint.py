@@ -28,12 +28,11 @@ from typing import Any, Protocol
 import torch
 
 from reprokit.errors import CannotRunError, WorkspaceError
+from reprokit.layout import FINAL_MODEL, MANIFEST
 from reprokit.runtime import random_state
 from reprokit.runtime.random_state import Generators
 
 SCHEMA = 1
-MANIFEST = "MANIFEST.json"
-FINAL = "final_model.pt"
 
 
 class Stateful(Protocol):
@@ -171,7 +170,7 @@ class CheckpointStore:
 
     def save_final(self, model: Stateful) -> Path:
         """Write ``final_model.pt``: the trained parameters, by name."""
-        return self._write(FINAL, model.state_dict(), step=None)
+        return self._write(FINAL_MODEL, model.state_dict(), step=None)
 
     def prove(self) -> dict[str, dict[str, Any]]:
         """Load every file back, as somebody would who has nothing but the folder.
@@ -214,7 +213,7 @@ class CheckpointStore:
 
     def _outdated(self) -> list[str]:
         """Checkpoints beyond the last ``keep``, oldest first."""
-        written = [name for name in self._listed if name != FINAL]
+        written = [name for name in self._listed if name != FINAL_MODEL]
         return [] if self.keep is None else written[: -self.keep]
 
 

@@ -41,6 +41,7 @@ from reprokit.capture import probe
 from reprokit.core import numerics
 from reprokit.core.records import STOPPED_EARLY
 from reprokit.errors import RecipeError, ReprokitError, WorkspaceError
+from reprokit.layout import CONFIG, ENVIRONMENT, RUNTIME
 from reprokit.probes import profiling
 from reprokit.runtime import config as configuration
 from reprokit.runtime import data_files, settings
@@ -171,14 +172,14 @@ def _prove(
     """Write both records, as things stand now; ``rounding`` goes beside the profile in force."""
     inside = probe.collect(with_torch=True, device=run.device.type)
     held = settings.verify(profile=at_start.get(numerics.MARK), facts=inside, at_start=at_start)
-    _write(run.dir / "environment.json", {**inside, "numerics": {**held, **(rounding or {})}})
+    _write(run.dir / ENVIRONMENT, {**inside, "numerics": {**held, **(rounding or {})}})
     facts = {
         "schema": 1,
         "seeding": {**run.seeding.record(), "in_use": run.trace.seeds_in_use},
         "numerics": held,
         "checkpoints": run.checkpoints.prove(),
     }
-    _write(run.dir / "runtime.json", facts)
+    _write(run.dir / RUNTIME, facts)
     return facts
 
 
@@ -196,7 +197,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         prog="python -m reprokit.runtime.launch", description="Run a trainer inside its environment."
     )
     parser.add_argument("--run-dir", type=Path, required=True, help="existing folder to write to")
-    parser.add_argument("--config", type=Path, required=True, help="config.yaml")
+    parser.add_argument("--config", type=Path, required=True, help=CONFIG)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--resume-from", type=Path, help="a checkpoint to go on from")

@@ -17,6 +17,7 @@ from typing import Any, Self
 import torch
 
 from reprokit.errors import CannotRunError
+from reprokit.layout import CHECKPOINTS, METRICS, TIMING, TRACE
 from reprokit.probes import profiling
 from reprokit.probes.profiling import ProfilingTrace
 from reprokit.runtime import checkpoint
@@ -99,9 +100,9 @@ class Run:
             device=torch.device(device),
             seeding=Seeding(seed=seed, rank=rank),
             metrics=metrics,
-            timing=TimingWriter(run_dir / "timing.jsonl", clock=clock),
+            timing=TimingWriter(run_dir / TIMING, clock=clock),
             trace=trace,
-            checkpoints=CheckpointStore(run_dir / "checkpoints", keep=keep_checkpoints),
+            checkpoints=CheckpointStore(run_dir / CHECKPOINTS, keep=keep_checkpoints),
             resume_from=resume_from,
             data=dict(data or {}),
         )
@@ -133,13 +134,11 @@ def _records(
 ) -> tuple[MetricsWriter, Trace]:
     """The two files that must repeat."""
     if stop_at is not None:
-        return StoppingMetrics(run_dir / "metrics.jsonl", stop_at=stop_at), Trace(run_dir / "trace.jsonl")
+        return StoppingMetrics(run_dir / METRICS, stop_at=stop_at), Trace(run_dir / TRACE)
     if profile_step is not None:
-        looking = ProfilingTrace(
-            run_dir / "trace.jsonl", at_step=profile_step, folder=run_dir / profiling.FOLDER
-        )
-        return MetricsWriter(run_dir / "metrics.jsonl"), looking
+        looking = ProfilingTrace(run_dir / TRACE, at_step=profile_step, folder=run_dir / profiling.FOLDER)
+        return MetricsWriter(run_dir / METRICS), looking
     if max_updates is None:
-        return MetricsWriter(run_dir / "metrics.jsonl"), Trace(run_dir / "trace.jsonl")
-    trace = FirstUpdatesTrace(run_dir / "trace.jsonl", max_updates=max_updates)
-    return FirstUpdatesMetrics(run_dir / "metrics.jsonl", trace=trace), trace
+        return MetricsWriter(run_dir / METRICS), Trace(run_dir / TRACE)
+    trace = FirstUpdatesTrace(run_dir / TRACE, max_updates=max_updates)
+    return FirstUpdatesMetrics(run_dir / METRICS, trace=trace), trace

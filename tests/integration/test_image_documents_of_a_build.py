@@ -15,6 +15,7 @@ from reprokit.images import cache, image_documents, image_store, wheels
 from reprokit.images.image_contents import look_inside
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import Target
+from reprokit.layout import IMAGE_PROVENANCE, SBOM
 from reprokit.workspace import sha256_of
 
 pytestmark = pytest.mark.engine
@@ -39,12 +40,12 @@ def built(shared_small_project):
 
 def test_the_image_that_recipes_run_in_has_a_valid_bill_of_what_its_lock_names(cpu_image, project):
     files = image_documents.files_of(cpu_image.reference, cache=cache.cache_folder(None))
-    bill = json.loads(files[image_documents.SBOM])
+    bill = json.loads(files[SBOM])
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None
     found = {one["purl"]: one for one in bill["components"] if "purl" in one}
     assert "pkg:pypi/torch@2.13.0%2Bcpu" in found
     assert all("hashes" in one for purl, one in found.items() if purl.startswith("pkg:pypi/"))
-    statement = json.loads(files[image_documents.PROVENANCE])
+    statement = json.loads(files[IMAGE_PROVENANCE])
     told = {
         one["name"]: one["digest"]["sha256"]
         for one in statement["predicate"]["buildDefinition"]["resolvedDependencies"]
@@ -87,7 +88,7 @@ def attest_again(small, made):
 @pytest.mark.slow
 def test_the_bill_lists_what_is_installed_and_is_valid(built):
     small, made = built
-    bill = documents(small, made)[image_documents.SBOM]
+    bill = documents(small, made)[SBOM]
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None
     kinds = {
         kind: [c for c in bill["components"] if c.get("purl", "").startswith(f"pkg:{kind}/")]
@@ -102,9 +103,9 @@ def test_the_bill_lists_what_is_installed_and_is_valid(built):
 @pytest.mark.slow
 def test_the_statement_is_about_this_image_and_this_bill(built):
     small, made = built
-    statement = documents(small, made)[image_documents.PROVENANCE]
+    statement = documents(small, made)[IMAGE_PROVENANCE]
     assert statement["subject"][0]["digest"]["sha256"] == made.reference.removeprefix("sha256:")
-    bill = image_documents.folder_of(made.reference, cache=small.cache) / image_documents.SBOM
+    bill = image_documents.folder_of(made.reference, cache=small.cache) / SBOM
     told = statement["predicate"]["runDetails"]["byproducts"][0]["digest"]["sha256"]
     assert f"sha256:{told}" == sha256_of(bill)
 

@@ -18,6 +18,7 @@ from reprokit.images import builders, cache, image_documents, vendor, verify
 from reprokit.images import image_store as image_engine
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of
+from reprokit.layout import IMAGE_PROVENANCE, SBOM
 
 pytestmark = pytest.mark.engine
 
@@ -139,7 +140,7 @@ def test_a_build_from_a_vendored_folder_with_no_network_is_the_same_image(light,
     assert (done.returncode, done.stdout.strip()) == (0, online.reference), done.stderr
     beside = image_documents.files_of(online.reference, cache=tmp_path / "empty")
     assert beside == image_documents.files_of(online.reference, cache=light.cache)
-    assert set(beside) == {image_documents.SBOM, image_documents.PROVENANCE}
+    assert set(beside) == {SBOM, IMAGE_PROVENANCE}
 
 
 @pytest.mark.slow  # the same on the builder's lines: test_build.py

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reprokit import adapters, golden, recipes, runs
+from reprokit import adapters, golden, recipes
 from reprokit.capture import git_history
 from reprokit.core import fingerprint
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
@@ -30,7 +30,7 @@ from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.gather import tolerances_of
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.request import Request
-from reprokit.layout import METRICS, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
@@ -241,7 +241,7 @@ def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
     code, environment = place
     if code != THEN or folder is None:
         return ""
-    recorded, ran = case.blessed.provenance["digests"], read_json(folder / runs.RECORD).get("digests") or {}
+    recorded, ran = case.blessed.provenance["digests"], read_json(folder / RECORD).get("digests") or {}
     wanted = [name for name in INPUTS if name != "lock" or environment == THEN]
     return ", ".join(name for name in wanted if ran.get(name) != recorded[name])
 
@@ -268,7 +268,7 @@ def _machine(folder: Path | None, case: _Case) -> str:
     if folder is None:
         return ""
     recorded = case.blessed.provenance["environment"]
-    here = read_json(folder / "environment.json")
+    here = read_json(folder / ENVIRONMENT)
     return what_changed.environment_rows(
         fingerprint.diff(recorded, {name: here.get(name) for name in recorded})
     )

@@ -15,8 +15,8 @@ from pathlib import Path
 from reprokit import checkpoints, runs
 from reprokit.checkpoints import safetensors_file, torch_file
 from reprokit.errors import CheckpointError
-from reprokit.harness.running.resume_point import CHECKPOINTS, FINAL, num_envs_of, run_above, written_in
-from reprokit.layout import read_json
+from reprokit.harness.running.resume_point import num_envs_of, run_above, written_in
+from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD, RUNTIME, read_json
 from reprokit.project import Project
 
 _UNSEALED = "it holds no digest of its content: nobody can say whether it was changed"
@@ -62,7 +62,7 @@ def verify(reference: str, *, project: Project) -> list[Verified]:
         folder = runs.find(project.runs_dir, reference)
         return _of_run(folder, checkpoints.listed(written_in(folder)))
     path = Path(reference)
-    run, listing = run_above(path), path.parent / checkpoints.MANIFEST
+    run, listing = run_above(path), path.parent / MANIFEST
     if path.suffix == safetensors_file.SUFFIX or not (run or listing.is_file()):
         return [_alone(path)]
     listed = [one for one in checkpoints.listed(path.parent) if one.path.name == path.name]
@@ -81,7 +81,7 @@ def find(reference: str, *, project: Project) -> Path:
     if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
         return checkpoints.last_whole(written_in(runs.find(project.runs_dir, reference))).path
     path = Path(reference)
-    if (path.parent / checkpoints.MANIFEST).is_file():
+    if (path.parent / MANIFEST).is_file():
         for one in checkpoints.listed(path.parent):
             if one.path.name == path.name and one.sha256 and one.problem:
                 raise CheckpointError(
@@ -102,7 +102,7 @@ def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool =
     """Files that a manifest lists, and where the run is finished, held against COMPLETE too."""
     touched = runs.touched(folder, below=CHECKPOINTS)
     found = [_verified(one, folder, touched.pop(f"{CHECKPOINTS}/{one.path.name}", "")) for one in listed]
-    told = {runs.MARKER, f"{CHECKPOINTS}/{checkpoints.MANIFEST}"} if named else set(touched)
+    told = {MARKER, f"{CHECKPOINTS}/{MANIFEST}"} if named else set(touched)
     rest = [(folder / name, why) for name, why in touched.items() if name in told]
     return found + [
         Verified(
@@ -138,7 +138,7 @@ def _alone(path: Path) -> Verified:
 
 def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Verified:
     name = listed.path.name
-    proof = (read_json(folder / "runtime.json").get("checkpoints") or {}).get(name) or {}
+    proof = (read_json(folder / RUNTIME).get("checkpoints") or {}).get(name) or {}
     proven = proof.get("loadable") if proof.get("sha256") == listed.sha256 else None
     problems = [told for told in (listed.problem, touched) if told]
     if proven is False:
@@ -151,10 +151,10 @@ def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Verifie
         return Verified(
             path=listed.path, step=listed.step, num_tensors=0, proven=proven, problems=told, refused=True
         )
-    if name == FINAL:
+    if name == FINAL_MODEL:
         problems += [] if num_tensors else ["it holds no tensor"]
     else:
-        environments = num_envs_of(read_json(folder / runs.RECORD))
+        environments = num_envs_of(read_json(folder / RECORD))
         problems += checkpoints.problems_of(state, num_envs=environments, step=listed.step)
     return Verified(
         path=listed.path, step=listed.step, num_tensors=num_tensors, proven=proven, problems=tuple(problems)

@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprokit import checkpoints, runs
+from reprokit import checkpoints
 from reprokit.checkpoints import safetensors_file, torch_file
 from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness.curation import checkpoint_files
+from reprokit.layout import RECORD
 from reprokit.project import Project
 
 _WRITERS = {safetensors_file.SUFFIX: safetensors_file.write, torch_file.SUFFIX: torch_file.write}
@@ -86,6 +87,6 @@ def _checked(target: Path) -> None:
     if not target.parent.is_dir():
         raise UsageError("there is no such folder", where=str(target.parent), fix=f"mkdir -p {target.parent}")
     around = (target.absolute().parent, *target.absolute().parent.parents)
-    if any((folder / runs.RECORD).is_file() for folder in around):
+    if any((folder / RECORD).is_file() for folder in around):
         fix = "name a file outside of it: a run's folder stays as it was closed"
         raise UsageError("this is within a run's folder", where=str(target), fix=fix)

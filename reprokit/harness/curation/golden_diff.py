@@ -23,8 +23,9 @@ from reprokit.capture import git_history
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Comparison
 from reprokit.errors import GoldenError
-from reprokit.golden.folder import INPUTS, METRICS, PROVENANCE, TRACE
+from reprokit.golden.folder import INPUTS
 from reprokit.harness.judging import what_changed
+from reprokit.layout import METRICS, PROVENANCE, TRACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from reprokit import golden, runs
 from reprokit.core import fingerprint
 from reprokit.errors import GoldenError
 from reprokit.harness.judging.build_report import evidence_digests
-from reprokit.layout import METRICS, TRACE, read_json
+from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project
 from reprokit.reports import to_json
 
@@ -73,7 +73,7 @@ def runs_of_report(path: Path) -> tuple[Path, ...]:
     folders = tuple(Path(folder) for folder in report.runs)
     today = evidence_digests(folders, None)
     for folder in folders:
-        marker = str(folder / "COMPLETE")
+        marker = str(folder / MARKER)
         if marker not in today or today[marker] != report.evidence_digests.get(marker):
             raise GoldenError(
                 "the run is not the one that the report speaks of",
@@ -126,7 +126,7 @@ def _candidate(folder: Path) -> golden.Candidate:
     if record.get("varied") is not None:
         what = "the surroundings of this run were varied on purpose"
         raise GoldenError(what, where=str(folder), fix="bless runs of a plain reproduce")
-    environment = read_json(folder / "environment.json")
+    environment = read_json(folder / ENVIRONMENT)
     image = environment.get("image") or {}
     source = environment.get("source") or {}
     return golden.Candidate(

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from reprokit import golden, runs, workspace
+from reprokit import golden, workspace
 from reprokit.errors import UsageError
-from reprokit.layout import METRICS, read_json
+from reprokit.layout import MARKER, METRICS, RECORD, read_json
 from reprokit.project import Project
 from reprokit.runs import listing
 
@@ -159,7 +159,7 @@ def _chosen(found: Iterable[listing.Summary], choice: Choice, *, now: datetime) 
 
 def _at_work(run: listing.Summary) -> str:
     """A run that goes on, or whose report is still to be written."""
-    owner = read_json(Path(run.path) / runs.RECORD).get("owner")
+    owner = read_json(Path(run.path) / RECORD).get("owner")
     at_work = isinstance(owner, dict) and workspace.is_alive(owner)
     return "the tool that made it is still at work" if at_work else ""
 
@@ -223,7 +223,7 @@ def _made_later(run: listing.Summary, row: golden.GoldenRow) -> bool:
 
 
 def _metrics_digest(run: listing.Summary) -> str | None:
-    listed = read_json(Path(run.path) / runs.MARKER).get("files")
+    listed = read_json(Path(run.path) / MARKER).get("files")
     entry = listed.get(METRICS) if isinstance(listed, dict) else None
     return entry.get("sha256") if isinstance(entry, dict) else None
 

@@ -27,7 +27,7 @@ from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL
 from reprokit.harness.judging.trace_comparison import first_difference
 from reprokit.harness.running.run_kinds import WATCH
-from reprokit.layout import METRICS, TRACE, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, TRACE, read_json
 
 _ONE_THING = ("recipe", "seed", "device", "modified", "plain_command")
 _INPUTS = ("recipe", "trainer", "config")
@@ -98,7 +98,7 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
         comparison = adapters.compare_runs(one, other, ignore=ignore)
     else:
         comparison = adapters.compare(one / METRICS, other / METRICS)
-    records = [read_json(folder / "environment.json") for folder in (one, other)]
+    records = [read_json(folder / ENVIRONMENT) for folder in (one, other)]
     found = fingerprint.diff(*records)
     mattering = tuple(entry for entry in found if entry["can_change_numbers"] != _NEVER_CHANGES)
     rounds = tuple(rounding.compare_records(*records).differing)

@@ -23,6 +23,7 @@ from reprokit.harness.diagnosing.resume_alignment import Rejoined, check_stopped
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.request import Request, stamp
+from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.workspace import write_json
 
@@ -90,11 +91,11 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
         )
     lab.progress.phase("stop and resume")
     stopped = need(lab.run("stopped", Conditions(level="loops", words=tuple(shlex.split(words.stop)))))
-    check_stopped(whole.folder / "output", stopped.folder / "output")
-    left = str((stopped.folder / "output").resolve())
+    check_stopped(whole.folder / OUTPUT, stopped.folder / OUTPUT)
+    left = str((stopped.folder / OUTPUT).resolve())
     added = tuple(word.replace(PLACEHOLDER, left) for word in shlex.split(words.resume))
     resumed = need(lab.run("resumed", Conditions(level="loops", words=added)))
-    found = rejoined(*(one.folder / "output" for one in (whole, stopped, resumed)), ignore=ignore)
+    found = rejoined(*(one.folder / OUTPUT for one in (whole, stopped, resumed)), ignore=ignore)
     if found.from_the_first or found.before_the_stop:
         begun = diagnosis.where_begun(whole.trace, stopped.trace, resumed.trace, again=again.trace)
         _check_resumed(found, begun, resumed)

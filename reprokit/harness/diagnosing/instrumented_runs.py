@@ -37,6 +37,7 @@ from reprokit.harness.running.hooked_run import (
     own_mounts,
     places_of,
 )
+from reprokit.layout import OUTPUT
 from reprokit.workspace import cannot_write
 
 
@@ -183,7 +184,7 @@ class Laboratory:
         hash_seed = self._hash_seed(given)
         try:
             traced.mkdir()
-            (stage / "output").mkdir(parents=True)
+            (stage / OUTPUT).mkdir(parents=True)
             for name, content in self._files.items():
                 (stage / name).parent.mkdir(parents=True, exist_ok=True)
                 (stage / name).write_bytes(content)
@@ -229,8 +230,8 @@ class Laboratory:
             MetricsError: One of them has none that could be compared.
         """
         return adapters.compare_runs(
-            first.folder / "output",
-            second.folder / "output",
+            first.folder / OUTPUT,
+            second.folder / OUTPUT,
             tolerances=self._tolerances,
             ignore=self._ignore,
         )

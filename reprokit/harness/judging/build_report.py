@@ -21,6 +21,7 @@ from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code
 from reprokit.core.comparison import Divergence
 from reprokit.harness.judging.wording import Case, next_command, sentence
 from reprokit.harness.running.execute import failure_of
+from reprokit.layout import MARKER, METRICS, PROVENANCE
 
 _CURVE_POINTS = 400
 _CURVES = 12
@@ -115,7 +116,7 @@ def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[dict[
         sources.append(("golden", Path(evidence.golden.path)))
     curves: dict[str, list[dict[str, Any]]] = {}
     for label, folder in sources:
-        path = folder / "metrics.jsonl"
+        path = folder / METRICS
         if not path.is_file():
             continue
         for name, series in adapters.read_series(path, max_points=_CURVE_POINTS).items():
@@ -131,7 +132,7 @@ def _finite(value: float) -> float | None:
 
 def evidence_digests(folders: Sequence[Path], golden: str | None) -> dict[str, str]:
     """SHA-256 of every marker that the evidence hangs on: path → digest, as far as they exist."""
-    markers = [folder / "COMPLETE" for folder in folders]
+    markers = [folder / MARKER for folder in folders]
     if golden is not None:
-        markers += [Path(golden) / "provenance.json", Path(golden) / "COMPLETE"]  # a run may play the part
+        markers += [Path(golden) / PROVENANCE, Path(golden) / MARKER]  # a run may play the part
     return {str(path): workspace.sha256_of(path) for path in markers if path.is_file()}

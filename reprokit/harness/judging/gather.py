@@ -22,7 +22,7 @@ from reprokit.harness.judging.resume_evidence import resume_evidence
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.lock_files import locked_versions
-from reprokit.layout import METRICS, TRACE, read_json
+from reprokit.layout import CHECKPOINTS, CONFIG, ENVIRONMENT, MANIFEST, METRICS, RUNTIME, TRACE, read_json
 from reprokit.recipes import Recipe
 
 
@@ -183,8 +183,8 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         complete=run.complete,
         incomplete_because=run.incomplete_because,
         run=run.record,
-        environment=read_json(run.path / "environment.json"),
-        runtime=read_json(run.path / "runtime.json"),
+        environment=read_json(run.path / ENVIRONMENT),
+        runtime=read_json(run.path / RUNTIME),
         config=config,
         config_differs=_differences(recipe.training_config, config)
         if recipe and config is not None
@@ -233,10 +233,10 @@ def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
 
 
 def _checkpoints(folder: Path) -> dict[str, dict[str, Any]]:
-    listed = read_json(folder / "checkpoints" / "MANIFEST.json").get("files") or {}
-    proven = read_json(folder / "runtime.json").get("checkpoints") or {}
+    listed = read_json(folder / CHECKPOINTS / MANIFEST).get("files") or {}
+    proven = read_json(folder / RUNTIME).get("checkpoints") or {}
     found = {}
-    for path in sorted((folder / "checkpoints").glob("*.pt")):
+    for path in sorted((folder / CHECKPOINTS).glob("*.pt")):
         entry, proof = listed.get(path.name) or {}, proven.get(path.name) or {}
         sha256 = workspace.sha256_of(path)
         found[path.name] = {
@@ -249,13 +249,13 @@ def _checkpoints(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def _removed(folder: Path) -> dict[str, dict[str, Any]]:
-    removed = read_json(folder / "checkpoints" / "MANIFEST.json").get("removed")
+    removed = read_json(folder / CHECKPOINTS / MANIFEST).get("removed")
     found = removed.items() if isinstance(removed, dict) else ()
     return {name: entry for name, entry in found if isinstance(entry, dict)}
 
 
 def _config(folder: Path) -> dict[str, Any] | None:
-    path = folder / "config.yaml"
+    path = folder / CONFIG
     return recipes.read_mapping(path) if path.is_file() else None
 
 

@@ -34,7 +34,7 @@ from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.trace_comparison import compare_traces
 from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.request import Request, now
-from reprokit.layout import METRICS, TRACE, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, RECIPE, RECORD, SOURCE, TRACE, read_json
 from reprokit.recipes import Recipe
 
 _FROM_SNAPSHOT = "ask for the run folder as it was written, with its source/"
@@ -84,11 +84,11 @@ def recipe_of(stored: runs.StoredRun) -> Recipe:
         RecipeError: The snapshot is no recipe that this reprokit reads.
     """
     name = str(stored.record["recipe"])
-    if Path(name).name != name or not (stored.path / "source" / name / "recipe.yaml").is_file():
+    if Path(name).name != name or not (stored.path / SOURCE / name / RECIPE).is_file():
         raise ReportError(
             "the run folder holds no snapshot of its recipe", where=str(stored.path), fix=_FROM_SNAPSHOT
         )
-    return recipes.load(name, recipes_dir=stored.path / "source", overrides=_overrides(stored.record))
+    return recipes.load(name, recipes_dir=stored.path / SOURCE, overrides=_overrides(stored.record))
 
 
 def judge_against(
@@ -126,7 +126,7 @@ def judge_against(
 
 def platform_of(stored: runs.StoredRun) -> str:
     """The platform that a run came to be on."""
-    return fingerprint.platform_of(read_json(stored.path / "environment.json"))
+    return fingerprint.platform_of(read_json(stored.path / ENVIRONMENT))
 
 
 def _held_against(evidence: Evidence, yardstick: runs.StoredRun, recipe: Recipe) -> Evidence:
@@ -154,7 +154,7 @@ def _golden(
     first = evidence.runs[0]
     recorded, digests = yardstick.record.get("digests") or {}, first.run.get("digests") or {}
     changed = tuple(name for name in INPUTS if digests.get(name) != recorded.get(name))
-    environment = read_json(yardstick.path / "environment.json")
+    environment = read_json(yardstick.path / ENVIRONMENT)
     ours = Path(first.path)
     comparison, num_records = _compare(yardstick.path / METRICS, ours / METRICS, recipe, theirs)
     traced = (yardstick.path / TRACE).is_file()
@@ -240,7 +240,7 @@ def _in_words(report: Report, yardstick: runs.StoredRun) -> Report:
 
 
 def _changes(report: Report, yardstick: runs.StoredRun) -> str:
-    ours = read_json(Path(report.runs[0]) / runs.RECORD).get("digests") or {}
+    ours = read_json(Path(report.runs[0]) / RECORD).get("digests") or {}
     theirs = yardstick.record.get("digests") or {}
     changed = [name for name in INPUTS if ours.get(name) != theirs.get(name)]
     return f"another {', '.join(changed)} than then" if changed else "everything that was recorded is as then"

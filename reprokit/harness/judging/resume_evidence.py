@@ -20,9 +20,9 @@ from reprokit import checkpoints, runs, workspace
 from reprokit.core.evidence import ResumeEvidence, fact, is_integer
 from reprokit.errors import CheckpointError
 from reprokit.harness.judging.trace_comparison import first_difference
+from reprokit.layout import METRICS, TIMING, TRACE
 from reprokit.runs.listing import key_of
 
-_METRICS, _TRACE, _TIMING = "metrics.jsonl", "trace.jsonl", "timing.jsonl"
 _ONE_THING = ("recipe", "seed", "device", "numerics", "modified", "digests", "image.lock_digest")
 
 
@@ -44,7 +44,7 @@ def resume_evidence(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
         interrupted: The folder of the stopped run, and of the resumed one where there is one.
     """
     stopped = runs.read(interrupted[0], verify=False)
-    last = _steps(stopped.path / _METRICS)
+    last = _steps(stopped.path / METRICS)
     seen = ResumeEvidence(
         stopped=str(stopped.path),
         resumed=str(interrupted[1]) if len(interrupted) > 1 else "",
@@ -96,7 +96,7 @@ def _not_chained(stopped: runs.StoredRun, point: Mapping[str, Any]) -> str:
 
 
 def _compared(seen: ResumeEvidence, three: _Three) -> ResumeEvidence:
-    later = _steps(three.resumed.path / _METRICS)
+    later = _steps(three.resumed.path / METRICS)
     seen = replace(
         seen,
         first_resumed=later[0] if later else None,
@@ -104,10 +104,10 @@ def _compared(seen: ResumeEvidence, three: _Three) -> ResumeEvidence:
         resumed_s=_elapsed_s(three.resumed.path),
         whole_s=_elapsed_s(three.whole.path),
     )
-    records, first = _joined(three, _METRICS)
+    records, first = _joined(three, METRICS)
     seen = replace(seen, records=records, first=first)
-    if first is None and (three.whole.path / _TRACE).is_file():
-        updates, first = _joined(three, _TRACE)
+    if first is None and (three.whole.path / TRACE).is_file():
+        updates, first = _joined(three, TRACE)
         seen = replace(seen, updates=updates, first=first)
     elif first is None:
         seen = replace(seen, updates=None)
@@ -224,6 +224,6 @@ def _object(line: bytes) -> dict[str, Any]:
 
 def _elapsed_s(folder: Path) -> float | None:
     last: Any = None
-    for line in _lines(folder / _TIMING):
+    for line in _lines(folder / TIMING):
         last = _object(line).get("elapsed_s", last)
     return float(last) if isinstance(last, int | float) and not isinstance(last, bool) else None

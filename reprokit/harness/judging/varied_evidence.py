@@ -18,8 +18,8 @@ from reprokit.core.evidence import VariedEvidence, VariedRun, fact
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.trace_comparison import compare_traces
 from reprokit.harness.running.run_kinds import WATCH
+from reprokit.layout import METRICS, TRACE
 
-_METRICS, _TRACE = "metrics.jsonl", "trace.jsonl"
 _ONE_THING = ("recipe", "seed", "device", "numerics", "modified", "digests", "backend", "image.lock_digest")
 
 
@@ -80,13 +80,13 @@ def _problem(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> st
 def _compared(first: Path, other: Path) -> tuple[int, str]:
     """How many records were compared, and where they part; traces too, where the first run has one."""
     try:
-        found = adapters.compare(first / _METRICS, other / _METRICS)
+        found = adapters.compare(first / METRICS, other / METRICS)
     except MetricsError as error:
         return 0, f"and cannot be compared: {error}"
     if not found.identical:
         return found.records_compared, difference(found)
-    if (first / _TRACE).is_file() or (other / _TRACE).is_file():
-        trace = compare_traces(first / _TRACE, other / _TRACE)
+    if (first / TRACE).is_file() or (other / TRACE).is_file():
+        trace = compare_traces(first / TRACE, other / TRACE)
         if not trace.equal:
             parted = trace.first or {}
             return (

@@ -24,9 +24,10 @@ from reprokit.execution import Backend
 from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import Plan
+from reprokit.layout import CONFIG, METRICS, OUTPUT, SOURCE, STDERR, STDOUT, TRACE
 from reprokit.workspace import cannot_write
 
-LOGS = ("stdout.log", "stderr.log")
+LOGS = (STDOUT, STDERR)
 _LAUNCHER = "reprokit.runtime.launch"
 #: One process for each of two cores: an emulated run takes half a gigabyte.
 _SIDE_BY_SIDE = 2
@@ -49,11 +50,11 @@ class Left:
 
     @property
     def trace(self) -> Path:
-        return self.folder / "output" / "trace.jsonl"
+        return self.folder / OUTPUT / TRACE
 
     @property
     def metrics(self) -> Path:
-        return self.folder / "output" / "metrics.jsonl"
+        return self.folder / OUTPUT / METRICS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +142,8 @@ class Bench:
         folder = self.folder / label
         self._furnish(folder)
         own = (
-            Mount(name="recipes", path=str(folder / "source")),
-            Mount(name="config.yaml", path=str(folder / "config.yaml")),
+            Mount(name="recipes", path=str(folder / SOURCE)),
+            Mount(name="config.yaml", path=str(folder / CONFIG)),
         )
         kept = tuple(one for one in self.spec.mounts if one.name not in {mount.name for mount in own})
         spec = replace(self.spec, command=tuple(words), mounts=(*kept, *own, *mounts))
@@ -153,7 +154,7 @@ class Bench:
 
     def _furnish(self, folder: Path) -> None:
         try:
-            (folder / "output").mkdir(parents=True)
+            (folder / OUTPUT).mkdir(parents=True)
             for name, content in self.plan.files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
@@ -165,7 +166,7 @@ class Bench:
             raise KeyboardInterrupt
         seen = "at work"
         with contextlib.suppress(OSError):
-            lines = (self.folder / label / "output" / "trace.jsonl").read_bytes().count(b"\n")
+            lines = (self.folder / label / OUTPUT / TRACE).read_bytes().count(b"\n")
             seen = f"{lines} of {self.updates} updates"
         self.progress.alive(label, seen)
 

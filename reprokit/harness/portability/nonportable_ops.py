@@ -17,7 +17,7 @@ from typing import Any
 from reprokit.errors import CannotRunError
 from reprokit.harness.portability.first_updates import Bench, need
 from reprokit.harness.running.emulation import EmulatedCpu
-from reprokit.layout import read_json
+from reprokit.layout import OUTPUT, read_json
 
 _REMEDIES = {
     "sqrt": "let an optimizer take its root in the fused kernel (torch.optim.Adam(fused=True)), "
@@ -94,11 +94,11 @@ def list_calls(bench: Bench, *, updates: int) -> Calls:
         CannotRunError: The run, or the answering, did not come to its end.
     """
     recorded = need(bench.record(updates=updates), "the operations could not be listed")
-    folder = recorded.folder / "output"
+    folder = recorded.folder / OUTPUT
     answered = bench.replay("operations-native", folder, "--write", "{run_dir}/answers.pt")
     need(answered, "the operations could not be run one by one")
     try:
-        (answered.folder / "output" / "answers.pt").replace(folder / "answers.pt")
+        (answered.folder / OUTPUT / "answers.pt").replace(folder / "answers.pt")
     except OSError as error:
         raise CannotRunError(f"cannot be moved: {error.strerror}", where=str(folder)) from error
     return Calls(folder=folder, counts=read_json(folder / "calls.json"))
@@ -113,7 +113,7 @@ def find(bench: Bench, calls: Calls, cpu: EmulatedCpu) -> tuple[Guilty, ...]:
     label = f"operations-{cpu.name}"
     words = ("--against", "{calls}/answers.pt", "--output", "{run_dir}/told.json")
     left = need(bench.replay(label, calls.folder, *words, cpu=cpu), "the operations could not be run there")
-    told = read_json(left.folder / "output" / "told.json")
+    told = read_json(left.folder / OUTPUT / "told.json")
     return tuple(_guilty(entry) for entry in told.get("differing") or ())
 
 

@@ -30,7 +30,7 @@ from reprokit.harness.running import emulation
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.request import stamp
 from reprokit.harness.running.start_runs import choose_backend
-from reprokit.layout import read_json
+from reprokit.layout import OUTPUT, read_json
 from reprokit.project import Project
 
 _PROBE = (
@@ -169,9 +169,9 @@ def _model(project: Project) -> str:
 def _run(spec: RunSpec, backend: Backend, progress: Progress) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="reprokit-probe-") as name:
         folder = Path(name)
-        (folder / "output").mkdir()
+        (folder / OUTPUT).mkdir()
         result = backend.run(spec, folder, on_tick=lambda: progress.alive("probe", "at work"))
-        told = read_json(folder / "output" / "probe.json")
+        told = read_json(folder / OUTPUT / "probe.json")
         if not result.completed or not told:
             why = result.message or "it left no answer"
             raise CannotRunError(f"the probe failed: {why}", fix=result.remedy or "`reprokit doctor`")

@@ -39,6 +39,7 @@ from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.request import Request, seeds_of, stamp
 from reprokit.harness.running.start_runs import backend_named, choose_backend
+from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
@@ -199,7 +200,7 @@ class _Judge:
             return Measure(trace=native.trace, metrics=native.metrics, name="the native run"), False
         blessed = golden.load(path)
         folder.mkdir(parents=True)
-        trace, metrics = folder / "trace.jsonl", folder / "metrics.jsonl"
+        trace, metrics = folder / TRACE, folder / METRICS
         trace.write_bytes(head(blessed.trace, lines=count(native.trace)))
         metrics.write_bytes(head(blessed.metrics, lines=count(native.metrics)))
         return Measure(trace=trace, metrics=metrics, name="the golden"), True

@@ -24,7 +24,7 @@ from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.harness.running.plan import Plan
-from reprokit.layout import read_json
+from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_json
 
 _TAIL_BYTES = 4096
 _MAX_WATCHED = 200
@@ -157,7 +157,7 @@ def _environment(spec: RunSpec, folder: Path, result: RunResult, host: Mapping[s
 
 
 def _tell(progress: Progress, label: str, folder: Path) -> None:
-    line = _last_object(folder / runs.OUTPUT / "timing.jsonl")
+    line = _last_object(folder / OUTPUT / TIMING)
     if line and isinstance(line.get("step"), int):
         progress.update(
             label,
@@ -172,8 +172,8 @@ def _tell(progress: Progress, label: str, folder: Path) -> None:
 
 def _left_so_far(folder: Path) -> str:
     """How much a program has written and printed: a sign of life where it tells no steps."""
-    logs = [folder / "stdout.log", folder / "stderr.log"]
-    files = islice((folder / runs.OUTPUT).rglob("*"), _MAX_WATCHED)
+    logs = [folder / STDOUT, folder / STDERR]
+    files = islice((folder / OUTPUT).rglob("*"), _MAX_WATCHED)
     return f"{_size(files)} written, {_size(logs)} printed"
 
 
@@ -221,13 +221,13 @@ def _remedy(folder: Path, record: Mapping[str, Any]) -> str:
     told = str(record.get("remedy") or "run it again")
     if record.get("signal") != "SIGILL":
         return told
-    found = fingerprint.platform_of(read_json(folder / "environment.json"))
+    found = fingerprint.platform_of(read_json(folder / ENVIRONMENT))
     return f"{told}: this CPU is {found}, and portable recipes need AVX2 with FMA (cpu-x86_64)"
 
 
 def _log_of(folder: Path) -> Path | None:
     """The log that says most: what a program printed of its end stands in the first."""
-    logs = (folder / name for name in ("stderr.log", "stdout.log"))
+    logs = (folder / name for name in (STDERR, STDOUT))
     return next((path for path in logs if path.is_file() and path.stat().st_size), None)
 
 

@@ -22,6 +22,7 @@ from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
 from reprokit.harness.running.apply_variations import ELSEWHERE, in_container
 from reprokit.harness.running.run_kinds import WATCH
+from reprokit.layout import CONFIG, OUTPUT, SOURCE
 
 HOOK = Path(instrumentation.__file__).parent
 HASH_SEED = "PYTHONHASHSEED"
@@ -68,7 +69,7 @@ def places_of(spec: RunSpec, *, stage: Path, traced: Path, apart: Path, replay: 
             hook=str(HOOK),
             orders=str((stage.parent / ORDERS).resolve()),
             out=str(traced.resolve()),
-            output=str((stage / "output").resolve()),
+            output=str((stage / OUTPUT).resolve()),
             replay=str(replay.resolve()) if replay else None,
             apart=str(apart.resolve()),
         )
@@ -109,14 +110,14 @@ def compile_hook() -> None:
 def make_room(spec: RunSpec, stage: Path) -> None:
     """Make the folder that a container's trace goes to; whoever the program is there may write to it."""
     if in_container(spec):
-        folder = stage / "output" / WATCH
+        folder = stage / OUTPUT / WATCH
         folder.mkdir()
         folder.chmod(0o777)  # the container's user is not the caller where that is root
 
 
 def bring_out(spec: RunSpec, stage: Path, traced: Path) -> None:
     """Move what a container's watch has left to where traces lie, links and all else but files left out."""
-    room = stage / "output" / WATCH
+    room = stage / OUTPUT / WATCH
     if not in_container(spec) or room.is_symlink() or not room.is_dir():
         return
     for path in sorted(room.iterdir()):
@@ -127,6 +128,6 @@ def bring_out(spec: RunSpec, stage: Path, traced: Path) -> None:
 
 def own_mounts(spec: RunSpec, stage: Path, names: Sequence[str]) -> RunSpec:
     """The run with those of its mounts from its own folder that stand there: recipe, trainer, settings."""
-    own = {"recipes": stage / "source", "config.yaml": stage / "config.yaml"} if names else {}
+    own = {"recipes": stage / SOURCE, CONFIG: stage / CONFIG} if names else {}
     mounts = tuple(replace(one, path=str(own[one.name])) if one.name in own else one for one in spec.mounts)
     return replace(spec, mounts=mounts)

@@ -22,6 +22,7 @@ from reprokit.core import numerics
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec, digest
 from reprokit.harness.running import data_files
 from reprokit.harness.running.run_kinds import Part
+from reprokit.layout import CONFIG, SOURCE
 from reprokit.recipes import Recipe
 
 _PACKAGE = Path(reprokit.__file__).parent
@@ -117,8 +118,8 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                 realisation=realisation,
                 mounts=(
                     Mount(name="reprokit", path=str(_PACKAGE)),
-                    Mount(name="recipes", path=str(run_dir / "source")),
-                    Mount(name="config.yaml", path=str(run_dir / "config.yaml")),
+                    Mount(name="recipes", path=str(run_dir / SOURCE)),
+                    Mount(name="config.yaml", path=str(run_dir / CONFIG)),
                     *_checkpoint(part),
                 ),
                 limits=_limits(recipe, cores=cores, index=index, timeout_s=timeout_s),
@@ -258,7 +259,7 @@ def _kept_apart(part: Part | None) -> dict[str, Any]:
 
 def _snapshot(recipe: Recipe, data: Sequence[data_files.DataFile]) -> dict[str, bytes]:
     return {
-        "config.yaml": recipe.config_yaml().encode(),
+        CONFIG: recipe.config_yaml().encode(),
         f"source/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
         f"source/trainers/{recipe.trainer.name}": recipe.trainer.read_bytes(),
         **{f"source/{recipe.name}/{one.name}": one.content for one in data},

@@ -24,11 +24,9 @@ from reprokit.harness.running.plan import code_digests
 from reprokit.harness.running.request import Request
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.images import locks, packages
+from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD
 from reprokit.project import Project
 from reprokit.recipes import Recipe
-
-FINAL = "final_model.pt"
-CHECKPOINTS = "checkpoints"
 
 _SAID = ("numerics", "device", "variant", "data")
 _INPUTS = {
@@ -172,7 +170,7 @@ def written_in(folder: Path) -> Path:
         CheckpointError: It wrote none.
     """
     there = checkpoints.folder_of(folder)
-    if not (there / checkpoints.MANIFEST).is_file() and not any(there.glob("*.pt")):
+    if not (there / MANIFEST).is_file() and not any(there.glob("*.pt")):
         ended = runs.read(folder, verify=False).record.get("outcome") == Outcome.COMPLETED
         what = "the run wrote no checkpoint" if ended else "it was stopped before its first checkpoint"
         fix = "start the training anew; logging.save_interval says how often a checkpoint is written"
@@ -191,7 +189,7 @@ def num_envs_of(record: Mapping[str, Any]) -> int | None:
 def run_above(checkpoint: Path) -> Path | None:
     """The run folder that a checkpoint lies in, or None."""
     above = checkpoint.absolute().parent.parent
-    return next((one for one in (above, above.parent) if (one / runs.RECORD).is_file()), None)
+    return next((one for one in (above, above.parent) if (one / RECORD).is_file()), None)
 
 
 def _run_of(checkpoint: Path) -> Path:
@@ -204,7 +202,7 @@ def _run_of(checkpoint: Path) -> Path:
 def _must_be_as_sealed(folder: Path) -> None:
     """A list of checkpoints that is not the one that COMPLETE knows cannot vouch for any of them."""
     touched = runs.touched(folder, below=CHECKPOINTS)
-    for name in (runs.MARKER, f"{CHECKPOINTS}/{checkpoints.MANIFEST}"):
+    for name in (MARKER, f"{CHECKPOINTS}/{MANIFEST}"):
         if name in touched:
             fix = f"put {Path(name).name} back, or start the training anew"
             what = f"its checkpoints cannot be trusted: {touched[name]}"
@@ -212,7 +210,7 @@ def _must_be_as_sealed(folder: Path) -> None:
 
 
 def _must_not_be_finished(folder: Path, record: Mapping[str, Any], named: checkpoints.Listed | None) -> None:
-    if not (folder / runs.MARKER).is_file():
+    if not (folder / MARKER).is_file():
         return
     total = fact(record, "training_config.training.total_timesteps")
     if named is None or (isinstance(total, int) and (named.step or 0) >= total):
@@ -225,7 +223,7 @@ def _must_not_be_finished(folder: Path, record: Mapping[str, Any], named: checkp
 
 def _named(checkpoint: Path, listed: Sequence[checkpoints.Listed]) -> checkpoints.Listed:
     there = {one.path.name: one for one in listed}
-    if checkpoint.name == FINAL:
+    if checkpoint.name == FINAL_MODEL:
         what = "the final model holds parameters only: nothing can go on from it"
         raise CheckpointError(what, where=str(checkpoint), fix="name a checkpoint_<step>.pt")
     found = there.get(checkpoint.name)

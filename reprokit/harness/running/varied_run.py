@@ -21,6 +21,7 @@ from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed,
 from reprokit.harness.running.hooked_run import ORDERS, Places, hooked
 from reprokit.harness.running.plan import Plan
 from reprokit.harness.running.run_kinds import WATCH, Varying
+from reprokit.layout import OUTPUT
 
 #: The orders in the run folder.
 KEPT = "varied-orders.json"
@@ -75,7 +76,7 @@ def _in_folder(spec: RunSpec, run_id: str, runs_dir: Path) -> RunSpec:
 
 def _places(spec: RunSpec, run_dir: Path) -> Places:
     container = in_container(spec)
-    output = RUN_DIR if container else str((run_dir / "output").resolve())
+    output = RUN_DIR if container else str((run_dir / OUTPUT).resolve())
     return Places(
         hook="{mounts}/reprokit/instrumentation",
         orders=f"{{mounts}}/{ORDERS}",

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from reprokit import checkpoints, runs
+from reprokit import checkpoints
 from reprokit.errors import CheckpointError
 from reprokit.harness.selftest.planting import Stage, link_or_copy, read_object
-from reprokit.layout import METRICS, TRACE
+from reprokit.layout import CHECKPOINTS, MARKER, METRICS, RECORD, TRACE
 from reprokit.runs.listing import key_of
 
 _MANIFEST = "checkpoints/MANIFEST.json"
@@ -35,7 +35,7 @@ def made_of(stage: Stage) -> dict[str, Path]:
 
 def _varied(stage: Stage, first: Path) -> dict[str, Path]:
     """Under every variation that the recipe names."""
-    names = read_object(first / runs.RECORD).get("recipe_data", {}).get("immune_to")
+    names = read_object(first / RECORD).get("recipe_data", {}).get("immune_to")
     if not names:
         return {}
     told = {"names": names, "watched": False, "held": {}, "unmade": {}}
@@ -45,7 +45,7 @@ def _varied(stage: Stage, first: Path) -> dict[str, Path]:
 def _halves(stage: Stage, first: Path) -> dict[str, Path]:
     """Killed at the first record after a checkpoint, on from there; None where none lies in the middle."""
     try:
-        there = checkpoints.listed(first / "checkpoints")
+        there = checkpoints.listed(first / CHECKPOINTS)
     except CheckpointError:
         return {}
     steps = sorted({int(json.loads(line)["step"]) for line in _lines(first / METRICS)})
@@ -80,12 +80,12 @@ def _halves(stage: Stage, first: Path) -> dict[str, Path]:
 def _copied(stage: Stage, first: Path, name: str, facts: Mapping[str, Any], *, marker: bool = True) -> Path:
     folder = first.with_name(f"{first.name}-{name}")
     shutil.copytree(first, folder, symlinks=True, copy_function=link_or_copy)
-    record = read_object(folder / runs.RECORD)
-    stage.write_json(folder / runs.RECORD, {**record, "run_id": folder.name, **facts})
+    record = read_object(folder / RECORD)
+    stage.write_json(folder / RECORD, {**record, "run_id": folder.name, **facts})
     if marker:
         stage.seal(folder)
     else:
-        (folder / runs.MARKER).unlink()
+        (folder / MARKER).unlink()
     return folder
 
 
@@ -99,7 +99,7 @@ def _keep(stage: Stage, folder: Path, wanted: Callable[[int | None], bool]) -> N
 
 def _keep_checkpoints(stage: Stage, folder: Path, names: set[str]) -> None:
     told = read_object(folder / _MANIFEST)
-    for path in (folder / "checkpoints").glob("*.pt"):
+    for path in (folder / CHECKPOINTS).glob("*.pt"):
         if path.name not in names:
             path.unlink()
     files = {name: entry for name, entry in told["files"].items() if name in names}

@@ -23,9 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit import runs
 from reprokit.errors import CannotJudgeError
-from reprokit.golden import folder as golden
+from reprokit.layout import MARKER, METRICS, PROVENANCE, TRACE
 from reprokit.project import Project
 from reprokit.runs.reading import files_of
 from reprokit.workspace import sha256_of
@@ -154,11 +153,11 @@ class Stage:
         """Make what says what a folder holds agree with what it now holds: a forgery that is consistent."""
         if folder == self.golden:
             self._seal_golden()
-        elif (folder / runs.MARKER).is_file():
+        elif (folder / MARKER).is_file():
             self._seal_run(folder)
 
     def _seal_run(self, folder: Path) -> None:
-        marker = read_object(folder / runs.MARKER)
+        marker = read_object(folder / MARKER)
         known = marker["files"]
         listed = {
             name: {"sha256": sha256_of(folder / name), "bytes": size}
@@ -166,14 +165,14 @@ class Stage:
             else known[name]
             for name, size in files_of(folder).items()
         }
-        self.write_json(folder / runs.MARKER, {**marker, "files": listed})
+        self.write_json(folder / MARKER, {**marker, "files": listed})
 
     def _seal_golden(self) -> None:
-        told = read_object(self.golden / golden.PROVENANCE)
-        for name, what in ((golden.METRICS, "metrics"), (golden.TRACE, "trace")):
+        told = read_object(self.golden / PROVENANCE)
+        for name, what in ((METRICS, "metrics"), (TRACE, "trace")):
             with contextlib.suppress(FileNotFoundError):
                 told["digests"][what] = sha256_of(self.golden / name)
-        self.write_json(self.golden / golden.PROVENANCE, told)
+        self.write_json(self.golden / PROVENANCE, told)
 
     def _remember(self, path: Path) -> None:
         if path not in self._before:

@@ -21,7 +21,7 @@ from reprokit.harness.reproduce import reproduce, run_once
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.request import Request
 from reprokit.harness.selftest.planting import Samples
-from reprokit.layout import METRICS, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.project import Project
 
 
@@ -70,7 +70,7 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
         raise UsageError(
             "a selftest takes runs of a recipe", where=str(folders[0]), fix="name two runs of a recipe"
         )
-    platform = fingerprint.platform_of(read_json(folders[0] / "environment.json"))
+    platform = fingerprint.platform_of(read_json(folders[0] / ENVIRONMENT))
     blessed = golden.locate(project.golden_dir, recipe=recipe, platform=platform, seed=seed)
     other = _another_seed(project.runs_dir, recipe, seed)
     told = list(notes)

@@ -24,6 +24,7 @@ from reprokit.harness.selftest.faults.tolerances import declare_exact
 from reprokit.harness.selftest.judging import Judged
 from reprokit.harness.selftest.planting import Samples, Stage
 from reprokit.harness.selftest.table import KINDS
+from reprokit.layout import REPORT
 
 CLEAN = "clean"
 _TOLD_EVERY = 50
@@ -179,7 +180,7 @@ def prepare(stage: Stage) -> list[str]:
     report = judge_again(stage.runs, Request(), project=stage.project)
     folder = stage.project.reports_dir / "selftest"
     reports.render_all(report, folder)
-    stage.report = folder / "report.json"
+    stage.report = folder / REPORT
     return notes
 
 

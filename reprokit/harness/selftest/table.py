@@ -24,6 +24,7 @@ from reprokit.harness.selftest.faults import (
     together,
     tolerances,
 )
+from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD, TRACE
 
 #: Where a fault is: in one run, in both alike, in the golden; ``report`` for a report of them all. Beside
 #: these, in a run made of the first one: VARIED, STOPPED, RESUMED.
@@ -140,7 +141,7 @@ _TRACES = (
     Kind(
         id="no-trace",
         title="no trace",
-        plant=folders.without("trace.jsonl"),
+        plant=folders.without(TRACE),
         outcomes={RUN_1: "NONDETERMINISTIC", RUN_2: "NONDETERMINISTIC", BOTH: "CHECK_FAILED"},
         unsealed=_TOUCHED,
     ),
@@ -164,7 +165,7 @@ _GOLDENS = (
     Kind(
         id="no-golden-metrics",
         title="a golden without metrics",
-        plant=folders.without("metrics.jsonl"),
+        plant=folders.without(METRICS),
         outcomes={GOLDEN: REFUSED},
     ),
     Kind(
@@ -188,7 +189,7 @@ _GOLDENS = (
     Kind(
         id="cut-provenance",
         title="a provenance cut short",
-        plant=folders.cut_short("provenance.json"),
+        plant=folders.cut_short(PROVENANCE),
         unsealed={GOLDEN: REFUSED},
     ),
 )
@@ -270,13 +271,13 @@ _FOLDERS = (
     Kind(
         id="no-marker",
         title="a run without COMPLETE",
-        plant=folders.without("COMPLETE"),
+        plant=folders.without(MARKER),
         unsealed=_runs("NOT_RUN"),
     ),
     Kind(
         id="cut-marker",
         title="a COMPLETE cut short",
-        plant=folders.cut_short("COMPLETE"),
+        plant=folders.cut_short(MARKER),
         unsealed=_runs("NOT_RUN"),
     ),
     Kind(
@@ -297,7 +298,7 @@ _FOLDERS = (
     Kind(
         id="no-metrics",
         title="a run without metrics",
-        plant=folders.without("metrics.jsonl"),
+        plant=folders.without(METRICS),
         outcomes=_runs("UNJUDGED"),
         unsealed=_runs("NOT_RUN"),
     ),
@@ -311,7 +312,7 @@ _FOLDERS = (
     Kind(
         id="cut-record",
         title="a run.json cut short",
-        plant=folders.cut_short("run.json"),
+        plant=folders.cut_short(RECORD),
         outcomes=_NAMELESS,
         unsealed=_NAMELESS,
     ),
@@ -361,7 +362,7 @@ _BESIDE = (
     Kind(
         id="crashed-when-varied",
         title="a run that does not come to its end under other surroundings",
-        plant=folders.without("COMPLETE"),
+        plant=folders.without(MARKER),
         unsealed={VARIED: "CHECK_FAILED"},
     ),
     Kind(

@@ -15,11 +15,9 @@ from random import Random
 from typing import Any
 
 from reprokit.core import fingerprint
-from reprokit.golden import folder as golden
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
-
-_RECORD = "environment.json"
+from reprokit.layout import ENVIRONMENT, PROVENANCE
 
 #: Facts of another machine that change no number: written over those of the record.
 _MACHINE: Mapping[str, Any] = {
@@ -55,7 +53,7 @@ def another_architecture(stage: Stage, rng: Random, places: Sequence[Path]) -> s
         record = _environment(place)
         for section in ("inside", "host"):
             record[section]["cpu"] = {**record[section].get("cpu", {}), "architecture": "aarch64"}
-        stage.write_json(place / _RECORD, record)
+        stage.write_json(place / ENVIRONMENT, record)
     return "a record of aarch64"
 
 
@@ -68,7 +66,7 @@ def missing_fact(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     for place in places:
         record = _environment(place)
         del (record[section] if section else record)[name]
-        stage.write_json(place / _RECORD, record)
+        stage.write_json(place / ENVIRONMENT, record)
     return f"no {field} in the environment record"
 
 
@@ -87,20 +85,20 @@ def _other_facts(stage: Stage, rng: Random, places: Sequence[Path], facts: Mappi
 
 
 def _environment(place: Path) -> dict[str, Any]:
-    if (place / golden.PROVENANCE).is_file():
-        record: dict[str, Any] = read_object(place / golden.PROVENANCE)["environment"]
+    if (place / PROVENANCE).is_file():
+        record: dict[str, Any] = read_object(place / PROVENANCE)["environment"]
         return record
-    return read_object(place / _RECORD)
+    return read_object(place / ENVIRONMENT)
 
 
 def _write_environment(stage: Stage, place: Path, record: dict[str, Any]) -> None:
     if place != stage.golden:
-        stage.write_json(place / _RECORD, record)
+        stage.write_json(place / ENVIRONMENT, record)
         return
-    told = read_object(place / golden.PROVENANCE)
+    told = read_object(place / PROVENANCE)
     facts, digest = fingerprint.facts(record), fingerprint.fingerprint(record)
     stage.write_json(
-        place / golden.PROVENANCE,
+        place / PROVENANCE,
         {**told, "environment": record, "fingerprint": digest, "fingerprint_facts": facts},
     )
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from reprokit import runs
-from reprokit.golden import folder as golden
 from reprokit.harness.selftest.faults import Plant
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
+from reprokit.layout import CHECKPOINTS, CONFIG, METRICS, PROVENANCE, RECORD
 from reprokit.runs.reading import files_of
 from reprokit.workspace import sha256_of
 
@@ -64,7 +63,7 @@ def without(name: str) -> Plant:
 
 def without_any(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """Any one file of a run that COMPLETE lists is not there, but for those that say what was run."""
-    told = {runs.RECORD, *_sources(places[0])}
+    told = {RECORD, *_sources(places[0])}
     return without(rng.choice(sorted(set(files_of(places[0])) - told)))(stage, rng, places)
 
 
@@ -99,7 +98,7 @@ def other_record(change: Mapping[str, Any]) -> Plant:
 
     def plant(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
         for place in places:
-            stage.write_json(place / runs.RECORD, {**read_object(place / runs.RECORD), **change})
+            stage.write_json(place / RECORD, {**read_object(place / RECORD), **change})
         return f"run.json says {json.dumps(change)}"
 
     return plant
@@ -107,7 +106,7 @@ def other_record(change: Mapping[str, Any]) -> Plant:
 
 def another_start(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """A resumed run that went on from another file than the stopped run's checkpoint."""
-    told = read_object(places[0] / runs.RECORD)["resumed_from"]
+    told = read_object(places[0] / RECORD)["resumed_from"]
     change = {"resumed_from": {**told, "sha256": f"sha256:{rng.randbytes(32).hex()}"}}
     return other_record(change)(stage, rng, places)
 
@@ -115,7 +114,7 @@ def another_start(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 def from_the_start(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """A resumed run that did all the steps once more."""
     for place in places:
-        stage.write(place / "metrics.jsonl", (stage.runs[0] / "metrics.jsonl").read_bytes())
+        stage.write(place / METRICS, (stage.runs[0] / METRICS).read_bytes())
     return "the records of all steps"
 
 
@@ -127,21 +126,21 @@ def untouched(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 def silent_record(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """``run.json`` does not say whether a setting was overridden."""
     for place in places:
-        told = read_object(place / runs.RECORD)
+        told = read_object(place / RECORD)
         del told["modified"]
-        stage.write_json(place / runs.RECORD, told)
+        stage.write_json(place / RECORD, told)
     return "run.json without `modified`"
 
 
 def another_seed(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """The record of a run with another seed."""
-    seed = int(read_object(places[0] / runs.RECORD)["seed"]) + rng.randint(1, 1000)
+    seed = int(read_object(places[0] / RECORD)["seed"]) + rng.randint(1, 1000)
     return other_record({"seed": seed})(stage, rng, places)
 
 
 def other_config(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """``config.yaml`` with another value for one setting than the recipe has."""
-    lines = (places[0] / "config.yaml").read_text(encoding="utf-8").splitlines()
+    lines = (places[0] / CONFIG).read_text(encoding="utf-8").splitlines()
     numbers = [i for i, line in enumerate(lines) if line.rpartition(": ")[2].replace(".", "", 1).isdigit()]
     if not numbers:
         raise not_plantable("another setting")
@@ -149,7 +148,7 @@ def other_config(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     key, _, value = lines[at].rpartition(": ")
     lines[at] = f"{key}: {value}1"
     for place in places:
-        stage.write(place / "config.yaml", "".join(f"{line}\n" for line in lines).encode())
+        stage.write(place / CONFIG, "".join(f"{line}\n" for line in lines).encode())
     return f"config.yaml: {lines[at].strip()}"
 
 
@@ -174,37 +173,37 @@ def no_golden(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 
 def other_provenance(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """A golden that says to be of another recipe, platform or seed than its folder."""
-    told = read_object(stage.golden / golden.PROVENANCE)
+    told = read_object(stage.golden / PROVENANCE)
     key = rng.choice(("recipe", "platform", "seed"))
     told[key] = told[key] + 1 if key == "seed" else f"{told[key]}-2"
-    stage.write_json(stage.golden / golden.PROVENANCE, told)
+    stage.write_json(stage.golden / PROVENANCE, told)
     return f"a golden of {key} {told[key]!r}"
 
 
 def no_fingerprint(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """A golden that nobody took a numerics fingerprint of."""
-    told = read_object(stage.golden / golden.PROVENANCE)
-    stage.write_json(stage.golden / golden.PROVENANCE, {**told, "fingerprint": "unknown"})
+    told = read_object(stage.golden / PROVENANCE)
+    stage.write_json(stage.golden / PROVENANCE, {**told, "fingerprint": "unknown"})
     return "a provenance without a fingerprint"
 
 
 def other_digest(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """A golden with another digest of its own files."""
-    told = read_object(stage.golden / golden.PROVENANCE)
+    told = read_object(stage.golden / PROVENANCE)
     key = rng.choice(("metrics", "trace"))
     told["digests"][key] = f"sha256:{rng.randbytes(32).hex()}"
-    stage.write_json(stage.golden / golden.PROVENANCE, told)
+    stage.write_json(stage.golden / PROVENANCE, told)
     return f"another digest of {key} in the provenance"
 
 
 def _sources(place: Path) -> list[str]:
-    record = read_object(place / runs.RECORD)
+    record = read_object(place / RECORD)
     trainer = record["recipe_data"]["trainer"]
     return [f"source/{record['recipe']}/recipe.yaml", f"source/trainers/{trainer}.py"]
 
 
 def _checkpoints(place: Path) -> list[str]:
-    found = sorted(f"checkpoints/{path.name}" for path in (place / "checkpoints").glob("*.pt"))
+    found = sorted(f"checkpoints/{path.name}" for path in (place / CHECKPOINTS).glob("*.pt"))
     if not found:
         raise not_plantable("a checkpoint")
     return found

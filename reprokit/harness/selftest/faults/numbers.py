@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from reprokit.golden import folder as golden
 from reprokit.harness.selftest import mutations
 from reprokit.harness.selftest.faults import Plant
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
-from reprokit.layout import METRICS, TRACE
-from reprokit.runs import RECORD
+from reprokit.layout import METRICS, PROVENANCE, RECORD, TRACE
 
 
 def of_records(mutate: mutations.OnRecords) -> Plant:
@@ -106,10 +104,10 @@ def older_golden(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     if mutations.write(changed) == mutations.write(found):
         raise not_plantable("older_golden")
     stage.write(stage.golden / METRICS, mutations.write(changed))
-    told = read_object(stage.golden / golden.PROVENANCE)
+    told = read_object(stage.golden / PROVENANCE)
     told["digests"]["trainer"] = f"sha256:{rng.randbytes(32).hex()}"
     stage.write_json(
-        stage.golden / golden.PROVENANCE, {**told, "created_at": "2020-01-01T00:00:00+00:00", "reason": "old"}
+        stage.golden / PROVENANCE, {**told, "created_at": "2020-01-01T00:00:00+00:00", "reason": "old"}
     )
     return f"an older golden: other numbers from record {first} on"
 

@@ -15,8 +15,6 @@ from random import Random
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
 
-JSON = "report.json"
-
 
 def cut_report(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """``report.json`` ends too early, anywhere."""

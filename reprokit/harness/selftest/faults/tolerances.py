@@ -15,12 +15,11 @@ from pathlib import Path
 from random import Random
 
 from reprokit import recipes, runs
-from reprokit.golden import folder as golden
 from reprokit.harness.selftest import mutations
 from reprokit.harness.selftest.faults.numbers import promised
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
-from reprokit.layout import METRICS
+from reprokit.layout import METRICS, PROVENANCE, RECIPE, SOURCE
 
 _SMALLEST = 1e-3  # of smaller values a tolerance of 1e-9 of them is lost in their own rounding
 
@@ -89,13 +88,13 @@ def _declare(stage: Stage, declared: Mapping[str, float], *, blessed: Mapping[st
     recipe = _recipe(stage)
     data = {**recipe.as_data(), "tolerances": {"default": dict(declared), "metrics": {}}}
     for run in stage.runs:
-        stage.write(run / "source" / recipe.name / "recipe.yaml", json.dumps(data, indent=2).encode())
+        stage.write(run / SOURCE / recipe.name / RECIPE, json.dumps(data, indent=2).encode())
         stage.seal(run)
-    told = read_object(stage.golden / golden.PROVENANCE)
+    told = read_object(stage.golden / PROVENANCE)
     told["tolerances"] = {"default": dict(blessed), "metrics": {}}
-    stage.write_json(stage.golden / golden.PROVENANCE, told)
+    stage.write_json(stage.golden / PROVENANCE, told)
 
 
 def _recipe(stage: Stage) -> recipes.Recipe:
     record = runs.read(stage.runs[0], verify=False).record
-    return recipes.load(str(record["recipe"]), recipes_dir=stage.runs[0] / "source")
+    return recipes.load(str(record["recipe"]), recipes_dir=stage.runs[0] / SOURCE)

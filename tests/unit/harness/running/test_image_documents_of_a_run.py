@@ -9,6 +9,7 @@ import pytest
 from reprokit.core.records import Realisation
 from reprokit.harness.running.image_documents import documents_of
 from reprokit.images import image_documents
+from reprokit.layout import IMAGE_PROVENANCE, SBOM
 
 IMAGE = Realisation(
     variant="cpu",
@@ -26,7 +27,7 @@ def kept(tmp_path, monkeypatch):
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path))
     folder = image_documents.folder_of(IMAGE.digest, cache=tmp_path)
     folder.mkdir(parents=True)
-    for name in (image_documents.SBOM, image_documents.PROVENANCE):
+    for name in (SBOM, IMAGE_PROVENANCE):
         (folder / name).write_text(name)
 
 
