@@ -1,23 +1,29 @@
-"""Checkpoints read on the host, where there is no torch: what is in them, what is missing, what differs.
+"""Checkpoints read on the host without torch: what they hold, what is missing, and what differs.
 
-This package knows how ``torch.save`` lays a file out and what a checkpoint of reprokit must hold. It refuses
-to run anything that a file asks for, and to load one into a model: that belongs to ``reprokit.runtime``.
+Nothing that a file asks for is ever run. Loading a checkpoint into a model belongs to ``reprokit.runtime``.
 
     >>> state = read(Path("checkpoints/checkpoint_20480.pt"))
     >>> state["step"]
     20480
 """
 
-from reprokit.checkpoints import safetensors_file, torch_file
-from reprokit.checkpoints.comparing import Difference, content_digest, differences
-from reprokit.checkpoints.folder import Listed, folder_of, last_whole, listed, problems_of, removed
-from reprokit.checkpoints.leaves import leaves
-from reprokit.checkpoints.migrating import Migrated, migrated
-from reprokit.checkpoints.reading import read
+from reprokit.checkpoints import safetensors_file, torch_writer
+from reprokit.checkpoints.flatten import leaves
+from reprokit.checkpoints.manifest import (
+    Listed,
+    folder_of,
+    last_whole,
+    listed,
+    problems_of,
+    removed,
+)
+from reprokit.checkpoints.migration import Migrated, migrated
+from reprokit.checkpoints.reader import read
+from reprokit.checkpoints.tensor_diff import CheckpointDifference, content_digest, differences
 from reprokit.checkpoints.tensors import Tensor
 
 __all__ = [
-    "Difference",
+    "CheckpointDifference",
     "Listed",
     "Migrated",
     "Tensor",
@@ -32,5 +38,5 @@ __all__ = [
     "read",
     "removed",
     "safetensors_file",
-    "torch_file",
+    "torch_writer",
 ]

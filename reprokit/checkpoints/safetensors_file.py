@@ -1,31 +1,37 @@
-"""Checkpoints as safetensors: a header of JSON, then the bytes of every tensor, and nothing that could run.
+"""Checkpoints as safetensors files, read and written by the format's own library.
 
-This module knows that format (https://huggingface.co/docs/safetensors). It refuses a file whose tensors
-overlap, leave holes, or are not all of it. What is no tensor stands in the header's ``__metadata__``:
-``reprokit`` gives back every other value, and ``reprokit.content`` is the digest that all of it must have.
+Values that are not tensors are kept in the header's ``__metadata__``: ``reprokit`` is a JSON tree of them,
+and ``reprokit.content`` the digest of the whole content. A file that another program wrote has neither: it is
+read as a dict of its tensors, and nothing shows whether they were changed.
 
     >>> write(state, Path("checkpoint_20480.safetensors"))
     >>> content_digest(read(Path("checkpoint_20480.safetensors"))) == content_digest(state)
     True
 
-A file that another program wrote has no such keys: it is read as a dict of its tensors, and nobody can say
-whether they are unchanged.
+The library accepts headers that this module refuses: a name that stands twice (the last one wins), unknown
+keys, more dimensions than numpy has. So the header is checked here before the library sees the file.
+
+Source: https://huggingface.co/docs/safetensors (the format).
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import numpy as np
+from annotated_types import Len
+from pydantic import BaseModel, ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
+from safetensors import SafetensorError, TensorSpec, deserialize, serialize
 
 from reprokit import workspace
-from reprokit.checkpoints.comparing import content_digest
-from reprokit.checkpoints.packing import pack, unpack
+from reprokit.checkpoints.tensor_diff import content_digest
+from reprokit.checkpoints.tensor_tree import pack, unpack
 from reprokit.checkpoints.tensors import DTYPES, Tensor
 from reprokit.errors import CheckpointError
 
@@ -33,26 +39,25 @@ SUFFIX = ".safetensors"
 
 _VALUES, _CONTENT, _METADATA = "reprokit", "reprokit.content", "__metadata__"
 _MAX_HEADER_BYTES = 100_000_000  # the format's own limit
-_MAX_DIMENSIONS = 32
-_NAMES = {
-    "float64": "F64",
-    "float32": "F32",
-    "float16": "F16",
-    "bfloat16": "BF16",
-    "int64": "I64",
-    "int32": "I32",
-    "int16": "I16",
-    "int8": "I8",
-    "uint64": "U64",
-    "uint32": "U32",
-    "uint16": "U16",
-    "uint8": "U8",
-    "bool": "BOOL",
-    "float8_e4m3fn": "F8_E4M3",
-    "float8_e5m2": "F8_E5M2",
-    "complex64": "C64",
+_DTYPES = {
+    TensorSpec(dtype=name, shape=(0,), data_ptr=0, data_len=0).dtype: dtype  # such as "BF16" for bfloat16
+    for name, dtype in DTYPES.items()
+    if name != "complex128"  # the format has no such type
 }
-_DTYPES = {name: DTYPES[dtype] for dtype, name in _NAMES.items()}
+
+
+class _Entry(BaseModel):
+    """A tensor as the header describes it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    dtype: str
+    shape: Annotated[list[NonNegativeInt], Len(max_length=32)]
+    data_offsets: Annotated[list[NonNegativeInt], Len(2, 2)]
+
+
+_TENSORS = TypeAdapter(dict[str, _Entry])
+_TEXTS = TypeAdapter(dict[str, dict[str, str]], config=ConfigDict(strict=True))
 
 
 def write(state: Any, path: Path) -> None:
@@ -63,173 +68,137 @@ def write(state: Any, path: Path) -> None:
         path: Where to; an earlier file of that name is replaced.
 
     Raises:
-        CheckpointError: It holds a type that the format lacks, or more beside its tensors than fits.
+        CheckpointError: It holds a type that the format lacks, or too much that is not in a tensor.
         WorkspaceError: The disk is full, or the folder cannot be written.
     """
     tree, tensors = pack(state)
     values = json.dumps(tree, separators=(",", ":"))
-    header: dict[str, Any] = {
-        _METADATA: {"format": "pt", _VALUES: values, _CONTENT: content_digest(state)},
-    }
-    blocks, at = [], 0
-    for name in sorted(tensors, key=lambda one: -tensors[one].values.dtype.itemsize):  # keeps all aligned
-        tensor = tensors[name]
-        block = np.ascontiguousarray(tensor.values).tobytes()
-        blocks.append(block)
-        header[name] = {
-            "dtype": _name_of(name, tensor),
-            "shape": list(tensor.shape),
-            "data_offsets": [at, at := at + len(block)],
+    metadata = {"format": "pt", _VALUES: values, _CONTENT: content_digest(state)}
+    arrays = {name: np.ascontiguousarray(tensor.values) for name, tensor in tensors.items()}
+    try:
+        specs = {
+            name: TensorSpec(
+                dtype=tensors[name].dtype,
+                shape=tensors[name].shape,
+                data_ptr=array.ctypes.data,
+                data_len=array.nbytes,
+            )
+            for name, array in arrays.items()
         }
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    text += b" " * (-len(text) % 8)
-    if len(text) > _MAX_HEADER_BYTES:
-        what = f"it holds {len(text):,} bytes beside its tensors, more than the format's header may have"
-        raise CheckpointError(what, fix="keep it as a .pt file")
-    workspace.write_atomic(path, b"".join([struct.pack("<Q", len(text)), text, *blocks]))
+        content = serialize(specs, metadata)
+    except SafetensorError as error:
+        what = f"a safetensors file cannot hold it: {str(error)[:120]}"
+        raise CheckpointError(what, fix="keep it as a .pt file") from error
+    workspace.write_atomic(path, _with_sorted_metadata(content))
 
 
 def read(path: Path) -> dict[Any, Any]:
     """Read a checkpoint, or any safetensors file as a dict of its tensors.
 
     Raises:
-        CheckpointError: It is not there, torn, tampered with, or no such file.
+        CheckpointError: It is corrupt, was changed, or is not a safetensors file.
+        OSError: It cannot be read.
     """
-    try:
-        header, content = _opened(path)
-        return _state(header, content)
-    except CheckpointError as error:
-        raise CheckpointError(
-            f"the checkpoint is refused: {error.what}",
-            where=str(path),
-            expected=error.expected,
-            actual=error.actual,
-            fix=error.fix or "copy or convert it again from where it was written",
-        ) from error
-
-
-def is_sealed(path: Path) -> bool:
-    """Whether a file holds the digest of its content, which ``read`` then holds it against.
-
-    Raises:
-        CheckpointError: It cannot be read.
-    """
-    return _CONTENT in _opened(path)[0].get(_METADATA, {})
-
-
-def _opened(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The header, and the bytes of all tensors."""
-    try:
-        with path.open("rb") as stream:
-            header = _header(stream, size_bytes=path.stat().st_size)
-            return header, stream.read()
-    except OSError as error:
-        what = f"it cannot be read: {error.strerror or error}"
-        raise CheckpointError(what, where=str(path)) from error
-
-
-def _header(stream: BinaryIO, *, size_bytes: int) -> dict[str, Any]:
-    length = stream.read(8)
-    if len(length) < 8:
-        raise CheckpointError("the file ends before its header begins")
-    (num_bytes,) = struct.unpack("<Q", length)
-    if num_bytes > _MAX_HEADER_BYTES or num_bytes > size_bytes - 8:
-        raise CheckpointError(f"it claims a header of {num_bytes:,} bytes in a file of {size_bytes:,}")
-    try:
-        header = json.loads(stream.read(num_bytes), object_pairs_hook=_once)
-    except (ValueError, RecursionError) as error:
-        raise CheckpointError(f"its header is no JSON: {str(error)[:80]}") from error
-    if not isinstance(header, dict):
-        raise CheckpointError("its header is no JSON object")
-    metadata = header.get(_METADATA, {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise CheckpointError("its metadata are not text")
-    return header
-
-
-def _state(header: Mapping[str, Any], content: bytes) -> dict[Any, Any]:
-    entries = {name: _entry(name, entry) for name, entry in header.items() if name != _METADATA}
-    _all_of_it(entries, len(content))
-    tensors = {name: _tensor(entry, content) for name, entry in entries.items()}
-    metadata = header.get(_METADATA, {})
+    with path.open("rb") as stream:
+        entries, metadata = _header(stream)
+        stream.seek(0)
+        try:
+            found = dict(deserialize(stream.read()))  # type: ignore[no-untyped-call]
+        except SafetensorError as error:
+            raise CheckpointError(f"the safetensors library refuses it: {str(error)[:120]}") from error
+    tensors = {name: _tensor(**found[name]) for name in entries}  # the library has no order of its own
     if _VALUES not in metadata:
         return dict(tensors)
     try:
         tree = json.loads(metadata[_VALUES])
     except (ValueError, RecursionError) as error:
-        raise CheckpointError("its list of values is torn") from error
+        raise CheckpointError("its tree of values is corrupt") from error
     state = unpack(tree, tensors)
     if not isinstance(state, dict):
-        raise CheckpointError("it holds no dict", actual=type(state).__name__)
-    found = content_digest(state)
-    if metadata.get(_CONTENT) != found:
+        raise CheckpointError("it does not hold a dict", actual=type(state).__name__)
+    digest = content_digest(state)
+    if metadata.get(_CONTENT) != digest:
         expected = metadata.get(_CONTENT, "the digest of its content")[:80]
-        raise CheckpointError("it was changed after it was written", expected=expected, actual=found)
+        raise CheckpointError("it was changed after it was written", expected=expected, actual=digest)
     return state
 
 
-def _entry(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """Type, shape, and where its bytes begin and end."""
-    if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-        raise CheckpointError(f"tensor {name[:80]!r} is not described by dtype, shape and data_offsets")
-    dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
-    if dtype not in _DTYPES:
-        raise CheckpointError(f"tensor {name[:80]!r} has an unknown type", actual=repr(dtype)[:40])
-    sound = _counts(shape) and _counts(offsets) and len(offsets) == 2 and len(shape) <= _MAX_DIMENSIONS
-    if not sound:
-        raise CheckpointError(f"tensor {name[:80]!r} has no sound shape", actual=f"{shape!r:.60}")
-    begin, end = offsets
-    needed = math.prod(shape) * np.dtype(_DTYPES[dtype].numpy).itemsize
-    if end - begin != needed:
-        where = f"tensor {name[:80]!r}"
-        raise CheckpointError(
-            f"{where} has another size than its shape says",
-            expected=f"{needed:,} bytes",
-            actual=f"{end - begin:,}",
-        )
-    return dtype, tuple(shape), begin, end
+def is_sealed(path: Path) -> bool:
+    """Whether a file holds the digest of its content, so that ``read`` finds every change.
+
+    Raises:
+        CheckpointError: Its header is corrupt.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as stream:
+        return _CONTENT in _header(stream)[1]
 
 
-def _all_of_it(entries: Mapping[str, tuple[str, tuple[int, ...], int, int]], num_bytes: int) -> None:
-    """Every byte belongs to one tensor: none to two, none to nobody."""
-    at = 0
-    for name, (_, _, begin, end) in sorted(entries.items(), key=lambda one: one[1][2:]):
-        if begin < at:
-            raise CheckpointError(f"tensor {name[:80]!r} overlaps the one before it")
-        if begin > at:
-            raise CheckpointError(f"{begin - at:,} bytes before tensor {name[:80]!r} belong to nobody")
-        at = end
-    if at > num_bytes:
-        raise CheckpointError(
-            "the file ends before its last tensor", expected=f"{at:,} bytes", actual=f"{num_bytes:,}"
-        )
-    if at < num_bytes:
-        raise CheckpointError(f"{num_bytes - at:,} bytes at its end belong to nobody")
+def _with_sorted_metadata(content: bytes) -> bytes:
+    """The library writes metadata in the random order of a hash map; equal contents give equal bytes."""
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    header[_METADATA] = dict(sorted(header[_METADATA].items()))
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([struct.pack("<Q", len(text)), text, memoryview(content)[8 + length :]])
 
 
-def _tensor(entry: tuple[str, tuple[int, ...], int, int], content: bytes) -> Tensor:
-    kind, shape, begin, end = entry
-    dtype = _DTYPES[kind]
+def _header(stream: BinaryIO) -> tuple[dict[str, _Entry], dict[str, str]]:
+    """The tensors that a file says it has, in its order, and its metadata, both checked."""
+    size_bytes, length = os.fstat(stream.fileno()).st_size, stream.read(8)
+    if len(length) < 8:
+        raise CheckpointError("the file ends before its header begins")
+    (num_bytes,) = struct.unpack("<Q", length)
+    if num_bytes > min(_MAX_HEADER_BYTES, size_bytes - 8):
+        raise CheckpointError(f"it claims a header of {num_bytes:,} bytes in a file of {size_bytes:,}")
     try:
-        values = np.frombuffer(content[begin:end], dtype=dtype.numpy).reshape(shape)
-    except ValueError as error:  # of nothing at all, and yet too large for numpy
-        raise CheckpointError("a tensor has no sound shape", actual=f"{shape!r:.60}") from error
-    return Tensor(dtype=dtype.name, shape=shape, values=values)
+        header = json.loads(stream.read(num_bytes).decode(), object_pairs_hook=_without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"its header is not valid JSON: {str(error)[:80]}") from error
+    if not isinstance(header, dict):
+        raise CheckpointError("its header is not a JSON object")
+    try:
+        metadata = _TEXTS.validate_python({_METADATA: header.pop(_METADATA, {})})[_METADATA]
+        entries = _TENSORS.validate_python(header)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise CheckpointError(f"its header is wrong at {where[:80]!r}: {first['msg']}") from error
+    _check_layout(entries, num_bytes=size_bytes - 8 - num_bytes)
+    return entries, metadata
 
 
-def _name_of(name: str, tensor: Tensor) -> str:
-    if tensor.dtype not in _NAMES:
-        raise CheckpointError(
-            f"safetensors has no type for {name}", actual=tensor.dtype, fix="keep it as a .pt file"
-        )
-    return _NAMES[tensor.dtype]
+def _check_layout(entries: Mapping[str, _Entry], *, num_bytes: int) -> None:
+    """Every byte after the header belongs to exactly one tensor."""
+    end = 0
+    for name, entry in sorted(entries.items(), key=lambda one: one[1].data_offsets):
+        where, (begin, stop) = f"tensor {name[:80]!r}", entry.data_offsets
+        if entry.dtype not in _DTYPES:
+            raise CheckpointError(f"{where} has an unknown type", actual=repr(entry.dtype)[:40])
+        size_bytes = math.prod(entry.shape) * np.dtype(_DTYPES[entry.dtype].numpy).itemsize
+        if stop - begin != size_bytes:
+            what = f"the size of {where} does not match its shape"
+            raise CheckpointError(what, expected=f"{size_bytes:,} bytes", actual=f"{stop - begin:,}")
+        if begin != end:
+            what = f"{where} {'overlaps' if begin < end else 'leaves a gap after'} the tensor before it"
+            raise CheckpointError(what, expected=f"byte {end:,}", actual=f"{begin:,}")
+        end = stop
+    if end != num_bytes:
+        what = "its tensors do not end where the file ends"
+        raise CheckpointError(what, expected=f"{end:,} bytes", actual=f"{num_bytes:,}")
 
 
-def _counts(values: Any) -> bool:
-    return isinstance(values, list) and all(type(one) is int and one >= 0 for one in values)
+def _tensor(*, dtype: str, shape: list[int], data: bytearray) -> Tensor:
+    kind = _DTYPES[dtype]
+    try:
+        values = np.frombuffer(data, dtype=kind.numpy).reshape(shape)
+    except ValueError as error:  # empty, and yet with sizes too large for numpy
+        raise CheckpointError("a tensor has an impossible shape", actual=f"{shape!r:.60}") from error
+    return Tensor(dtype=kind.name, shape=tuple(shape), values=values)
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name is there twice")

@@ -1,6 +1,6 @@
-"""Tensors as a file holds them: a type, a shape, and bytes that numpy can look at.
+"""Tensors as files hold them: torch's name of the type, a shape, and a NumPy view of the bytes.
 
-This module knows the names that torch gives to its types. It refuses to compute with them.
+Types that NumPy lacks, such as bfloat16, are kept as unsigned integers with the same bits.
 
     >>> STORAGES["FloatStorage"]
     DType(name='float32', numpy='<f4')
@@ -18,11 +18,11 @@ from reprokit.errors import CheckpointError
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """A type of torch's, and the type of numpy's that has its bits.
+    """A torch type and the NumPy type that holds its bits.
 
     Attributes:
         name: torch's name.
-        numpy: As ``numpy.dtype`` takes it; whole numbers where numpy has no such type (bfloat16, float8).
+        numpy: As ``numpy.dtype`` takes it; an unsigned integer for bfloat16 and float8.
     """
 
     name: str
@@ -31,7 +31,7 @@ class DType:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A tensor of a file.
+    """A tensor read from a file.
 
     Attributes:
         dtype: torch's name of its type, such as ``float32``.
@@ -93,7 +93,7 @@ def view(
         stride: Elements from one to the next, for each size.
 
     Raises:
-        CheckpointError: It does not lie within the storage, or claims more elements than are there.
+        CheckpointError: It reaches beyond the storage.
     """
     kind = np.dtype(dtype.numpy)
     there = len(content) // kind.itemsize
@@ -103,7 +103,9 @@ def view(
         and all(isinstance(one, int) and one >= 0 for one in (*shape, *stride, offset))
     )
     if not sound:
-        raise CheckpointError("a tensor has no sound shape", actual=f"{shape!r:.80} by {stride!r:.80}")
+        raise CheckpointError(
+            "a tensor has an impossible shape", actual=f"{shape!r:.80}, strides {stride!r:.80}"
+        )
     count = math.prod(shape)
     last = offset + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
     if count and (count > there or last >= there):

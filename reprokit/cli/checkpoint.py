@@ -15,7 +15,7 @@ import click
 from reprokit.cli.options import examples, folder_options, project_of
 
 if TYPE_CHECKING:
-    from reprokit.checkpoints import Difference
+    from reprokit.checkpoints import CheckpointDifference
 
 _FEW = 40
 _NUMBERED = re.compile(r"(\.(\d+|__tuple__))+$")
@@ -170,12 +170,12 @@ def convert(source: str, target: Path, as_json: bool, **options: Any) -> int:
     return 0
 
 
-def _print_differences(paths: Sequence[Path], found: Sequence[Difference]) -> None:
+def _print_differences(paths: Sequence[Path], found: Sequence[CheckpointDifference]) -> None:
     _print(f"expected {paths[0]}\nactual   {paths[1]}")
     if not found:
         _print("identical: every value, bit for bit")
         return
-    groups: dict[str, list[Difference]] = {}
+    groups: dict[str, list[CheckpointDifference]] = {}
     for one in found:
         groups.setdefault(one.name if one.index is not None else _NUMBERED.sub("", one.name), []).append(one)
     for name, members in list(groups.items())[:_FEW]:
@@ -185,7 +185,7 @@ def _print_differences(paths: Sequence[Path], found: Sequence[Difference]) -> No
         _print(f"  … and {len(groups) - _FEW} more; --json has them all")
 
 
-def _in_words(one: Difference) -> str:
+def _in_words(one: CheckpointDifference) -> str:
     sides = f"{one.actual!r:.40}, expected {one.expected!r:.40}"
     if one.index is None:
         return sides if one.what == "values" else f"{one.what}: {sides}"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import checkpoints, runs
-from reprokit.checkpoints import safetensors_file, torch_file
+from reprokit.checkpoints import safetensors_file, torch_writer
 from reprokit.errors import CheckpointError
 from reprokit.harness.running.resume_point import num_envs_of, run_above, written_in
 from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD, RUNTIME, read_json
@@ -58,7 +58,7 @@ def verify(reference: str, *, project: Project) -> list[Verified]:
         CheckpointError: There is no such file in the run, no manifest, or no checkpoint at all.
         ReportError: There is no such run.
     """
-    if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
+    if not reference.endswith((torch_writer.SUFFIX, safetensors_file.SUFFIX)):
         folder = runs.find(project.runs_dir, reference)
         return _of_run(folder, checkpoints.listed(written_in(folder)))
     path = Path(reference)
@@ -78,7 +78,7 @@ def find(reference: str, *, project: Project) -> Path:
         CheckpointError: There is none, or it is not the file that its manifest lists.
         ReportError: There is no such run.
     """
-    if not reference.endswith((torch_file.SUFFIX, safetensors_file.SUFFIX)):
+    if not reference.endswith((torch_writer.SUFFIX, safetensors_file.SUFFIX)):
         return checkpoints.last_whole(written_in(runs.find(project.runs_dir, reference))).path
     path = Path(reference)
     if (path.parent / MANIFEST).is_file():

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import checkpoints
-from reprokit.checkpoints import safetensors_file, torch_file
+from reprokit.checkpoints import safetensors_file, torch_writer
 from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness.curation import checkpoint_files
 from reprokit.layout import RECORD
 from reprokit.project import Project
 
-_WRITERS = {safetensors_file.SUFFIX: safetensors_file.write, torch_file.SUFFIX: torch_file.write}
+_WRITERS = {safetensors_file.SUFFIX: safetensors_file.write, torch_writer.SUFFIX: torch_writer.write}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -258,7 +258,7 @@ def test_every_altered_state_turns_the_row_red(study, whole, stopped, name):
         ("numpy", lambda state: state["random"].pop("numpy"), "it has no random state of numpy"),
         ("optimizer", lambda state: state.update(optimizer=None), "it has no optimizer"),
         ("environment", lambda state: state["random"]["environments"].pop(), "the states of 7 environments"),
-        ("the step", lambda state: add_to(state, "step"), "it holds step 8193, not 8192 as it is listed"),
+        ("the step", lambda state: add_to(state, "step"), "it holds step 8193, but is listed with step 8192"),
     ],
 )
 def test_a_checkpoint_that_lacks_a_state_or_is_of_another_step_is_refused_by_name(

@@ -72,14 +72,14 @@ def test_a_file_that_is_not_as_listed_is_1_and_named(run, capsys):
     write(run / "checkpoints" / "checkpoint_20.pt", {**STATE, "step": 21})
     code, out, _ = reprokit(capsys, "verify", run)
     assert code == 1
-    assert "its SHA-256 is another" in out
+    assert "its SHA-256 differs" in out
 
 
 def test_a_listed_file_that_is_gone_is_2(run, capsys):
     (run / "checkpoints" / "checkpoint_20.pt").unlink()
     code, out, _ = reprokit(capsys, "verify", run)
     assert code == 2
-    assert "it is listed, and not there" in out
+    assert "it is listed but missing" in out
 
 
 @pytest.mark.parametrize("name", ["step", "model", "optimizer", "extra"])
@@ -118,7 +118,7 @@ def test_a_torn_file_is_refused_with_2(run, capsys):
     path.write_bytes(path.read_bytes()[:-30])
     code, out, _ = reprokit(capsys, "verify", run)
     assert code == 2
-    assert "this is no whole checkpoint" in out
+    assert "this is not a whole checkpoint" in out
 
 
 def seal(run):
@@ -171,7 +171,7 @@ def test_a_checkpoint_that_holds_another_step_is_1(run, capsys):
     listed(run)
     code, out, _ = reprokit(capsys, "verify", run)
     assert code == 1
-    assert "it holds step 21, not 20 as it is listed" in out
+    assert "it holds step 21, but is listed with step 20" in out
 
 
 def test_a_manifest_that_gives_a_checkpoint_another_step_is_1(run, capsys):
@@ -179,7 +179,7 @@ def test_a_manifest_that_gives_a_checkpoint_another_step_is_1(run, capsys):
     path.write_text(path.read_text().replace('"step": 20', '"step": 999999'))
     code, out, _ = reprokit(capsys, "verify", run)
     assert code == 1
-    assert "MANIFEST.json lists it with step 999999, its name says 20" in out
+    assert "MANIFEST.json lists it with step 999999, but its name says 20" in out
 
 
 @pytest.mark.parametrize("verb", ["verify", "show"])
@@ -205,7 +205,7 @@ def test_a_torn_file_that_lies_in_no_run_is_refused_with_2(capsys, tmp_path):
     alone.write_bytes(alone.read_bytes()[:-30])
     code, out, _ = reprokit(capsys, "verify", alone)
     assert code == 2
-    assert "this is no whole checkpoint" in out
+    assert "this is not a whole checkpoint" in out
 
 
 def test_equal_contents_in_other_bytes_are_0_and_a_difference_is_1(run, capsys, tmp_path):

@@ -170,14 +170,14 @@ def test_a_checkpoint_removed_together_with_its_entry_is_told_too(finished, proj
 def test_a_checkpoint_that_holds_another_step_is_refused(stopped, project):
     write(stopped / "checkpoints" / f"checkpoint_{LAST}.pt", step=LAST + 1)
     list_files(stopped / "checkpoints")
-    with pytest.raises(CheckpointError, match="it holds step 8193, not 8192"):
+    with pytest.raises(CheckpointError, match="it holds step 8193, but is listed with step 8192"):
         choose(str(stopped), project=project)
 
 
 @pytest.mark.parametrize("step", [1, 999_999, None])
 def test_a_checkpoint_listed_with_another_step_than_its_name_has_is_not_whole(stopped, project, step):
     list_files(stopped / "checkpoints", **{f"checkpoint_{LAST}": step})
-    with pytest.raises(CheckpointError, match=f"lists it with step {step}, its name says {LAST}"):
+    with pytest.raises(CheckpointError, match=f"lists it with step {step}, but its name says {LAST}"):
         choose(str(stopped / "checkpoints" / f"checkpoint_{LAST}.pt"), project=project)
     chosen = choose(str(stopped), project=project)
     assert (chosen.point.step, chosen.skipped) == (4096, (f"checkpoint_{LAST}.pt",))

@@ -1,7 +1,6 @@
-"""Checkpoints as ``torch.save`` writes them, written without torch.
+"""Checkpoints written in the format of ``torch.save``, without torch.
 
-This module knows the archive and the few instructions of pickle that hold plain data and tensors; what it
-writes loads with ``torch.load(weights_only=True)``. It refuses everything else.
+They hold plain data and tensors only, and load with ``torch.load(weights_only=True)``.
 
     >>> write(state, Path("checkpoint_20480.pt"))
     >>> content_digest(read(Path("checkpoint_20480.pt"))) == content_digest(state)
@@ -23,14 +22,14 @@ from typing import Any
 import numpy as np
 
 from reprokit import workspace
-from reprokit.checkpoints.leaves import leaves
+from reprokit.checkpoints.flatten import leaves
 from reprokit.checkpoints.tensors import STORAGES, Tensor
 from reprokit.errors import CheckpointError
 
 SUFFIX = ".pt"
 
 _STORAGE_OF = {dtype.name: storage for storage, dtype in STORAGES.items()}
-_BEFORE_ALL_DATES = (1980, 1, 1, 0, 0, 0)  # zip's first; so equal contents give equal bytes
+_DATE = (1980, 1, 1, 0, 0, 0)  # zip's first date, always the same: equal contents give equal bytes
 
 
 def write(state: Any, path: Path) -> None:
@@ -41,40 +40,40 @@ def write(state: Any, path: Path) -> None:
         path: Where to; an earlier file of that name is replaced.
 
     Raises:
-        CheckpointError: It is nested too deep, or holds something that is no plain data.
+        CheckpointError: It is nested too deep, or holds something that is not plain data.
         WorkspaceError: The disk is full, or the folder cannot be written.
     """
-    for _ in leaves(state):  # refuses what is nested too deep, or into itself
+    for _ in leaves(state):  # refuses what is nested too deep, or contains itself
         pass
     writer = _Writer()
-    contents = b"\x80\x02" + writer.told(state) + b"."
+    contents = b"\x80\x02" + writer.pickled(state) + b"."
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as file:
         entries = {"data.pkl": contents, "byteorder": b"little", "version": b"3\n"}
         entries |= {f"data/{key}": data for key, data in enumerate(writer.storages)}
         for name, data in entries.items():
-            file.writestr(zipfile.ZipInfo(f"archive/{name}", _BEFORE_ALL_DATES), data)
+            file.writestr(zipfile.ZipInfo(f"archive/{name}", _DATE), data)
     workspace.write_atomic(path, archive.getvalue())
 
 
 class _Writer:
-    """Instructions for a value; the data of its tensors are set aside."""
+    """Pickles a value and collects the data of its tensors in ``storages``."""
 
     def __init__(self) -> None:
         self.storages: list[bytes] = []
 
-    def told(self, value: Any) -> bytes:
-        """The instructions that put a value on pickle's stack."""
+    def pickled(self, value: Any) -> bytes:
+        """The pickle instructions for a value."""
         if isinstance(value, Tensor):
             return self._tensor(value)
         if isinstance(value, Mapping):
-            items = b"".join(self.told(key) + self.told(item) for key, item in value.items())
+            items = b"".join(self.pickled(key) + self.pickled(item) for key, item in value.items())
             return b"}(" + items + b"u"
         if isinstance(value, list | tuple):
-            items = b"".join(map(self.told, value))
+            items = b"".join(map(self.pickled, value))
             return b"](" + items + b"e" if isinstance(value, list) else b"(" + items + b"t"
         if type(value) not in _PLAIN:
-            raise CheckpointError("it holds something that is no plain data", actual=type(value).__name__)
+            raise CheckpointError("it holds something that is not plain data", actual=type(value).__name__)
         return _PLAIN[type(value)](value)
 
     def _tensor(self, tensor: Tensor) -> bytes:
@@ -82,11 +81,11 @@ class _Writer:
         typed = _STORAGE_OF.get(tensor.dtype)
         count = values.size if typed else values.nbytes
         kind = f"ctorch\n{typed}\n" if typed else "ctorch.storage\nUntypedStorage\n"
-        key, device = self.told(str(len(self.storages))), self.told("cpu")
+        key, device = self.pickled(str(len(self.storages))), self.pickled("cpu")
         self.storages.append(values.tobytes())
-        stored = b"(" + self.told("storage") + kind.encode() + key + device + self.told(count) + b"tQ"
+        stored = b"(" + self.pickled("storage") + kind.encode() + key + device + self.pickled(count) + b"tQ"
         strides = tuple(math.prod(tensor.shape[axis + 1 :]) for axis in range(len(tensor.shape)))
-        where = stored + self.told(0) + self.told(tensor.shape) + self.told(strides)
+        where = stored + self.pickled(0) + self.pickled(tensor.shape) + self.pickled(strides)
         arguments = where + b"\x89" + b"ccollections\nOrderedDict\n)R"
         if typed:
             return b"ctorch._utils\n_rebuild_tensor_v2\n(" + arguments + b"tR"
@@ -99,7 +98,7 @@ def _integer(value: int) -> bytes:
         return b"J" + struct.pack("<i", value)
     num_bytes = value.bit_length() // 8 + 1
     if num_bytes > 255:
-        raise CheckpointError("it holds an integer of thousands of digits")
+        raise CheckpointError("it holds an integer of more than 255 bytes")
     return b"\x8a" + bytes([num_bytes]) + value.to_bytes(num_bytes, "little", signed=True)
 
 

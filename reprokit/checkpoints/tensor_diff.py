@@ -1,7 +1,6 @@
-"""Two checkpoints, value by value: which differ, in how many elements, by how many units in the last place.
+"""Two checkpoints compared value by value: which differ, in how many elements, by how many ULPs.
 
-This module knows how floating-point numbers lie beside each other. It refuses to say why they differ, and
-how files are laid out: two files with other bytes and equal contents are equal.
+Contents are compared, not files: two files with different bytes and equal contents are equal.
 
     >>> [(one.name, one.num_different, one.max_ulps) for one in differences(expected, actual)]
     [('model.policy.0.weight', 3, 1)]
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from reprokit.checkpoints.leaves import leaves
+from reprokit.checkpoints.flatten import leaves
 from reprokit.checkpoints.tensors import Tensor
 from reprokit.core import json_values
 
@@ -25,19 +24,19 @@ _ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """One value that is not the same in two checkpoints.
+class CheckpointDifference:
+    """One value that differs between two checkpoints.
 
     Attributes:
         name: Its path.
         what: ``values``, ``shape``, ``type``, ``missing`` (in the second) or ``extra`` (in the second).
         expected: Of the first checkpoint: the first element that differs, or the shape, type or value.
         actual: Of the second.
-        num_values: Elements of the tensor; 1 where it is none.
+        num_values: Elements of the tensor; 1 where it is not a tensor.
         num_different: How many differ.
         max_ulps: The most units in the last place between two floating-point elements; None where there
             is no such distance (other types, NaN, infinities).
-        index: Of the first element that differs; None where it is no tensor.
+        index: Of the first element that differs; None where it is not a tensor.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Difference:
     index: tuple[int, ...] | None = None
 
 
-def differences(expected: Any, actual: Any) -> Iterator[Difference]:
+def differences(expected: Any, actual: Any) -> Iterator[CheckpointDifference]:
     """Everything that is not bit for bit the same, in the first one's order.
 
     Args:
@@ -58,47 +57,51 @@ def differences(expected: Any, actual: Any) -> Iterator[Difference]:
         actual: Another.
 
     Raises:
-        CheckpointError: One is nested too deep, or into itself.
+        CheckpointError: One is nested too deep, or contains itself.
     """
     theirs = dict(leaves(actual))
     for name, value in leaves(expected):
         other = theirs.pop(name, _ABSENT)
         if other is _ABSENT:
-            yield Difference(name=name, what="missing", expected=_told(value), actual=None)
+            yield CheckpointDifference(name=name, what="missing", expected=_summary(value), actual=None)
         elif (found := _difference(name, value, other)) is not None:
             yield found
     for name, value in theirs.items():
-        yield Difference(name=name, what="extra", expected=None, actual=_told(value))
+        yield CheckpointDifference(name=name, what="extra", expected=None, actual=_summary(value))
 
 
 def content_digest(state: Any) -> str:
-    """SHA-256 over names, types, shapes and bits, whatever the file's layout: ``sha256:<64 hex digits>``."""
+    """SHA-256 over names, types, shapes and bits, whatever the file format: ``sha256:<64 hex digits>``."""
     sha = hashlib.sha256()
     for name, value in leaves(state):
         if isinstance(value, Tensor):
             sha.update(f"{name}\0{value.dtype}\0{value.shape}\0".encode("utf-8", "surrogatepass"))
-            sha.update(np.ascontiguousarray(value.values).tobytes())
+            sha.update(np.ascontiguousarray(value.values).data)
         else:
             sha.update(f"{name}\0{type(value).__name__}\0{value!r}\0".encode("utf-8", "surrogatepass"))
     return f"sha256:{sha.hexdigest()}"
 
 
-def _difference(name: str, expected: Any, actual: Any) -> Difference | None:
+def _difference(name: str, expected: Any, actual: Any) -> CheckpointDifference | None:
     if isinstance(expected, Tensor) and isinstance(actual, Tensor):
         return _of_tensors(name, expected, actual)
     if type(expected) is not type(actual):
-        return Difference(name=name, what="type", expected=_told(expected), actual=_told(actual))
+        return CheckpointDifference(
+            name=name, what="type", expected=_summary(expected), actual=_summary(actual)
+        )
     if repr(expected) == repr(actual):
         return None
     distance = json_values.ulps(expected, actual)
-    return Difference(name=name, what="values", expected=expected, actual=actual, max_ulps=distance)
+    return CheckpointDifference(name=name, what="values", expected=expected, actual=actual, max_ulps=distance)
 
 
-def _of_tensors(name: str, expected: Tensor, actual: Tensor) -> Difference | None:
+def _of_tensors(name: str, expected: Tensor, actual: Tensor) -> CheckpointDifference | None:
     if expected.dtype != actual.dtype:
-        return Difference(name=name, what="type", expected=expected.dtype, actual=actual.dtype)
+        return CheckpointDifference(name=name, what="type", expected=expected.dtype, actual=actual.dtype)
     if expected.shape != actual.shape:
-        return Difference(name=name, what="shape", expected=list(expected.shape), actual=list(actual.shape))
+        return CheckpointDifference(
+            name=name, what="shape", expected=list(expected.shape), actual=list(actual.shape)
+        )
     ours, theirs = np.ascontiguousarray(expected.values), np.ascontiguousarray(actual.values)
     if ours.tobytes() == theirs.tobytes():
         return None
@@ -106,7 +109,7 @@ def _of_tensors(name: str, expected: Tensor, actual: Tensor) -> Difference | Non
     rows = (one.reshape(-1).view("u1").reshape(-1, width) for one in (ours, theirs))
     differ = np.flatnonzero((next(rows) != next(rows)).any(axis=1))
     first = int(differ[0])
-    return Difference(
+    return CheckpointDifference(
         name=name,
         what="values",
         expected=ours.reshape(-1)[first].item(),
@@ -128,13 +131,13 @@ def _max_ulps(dtype: str, expected: np.ndarray, actual: np.ndarray) -> int | Non
 
 
 def _ordinals(floats: np.ndarray, bits: str) -> np.ndarray:
-    """Numbers in the order of the floats that they stand for: neighbours are 1 apart."""
+    """Integers in the order of the floats: neighbouring floats are 1 apart."""
     whole = floats.view(bits)
     sign = np.array(1 << (8 * whole.dtype.itemsize - 1), dtype=whole.dtype)
     ordinals: np.ndarray = np.where(whole & sign, sign - (whole & ~sign), whole | sign)
     return ordinals.astype(np.uint64)
 
 
-def _told(value: Any) -> Any:
-    """A value as a difference shows it; of a tensor, its type and shape."""
+def _summary(value: Any) -> Any:
+    """A value as a difference shows it: of a tensor, only its type and shape."""
     return f"{value.dtype} {list(value.shape)}" if isinstance(value, Tensor) else value

@@ -1,7 +1,7 @@
-r"""The part of pickle that a checkpoint needs, carried out by hand: data, and nothing that runs.
+r"""The part of pickle that a checkpoint needs, interpreted here so that nothing of a file can run.
 
-This module knows the instructions that ``torch.save`` writes. It refuses every other one, and every name
-that is not a tensor's: where pickle would import and call, it compares with a short list.
+Only the instructions and names that ``torch.save`` writes are accepted: where pickle would import and call,
+this compares with a short list.
 
     >>> load(b"\x80\x02}q\x00X\x04\x00\x00\x00stepq\x01K\x05s.", storage=None)
     {'step': 5}
@@ -17,11 +17,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from reprokit.checkpoints import numpy_pickled
+from reprokit.checkpoints import pickle_numpy
 from reprokit.checkpoints.tensors import DTYPES, STORAGES, DType, view
 from reprokit.errors import CheckpointError
 
-#: Where the data of a storage come from: its key in the file, and how many bytes must be there.
+#: Reads the data of a storage by its key in the file.
 Storage = Callable[[str], bytes]
 
 _MARK = object()
@@ -38,14 +38,14 @@ _EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_DICT": dict, "EMPTY_LIST": list, 
 _FIXED = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 _PUT, _GET = frozenset({"BINPUT", "LONG_BINPUT"}), frozenset({"BINGET", "LONG_BINGET"})
 _TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
-_ENEMY = "do not load this file, and find out who wrote it"
-_OLDER = "if an older program of yours wrote it: `reprokit checkpoint convert` takes arrays of numpy"
-_LENGTH_OF_AN_INTEGER = 256  # bytes; a generator of numpy's holds integers of 128 bits
+_UNTRUSTED = "do not load this file, and find out who wrote it"
+_OLDER = "if an older program of yours wrote it: `reprokit checkpoint convert` accepts NumPy arrays"
+_MAX_INTEGER_BYTES = 256  # NumPy's generators hold integers of 16 bytes
 
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name that the file mentions; it stands for something here and is never imported."""
+    """A name that the file mentions; it is looked up here and never imported."""
 
     what: str
     dtype: DType | None = None
@@ -53,22 +53,22 @@ class _Name:
 
 @dataclass(frozen=True, slots=True)
 class _Bytes:
-    """A storage that the file mentions, and the type of its elements."""
+    """The data of a storage, and the type of its elements."""
 
     content: bytes
     dtype: DType
 
 
 def load(pickled: bytes, *, storage: Storage | None, with_numpy: bool = False) -> Any:
-    """What a pickle holds, as dicts, lists, tuples, numbers, text and ``Tensor``.
+    """Read a pickle as dicts, lists, tuples, numbers, text and ``Tensor``.
 
     Args:
         pickled: ``data.pkl`` of a checkpoint.
         storage: Reads the data of a storage by its key; None where there are none.
-        with_numpy: Take arrays of numpy too, as tensors: programs of old wrote them, torch refuses them.
+        with_numpy: Accept NumPy arrays too, as tensors: older programs wrote them, and torch refuses them.
 
     Raises:
-        CheckpointError: It is torn, or holds anything else: a call, a class, a module.
+        CheckpointError: It is corrupt, or holds anything else: a call, a class, a module.
     """
     machine = _Machine(storage=storage, with_numpy=with_numpy)
     try:
@@ -77,42 +77,42 @@ def load(pickled: bytes, *, storage: Storage | None, with_numpy: bool = False) -
     except CheckpointError:
         raise
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CheckpointError(f"its list of contents is torn: {str(error)[:120]}") from error
+        raise CheckpointError(f"its pickle is corrupt: {str(error)[:120]}") from error
     return machine.result
 
 
 @dataclass(slots=True)
 class _Machine:
-    """A stack, the objects that were numbered, and the data that tensors lie in."""
+    """Pickle's stack, its memo, and the storages of tensors."""
 
     storage: Storage | None
     with_numpy: bool = False
     stack: list[Any] = field(default_factory=list)
-    numbered: dict[int, Any] = field(default_factory=dict)
+    memo: dict[int, Any] = field(default_factory=dict)
     result: Any = None
 
     def step(self, name: str, argument: Any) -> None:
-        """Carry out one instruction."""
+        """Execute one instruction."""
         if name in _VALUES:
-            if name == "LONG1" and argument.bit_length() > 8 * _LENGTH_OF_AN_INTEGER:
-                raise CheckpointError("it holds an integer of thousands of digits")
+            if name == "LONG1" and argument.bit_length() > 8 * _MAX_INTEGER_BYTES:
+                raise CheckpointError("it holds an integer of more than 256 bytes")
             self.stack.append(argument)
         elif name in _FIXED:
             self.stack.append(_FIXED[name])
         elif name in _EMPTY:
             self.stack.append(_EMPTY[name]())
         elif name in _PUT:
-            self.numbered[argument] = self.stack[-1]
+            self.memo[argument] = self.stack[-1]
         elif name in _GET:
-            self.stack.append(self.numbered[argument])
+            self.stack.append(self.memo[argument])
         elif name in _TUPLES:
             self._tuple(_TUPLES[name])
         elif name in _STEPS:
             _STEPS[name](self, argument)
         elif name != "PROTO":
             raise CheckpointError(
-                f"it holds the instruction {name}, which no checkpoint needs: loading it could run code",
-                fix=_ENEMY,
+                f"it uses the instruction {name}, which no checkpoint needs: loading it could run code",
+                fix=_UNTRUSTED,
             )
 
     def _tuple(self, size: int) -> None:
@@ -151,8 +151,8 @@ class _Machine:
         module, _, what = argument.partition(" ")
         if argument in _CALLED:
             self.stack.append(_Name(_CALLED[argument]))
-        elif argument in numpy_pickled.CALLED and self.with_numpy:
-            self.stack.append(_Name(numpy_pickled.CALLED[argument]))
+        elif argument in pickle_numpy.CALLED and self.with_numpy:
+            self.stack.append(_Name(pickle_numpy.CALLED[argument]))
         elif module == "torch" and what in STORAGES:
             self.stack.append(_Name("storage", STORAGES[what]))
         elif argument == "torch.storage UntypedStorage":
@@ -163,13 +163,13 @@ class _Machine:
             raise CheckpointError(
                 f"it names {argument.replace(' ', '.')[:80]}, which no checkpoint needs: "
                 "loading it could run code",
-                fix=_OLDER if argument in numpy_pickled.CALLED else _ENEMY,
+                fix=_OLDER if argument in pickle_numpy.CALLED else _UNTRUSTED,
             )
 
     def _stored(self, _argument: Any) -> None:
         kind, name, key, _device, _count = self.stack.pop()
         if kind != "storage" or _a(_Name, name).dtype is None or self.storage is None:
-            raise CheckpointError("it refers to something that is no tensor's data", actual=repr(kind)[:80])
+            raise CheckpointError("it refers to data that belong to no tensor", actual=repr(kind)[:80])
         self.stack.append(_Bytes(self.storage(_a(str, key)), name.dtype))
 
     def _call(self, _argument: Any) -> None:
@@ -183,20 +183,20 @@ class _Machine:
             self.stack.append({})
         elif what == "size":
             self.stack.append(tuple(arguments[0]))
-        elif what in numpy_pickled.CALLED.values():
-            self.stack.append(numpy_pickled.begin(what, arguments))
+        elif what in pickle_numpy.CALLED.values():
+            self.stack.append(pickle_numpy.begin(what, arguments))
         else:
-            raise CheckpointError(f"it calls {what} in a way that no checkpoint does")
+            raise CheckpointError(f"it calls {what} with unexpected arguments")
 
     def _build(self, _argument: Any) -> None:
-        state = self.stack.pop()  # of a dict: what torch hangs on it beside its entries, versions of modules
-        if not isinstance(begun := self.stack[-1], numpy_pickled.Unfinished):
+        state = self.stack.pop()  # of a dict: attributes that torch sets on it, such as versions of modules
+        if not isinstance(begun := self.stack[-1], pickle_numpy.Unfinished):
             _a(dict, begun)
             return
-        self.stack[-1] = numpy_pickled.finish(begun, state)
-        for number, one in self.numbered.items():
+        self.stack[-1] = pickle_numpy.finish(begun, state)
+        for number, one in self.memo.items():
             if one is begun:
-                self.numbered[number] = self.stack[-1]
+                self.memo[number] = self.stack[-1]
 
     def _stop(self, _argument: Any) -> None:
         self.result = self.stack.pop()
@@ -227,7 +227,7 @@ def _tensor(
     dtype: _Name | None = None,
     *_metadata: Any,
 ) -> Any:
-    """What ``torch._utils._rebuild_tensor_v2`` and ``_v3`` make; only v3 names a type of its own."""
+    """The result of ``torch._utils._rebuild_tensor_v2`` and ``_v3``; only v3 names a type of its own."""
     kind = dtype.dtype if isinstance(dtype, _Name) and dtype.dtype else _a(_Bytes, stored).dtype
     return view(stored.content, kind, offset=offset, shape=tuple(shape), stride=tuple(stride))
 
@@ -235,10 +235,10 @@ def _tensor(
 def _key(value: Any) -> str | int:
     if isinstance(value, str | int):
         return value
-    raise CheckpointError("it holds a dict with a key that is neither text nor a number")
+    raise CheckpointError("it holds a dict whose key is neither text nor a number")
 
 
 def _a(kind: type, value: Any) -> Any:
     if isinstance(value, kind):
         return value
-    raise CheckpointError("its list of contents is torn", expected=kind.__name__, actual=type(value).__name__)
+    raise CheckpointError("its pickle is corrupt", expected=kind.__name__, actual=type(value).__name__)

@@ -1,7 +1,7 @@
-"""Arrays of numpy within a pickle, put together by hand: programs of old kept numpy's generator that way.
+"""NumPy arrays within a pickle, rebuilt without importing anything; arrays of objects are refused.
 
-This module knows the four names that numpy writes into a pickle. It refuses arrays of objects, and to import
-anything. torch refuses such files (``weights_only``) until they are converted.
+Older programs saved NumPy's generator that way. torch refuses such files (``weights_only``) until they are
+converted.
 
     >>> finish(Unfinished("array"), (1, (2,), "<u4", False, b"..."))
     Tensor(dtype='uint32', shape=(2,), …)
@@ -35,17 +35,17 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unfinished:
-    """An array, or a type, that the next BUILD gives its contents."""
+    """An array or a dtype whose contents come with the next BUILD instruction."""
 
     what: str
     name: str = ""
 
 
 def begin(what: str, arguments: Any) -> Any:
-    """What a call of one of numpy's names makes.
+    """The result of calling one of NumPy's names.
 
     Raises:
-        CheckpointError: The call is not one that numpy writes.
+        CheckpointError: NumPy does not write such a call.
     """
     if what == "bytes" and len(arguments) == 2 and arguments[1] == "latin1":
         return str(arguments[0]).encode("latin1")
@@ -53,19 +53,19 @@ def begin(what: str, arguments: Any) -> Any:
         return Unfinished("dtype", arguments[0])
     if what == "array":
         return Unfinished("array")
-    raise CheckpointError(f"it calls numpy's {what} in a way that no checkpoint does")
+    raise CheckpointError(f"it calls NumPy's {what} with unexpected arguments")
 
 
 def finish(begun: Unfinished, state: Any) -> Any:
-    """What the contents make of an unfinished array or type.
+    """The array or dtype that an unfinished one becomes with its contents.
 
     Raises:
-        CheckpointError: They do not fit, or are objects.
+        CheckpointError: The contents do not fit, or are objects.
     """
     if begun.what == "dtype":
         order = state[1] if isinstance(state, tuple) and len(state) > 1 else ""
         if order == ">":
-            raise CheckpointError("its numbers are stored in the other byte order")
+            raise CheckpointError("its numbers are stored big-endian")
         return begun
     _version, shape, dtype, by_columns, data = state
     if not isinstance(dtype, Unfinished) or not isinstance(data, bytes):
@@ -74,8 +74,8 @@ def finish(begun: Unfinished, state: Any) -> Any:
         kind = np.dtype(dtype.name)
         name = _NAMES[kind]
     except (TypeError, KeyError) as error:
-        raise CheckpointError("it holds an array of a type that torch lacks", actual=dtype.name) from error
+        raise CheckpointError("it holds an array of a type unknown to torch", actual=dtype.name) from error
     if len(data) != math.prod(shape) * kind.itemsize:
-        raise CheckpointError("an array has another size than its shape says")
+        raise CheckpointError("the size of an array does not match its shape")
     values = np.frombuffer(data, dtype=kind).reshape(shape, order="F" if by_columns else "C")
     return Tensor(dtype=name, shape=tuple(shape), values=values.view("u1") if name == "bool" else values)

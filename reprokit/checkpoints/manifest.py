@@ -1,7 +1,7 @@
-"""The folder ``checkpoints/`` of a run, held against its manifest.
+"""The folder ``checkpoints/`` of a run, checked against its ``MANIFEST.json``.
 
-This module knows ``MANIFEST.json`` and which parts a training needs to go on. It refuses to believe a file
-that is not as its manifest says.
+A checkpoint is whole when its file is the one that the manifest lists; ``problems_of`` says what its content
+lacks for a resume.
 
     >>> last_whole(run_dir / "checkpoints").step
     40960
@@ -32,7 +32,7 @@ class Listed:
         path: Where it is.
         step: Of a checkpoint; None of the final model and of a file that the manifest does not name.
         sha256: As it is now, ``sha256:…``; "" when it is not there.
-        problem: Why it is not as the manifest says, or "".
+        problem: Why it does not match the manifest, or "".
     """
 
     path: Path
@@ -42,28 +42,28 @@ class Listed:
 
 
 def folder_of(run_dir: Path) -> Path:
-    """Where a run's checkpoints are; those of a run that nobody closed are still in ``output/``."""
+    """Where a run's checkpoints are; those of an unfinished run are still in ``output/``."""
     closed, left = run_dir / CHECKPOINTS, run_dir / OUTPUT / CHECKPOINTS
     return left if left.is_dir() and not closed.is_dir() else closed
 
 
 def listed(folder: Path) -> list[Listed]:
-    """Every file that is there or should be, by step; the final model comes last.
+    """Every file that is there or is listed, by step; the final model comes last.
 
     Raises:
-        CheckpointError: There is no manifest that can be read.
+        CheckpointError: The manifest is missing or cannot be read.
     """
     named = _manifest(folder, "files")
     there = {path.name for path in folder.glob("*.pt")} - set(_manifest(folder, "removed"))
-    found = [_held_against(folder / name, named.get(name)) for name in there | set(named)]
+    found = [_checked(folder / name, named.get(name)) for name in there | set(named)]
     return sorted(found, key=lambda one: (one.step is None, one.step or 0, one.path.name))
 
 
 def removed(folder: Path) -> dict[str, Listed]:
-    """Name → what is remembered of the checkpoints that were written and not kept.
+    """Name → what the manifest says of checkpoints that were written and deleted again.
 
     Raises:
-        CheckpointError: There is no manifest that can be read.
+        CheckpointError: The manifest is missing or cannot be read.
     """
     return {
         name: Listed(
@@ -74,41 +74,41 @@ def removed(folder: Path) -> dict[str, Listed]:
 
 
 def last_whole(folder: Path) -> Listed:
-    """The last checkpoint from which a training can go on.
+    """The last whole checkpoint, from which a training can be resumed.
 
     Raises:
         CheckpointError: There is none.
     """
     whole = [one for one in listed(folder) if one.step is not None and not one.problem]
     if not whole:
-        fix = "start the training anew; logging.save_interval says how often a checkpoint is written"
-        raise CheckpointError("there is no whole checkpoint to go on from", where=str(folder), fix=fix)
+        fix = "start the training again; logging.save_interval sets how often a checkpoint is written"
+        raise CheckpointError("there is no whole checkpoint to resume from", where=str(folder), fix=fix)
     return whole[-1]
 
 
 def problems_of(
     state: Mapping[Any, Any], *, num_envs: int | None = None, step: int | None = None
 ) -> list[str]:
-    """What a checkpoint lacks of all that a training needs to go on bit for bit.
+    """What a checkpoint lacks for a training to be resumed bit for bit.
 
     Args:
         state: As ``read`` gives it.
-        num_envs: How many training environments there must be; None where nobody knows.
-        step: The step that it is listed with; None where nothing lists it.
+        num_envs: How many training environments there must be; None where it is unknown.
+        step: The step that it is listed with; None where it is not listed.
     """
     found = [f"it has no {name}" for name in ("step", "extra") if name not in state]
     found += [f"it has no {name}" for name in ("model", "optimizer") if not state.get(name)]
     if step is not None and "step" in state and _step(state) != step:
-        found.append(f"it holds step {state['step']!r:.40}, not {step} as it is listed")
+        found.append(f"it holds step {state['step']!r:.40}, but is listed with step {step}")
     random = state.get("random")
     if not isinstance(random, Mapping):
         return [*found, "it has no random state"]
     found += [f"it has no random state of {name}" for name in _RANDOM if not random.get(name)]
     environments = random.get("environments")
     if not isinstance(environments, list):
-        found.append("it has no states of environments")
+        found.append("it has no environment states")
     elif num_envs is not None and len(environments) != num_envs:
-        found.append(f"it has the states of {len(environments)} environments, not of {num_envs}")
+        found.append(f"it has the states of {len(environments)} environments, expected {num_envs}")
     return found
 
 
@@ -117,26 +117,26 @@ def _manifest(folder: Path, part: str) -> Mapping[str, Any]:
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        what = "there is no list of checkpoints that can be read"
+        what = "the list of checkpoints cannot be read"
         raise CheckpointError(what, where=str(path), fix="name the folder of a run") from error
     files = value.get(part, {} if part != "files" else None) if isinstance(value, dict) else None
     if not isinstance(files, dict) or any(Path(name).name != name for name in files):
         fix = "name the folder of a run"
-        raise CheckpointError("this is no list of checkpoints", where=str(path), fix=fix)
+        raise CheckpointError("this is not a list of checkpoints", where=str(path), fix=fix)
     return {name: entry if isinstance(entry, dict) else {} for name, entry in files.items()}
 
 
-def _held_against(path: Path, entry: Mapping[str, Any] | None) -> Listed:
+def _checked(path: Path, entry: Mapping[str, Any] | None) -> Listed:
     known, named = _step(entry or {}), _NAME.fullmatch(path.name)
     if path.is_symlink() or not path.is_file():
-        return Listed(path=path, step=known, sha256="", problem="it is listed, and not there")
+        return Listed(path=path, step=known, sha256="", problem="it is listed but missing")
     sha256 = sha256_of(path)
     if entry is None:
         problem = "MANIFEST.json does not list it"
     elif entry.get("sha256") != sha256:
-        problem = "it is not the file that MANIFEST.json lists: its SHA-256 is another"
+        problem = "it is not the file that MANIFEST.json lists: its SHA-256 differs"
     elif named and known != int(named[1]):  # sorted by its name all the same
-        problem = f"MANIFEST.json lists it with step {known}, its name says {named[1]}"
+        problem = f"MANIFEST.json lists it with step {known}, but its name says {named[1]}"
         known = int(named[1])
     else:
         problem = ""

@@ -1,7 +1,6 @@
-"""What a checkpoint holds, as a flat list of names and values.
+"""A checkpoint flattened to paths and values.
 
-This module knows paths such as ``optimizer.exp_avg`` and ``random.environments.3``. It refuses to know what
-they mean.
+Names of dicts and positions in lists are joined to paths such as ``random.environments.3``.
 
     >>> dict(leaves({"step": 5, "model": {"bias": tensor}}))
     {'step': 5, 'model.bias': Tensor(…)}
@@ -22,17 +21,19 @@ def leaves(state: Any) -> Iterator[tuple[str, Any]]:
     """Every value with its path, in the file's order; an empty dict or list is a value too.
 
     Raises:
-        CheckpointError: It is nested too deep, or into itself.
+        CheckpointError: It is nested too deep, or contains itself.
     """
     for count, leaf in enumerate(_below(state, at="", depth=0)):
         if count >= _MAX_LEAVES:
-            raise CheckpointError(f"it unfolds to more than {_MAX_LEAVES:,} values")
+            raise CheckpointError(f"it expands to more than {_MAX_LEAVES:,} values")
         yield leaf
 
 
 def _below(value: Any, *, at: str, depth: int) -> Iterator[tuple[str, Any]]:
     if depth > _MAX_DEPTH:
-        raise CheckpointError(f"it is nested more than {_MAX_DEPTH} deep, or into itself", where=at[:80])
+        raise CheckpointError(
+            f"it is nested more than {_MAX_DEPTH} levels deep, or contains itself", where=at[:80]
+        )
     if isinstance(value, Mapping) and value:
         items = list(value.items())
     elif isinstance(value, list | tuple) and value:

@@ -1,8 +1,8 @@
-"""Checkpoints of older layouts, brought to today's, a version at a time.
+"""Checkpoints of older layouts, migrated to the current one.
 
-This module knows every layout that there was: 0, without ``schema``, is the one that guides of the field
-teach (``model_state_dict``, ``optimizer_state_dict``, ``epoch`` and ``*_rng_state``); 1 is today's. It
-refuses to make up what an older layout did not keep: ``problems_of`` names it afterwards.
+Layout 0, without ``schema``, is the one that tutorials teach (``model_state_dict``, ``optimizer_state_dict``,
+``epoch`` and ``*_rng_state``); 1 is the current one. What an older layout did not keep is not made up:
+``problems_of`` names it afterwards.
 
     >>> moved = migrated({"model_state_dict": model, "optimizer_state_dict": adam, "epoch": 3})
     >>> moved.state["step"], moved.changes[0]
@@ -33,11 +33,11 @@ _GENERATOR = ("bit_generator", "key", "pos", "has_gauss", "gauss")  # numpy.rand
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migrated:
-    """A checkpoint in today's layout.
+    """A checkpoint in the current layout.
 
     Attributes:
-        state: It.
-        changes: What was moved where, a sentence each; empty where it was in today's layout already.
+        state: The checkpoint.
+        changes: What was moved where, a sentence each; empty where nothing was.
     """
 
     state: dict[Any, Any]
@@ -45,10 +45,10 @@ class Migrated:
 
 
 def migrated(state: Mapping[Any, Any]) -> Migrated:
-    """Bring a checkpoint to today's layout; a plain dict of parameters stays as it is.
+    """Migrate a checkpoint to the current layout; a plain dict of parameters stays as it is.
 
     Raises:
-        CheckpointError: A newer version wrote it, or it holds what no layout had.
+        CheckpointError: Its layout is unknown, or NumPy's random state is malformed.
     """
     schema = state.get("schema")
     if schema is None and "model_state_dict" in state:
@@ -56,7 +56,7 @@ def migrated(state: Mapping[Any, Any]) -> Migrated:
     if schema is None or (type(schema) is int and schema == CURRENT):
         return Migrated(state=dict(state))
     raise CheckpointError(
-        "the checkpoint has another layout",
+        "the checkpoint has an unknown layout",
         expected=f"schema {CURRENT} or older",
         actual=f"{schema!r:.40}",
         fix="convert it with the version of reprokit that wrote it",
@@ -66,9 +66,9 @@ def migrated(state: Mapping[Any, Any]) -> Migrated:
 def _from_0(old: Mapping[Any, Any]) -> Migrated:
     taken = {*_PARTS, *_RANDOM, _CUDA}
     counted = next((name for name in _STEPS if type(old.get(name)) is int), None)
-    told = [(name, part) for name, part in _PARTS.items() if name in old]
-    told += [(name, f"random.{one}") for name, one in _RANDOM.items() if name in old]
-    told += [(counted, "step")] if counted else []
+    moves = [(name, part) for name, part in _PARTS.items() if name in old]
+    moves += [(name, f"random.{one}") for name, one in _RANDOM.items() if name in old]
+    moves += [(counted, "step")] if counted else []
     random: dict[str, Any] = {
         "python": _tagged(old.get("python_rng_state")),
         "numpy": _numpy_generator(old.get("numpy_rng_state")),
@@ -77,19 +77,19 @@ def _from_0(old: Mapping[Any, Any]) -> Migrated:
     }
     if old.get(_CUDA) is not None:
         random["cuda"] = old[_CUDA]
-        told.append((_CUDA, "random.cuda"))
+        moves.append((_CUDA, "random.cuda"))
     state: dict[Any, Any] = {"schema": CURRENT}
     if counted:
         state["step"] = old[counted]
     state |= {part: old.get(name) for name, part in _PARTS.items()}
     state["random"] = random
     state["extra"] = {name: value for name, value in old.items() if name not in taken}
-    told += [(str(name), f"extra.{name}") for name in state["extra"] if name != counted]
-    return Migrated(state=state, changes=tuple(f"layout 0 → 1: {name} is {part}" for name, part in told))
+    moves += [(str(name), f"extra.{name}") for name in state["extra"] if name != counted]
+    return Migrated(state=state, changes=tuple(f"layout 0 → 1: {name} is {part}" for name, part in moves))
 
 
 def _tagged(value: Any) -> Any:
-    """Tuples and arrays as ``runtime.random_state`` keeps them."""
+    """Tuples and arrays tagged as ``runtime.random_state`` tags them."""
     if isinstance(value, tuple):
         return {"__tuple__": [_tagged(item) for item in value]}
     return {"__array__": value} if isinstance(value, Tensor) else value
@@ -102,7 +102,7 @@ def _numpy_generator(old: Any) -> Any:
     if isinstance(old, Mapping):
         return dict(old)
     if not isinstance(old, tuple | list) or len(old) != len(_GENERATOR):
-        raise CheckpointError("numpy's random state is none that numpy writes", actual=f"{old!r:.40}")
+        raise CheckpointError("NumPy's random state is malformed", actual=f"{old!r:.40}")
     name, key, position, has_gauss, gauss = old
     return {
         "bit_generator": name,

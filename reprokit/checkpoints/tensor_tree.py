@@ -1,7 +1,6 @@
-"""A checkpoint taken apart: its tensors by name, and all the rest as JSON that gives every value back.
+"""A checkpoint split into its tensors by name and a JSON tree of everything else, without loss.
 
-This module knows that JSON has no tuples, no keys but text, no NaN and no large integers, and writes around
-each of these. It refuses to know files.
+JSON has no tuples, NaN or exact large integers, and only text as keys: the tree tags each of these.
 
     >>> tree, tensors = pack({"step": 5, "model": {"bias": tensor}})
     >>> tree
@@ -16,15 +15,15 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reprokit.checkpoints.leaves import leaves
+from reprokit.checkpoints.flatten import leaves
 from reprokit.checkpoints.tensors import Tensor
 from reprokit.errors import CheckpointError
 
-_EXACT = 2**53  # JSON's readers keep integers up to here
+_EXACT = 2**53  # JSON readers keep integers exact up to here
 
 
 def pack(state: Any) -> tuple[Any, dict[str, Tensor]]:
-    """Take a checkpoint apart.
+    """Split a checkpoint into a tree and its tensors.
 
     Args:
         state: As ``read`` gives it.
@@ -33,27 +32,27 @@ def pack(state: Any) -> tuple[Any, dict[str, Tensor]]:
         A tree of JSON values in which a tensor is ``{"tensor": name}``, and name → tensor.
 
     Raises:
-        CheckpointError: It is nested too deep, or holds something that is no plain data.
+        CheckpointError: It is nested too deep, or holds something that is not plain data.
     """
-    for _ in leaves(state):  # refuses what is nested too deep, or into itself
+    for _ in leaves(state):  # refuses what is nested too deep, or contains itself
         pass
     tensors: dict[str, Tensor] = {}
     return _packed(state, at="", tensors=tensors), tensors
 
 
 def unpack(tree: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """What ``pack`` took apart.
+    """Put together what ``pack`` split.
 
     Raises:
-        CheckpointError: The tree is not one, or does not name every tensor exactly once.
+        CheckpointError: The tree is corrupt, or does not name every tensor exactly once.
     """
     unused = dict(tensors)
     try:
         state = _unpacked(tree, unused)
     except (KeyError, TypeError, ValueError, RecursionError, OverflowError) as error:
-        raise CheckpointError(f"its list of values is torn: {str(error)[:120]}") from error
+        raise CheckpointError(f"its tree of values is corrupt: {str(error)[:120]}") from error
     if unused:
-        raise CheckpointError(f"its list of values does not name the tensor {next(iter(unused))[:80]!r}")
+        raise CheckpointError(f"its tree of values does not name the tensor {next(iter(unused))[:80]!r}")
     return state
 
 
@@ -65,7 +64,7 @@ def _packed(value: Any, *, at: str, tensors: dict[str, Tensor]) -> Any:
     if type(value) is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, Tensor):
-        name = _free(at or "tensor", tensors)
+        name = _unused_name(at or "tensor", tensors)
         tensors[name] = value
         return {"tensor": name}
     if isinstance(value, Mapping):
@@ -75,11 +74,12 @@ def _packed(value: Any, *, at: str, tensors: dict[str, Tensor]) -> Any:
         kind = "list" if isinstance(value, list) else "tuple"
         items_of = (_packed(item, at=f"{at}.{index}", tensors=tensors) for index, item in enumerate(value))
         return {kind: list(items_of)}
-    raise CheckpointError("it holds something that is no plain data", where=at, actual=type(value).__name__)
+    raise CheckpointError("it holds something that is not plain data", where=at, actual=type(value).__name__)
 
 
-def _free(name: str, taken: Mapping[str, Tensor]) -> str:
-    """The name, or, where another path reads the same or the format keeps it for itself, one like it."""
+def _unused_name(path: str, taken: Mapping[str, Tensor]) -> str:
+    """A path as a name that is valid UTF-8, not reserved by safetensors, and not that of another tensor."""
+    name = path.encode("utf-8", "backslashreplace").decode()
     number, candidate = 1, name
     while candidate in taken or candidate == "__metadata__":
         number += 1
@@ -90,7 +90,7 @@ def _free(name: str, taken: Mapping[str, Tensor]) -> str:
 def _unpacked(tree: Any, unused: dict[str, Tensor]) -> Any:
     if not isinstance(tree, dict):
         if isinstance(tree, list):
-            raise CheckpointError("its list of values is torn: a list without a word for what it is")
+            raise CheckpointError("its tree of values is corrupt: an untagged list")
         return tree
     ((kind, value),) = tree.items()
     if kind == "tensor":
@@ -103,7 +103,7 @@ def _unpacked(tree: Any, unused: dict[str, Tensor]) -> Any:
 def _key(key: Any) -> str | int:
     if isinstance(key, str | int):
         return key
-    raise CheckpointError("it holds a dict with a key that is neither text nor a number")
+    raise CheckpointError("it holds a dict whose key is neither text nor a number")
 
 
 _KINDS: Mapping[str, Callable[[Any, dict[str, Tensor]], Any]] = {
