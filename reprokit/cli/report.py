@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from reprokit.cli.options import examples, folder_options, project_of, request_of
-from reprokit.cli.signing_options import key_of, sign, signer_option, signers_of
+from reprokit.cli.signing_options import key_of, sign, signer_option
 from reprokit.layout import RECORD, REPORT
 
+if TYPE_CHECKING:
+    from reprokit.core.checklist import Verdict
+    from reprokit.harness.audit import Audit
+
 _EXISTING = click.Path(exists=True, path_type=Path)
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+
+class _VerdictName(click.ParamType["Verdict"]):
+    name = "verdict"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Verdict:
+        from reprokit.core.checklist import Verdict
+
+        try:
+            return Verdict(str(value).upper())
+        except ValueError:
+            self.fail(f"{value!r} is no verdict: choose one of {', '.join(Verdict)}", param, ctx)
+
+
+class _Duration(click.ParamType[timedelta]):
+    name = "duration"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        found = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", str(value), re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is no duration: a whole number and s, m, h, d or w, such as 7d", param, ctx)
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 @click.group(
@@ -54,43 +84,99 @@ def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...],
     epilog=examples(
         "reprokit report verify reports/cartpole_baseline/20261120T101512Z-3fa9",
         "reprokit report verify REPORT --signer allowed_signers",
+        "reprokit report verify REPORT --signer FILE --commit HEAD --max-age 7d",
     ),
 )
 @click.argument("path", type=_EXISTING, metavar="REPORT")
 @signer_option
+@click.option(
+    "--expect", type=_VerdictName(), metavar="VERDICT", help="The verdict that it must have, good or bad."
+)
+@click.option("--commit", metavar="REV", help="The commit that its runs must be of, with nothing changed.")
+@click.option(
+    "--max-age", type=_Duration(), metavar="DURATION", help="How old report and runs may be: 12h, 7d, 2w."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was checked.")
 @folder_options
-def verify_report(path: Path, as_json: bool, signers: Path | None, **options: Any) -> int:
+def verify_report(
+    path: Path,
+    as_json: bool,
+    signers: Path | None,
+    expect: Verdict | None,
+    commit: str | None,
+    max_age: timedelta | None,
+    **options: Any,
+) -> int:
     """Judge again from the run folders that REPORT names, and say whether its verdict follows.
 
-    With --signer it must be signed too, by somebody whom FILE names.
+    With --signer it must be signed too, by somebody whom FILE names. Without a signature a report's
+    date is only what the file says.
 
-    Exit codes: 0 it follows and nothing was touched; 1 it does not, a file was touched since, or the
-    signature is missing, somebody else's or of another report; 2 the report cannot be read; 4 a run
-    folder or the golden is gone.
+    Exit codes of a report that follows, with no file touched: that of its verdict (0 REPRODUCED,
+    1 NONDETERMINISTIC, 4 STALE_GOLDEN, …), or 0 where --expect names the verdict. 1 it does not follow,
+    a file was touched since, the signature is missing, somebody else's or of another report, or the
+    report is not as expected; 2 the report cannot be read; 3 OpenSSH is not installed; 4 a run folder or
+    the golden is gone.
     """
     import json
+    from datetime import UTC, datetime
 
     from reprokit import harness
     from reprokit.errors import ReportError
-    from reprokit.reports.escaping import one_line
+    from reprokit.reports import expectation
 
     stored = _report_file(path)
     if stored is None:
         raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
-    audit = harness.audit(stored, project=project_of(options), signers=signers_of(signers))
+    project = project_of(options)
+    name = None if commit is None else expectation.full_name(commit, folder=project.root)
+    expected = expectation.Expectation(verdict=expect, commit=name, max_age=max_age)
+    audit = harness.audit(stored, project=project, signers=signers)
+    unmet = expectation.unmet(audit.report, expected, now=datetime.now(UTC))
+    code = expectation.exit_code(audit.report, expected, audited=audit.exit_code, met=not unmet)
+    facts = _facts(audit)
     if as_json:
-        told = {"follows": audit.follows, "signed_by": audit.signed_by, "findings": list(audit.findings)}
-        click.echo(json.dumps(told, indent=2))
+        answer = {"follows": audit.follows, "signed_by": audit.signed_by, "findings": list(audit.findings)}
+        click.echo(json.dumps({**answer, **facts, "unmet": list(unmet), "exit_code": code}, indent=2))
     else:
+        _print_audit(audit, facts, unmet)
+    if code and audit.follows and not unmet:
         click.echo(
-            "The verdict follows from the evidence." if audit.follows else "The verdict does not stand:"
+            f"Exit code {code} is that of {facts['verdict']}; 0 with --expect {facts['verdict']}.", err=True
         )
-        if audit.signed_by:
-            click.echo(f"Signed by {one_line(audit.signed_by)}.")
-        for finding in audit.findings:
-            click.echo(f"  - {one_line(finding)}")
-    return audit.exit_code
+    return code
+
+
+def _facts(audit: Audit) -> dict[str, Any]:
+    """What a report says of which result it is."""
+    from reprokit.reports import expectation
+
+    commit, changed = expectation.commit_of(audit.report)
+    return {
+        "verdict": audit.report.verdict.value,
+        "commit": commit or None,
+        "source_changed": changed,
+        "created_at": audit.report.created_at,
+    }
+
+
+def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...]) -> None:
+    from reprokit.reports.escaping import one_line
+
+    source = {True: " and files changed since", False: "", None: " (whether files were changed is not known)"}
+    commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "none is recorded"
+    click.echo("The verdict follows from the evidence." if audit.follows else "The verdict does not stand:")
+    for finding in audit.findings:
+        click.echo(f"  - {one_line(finding)}")
+    click.echo(f"Verdict: {facts['verdict']}")
+    click.echo(f"Commit: {one_line(commit)}")
+    click.echo(f"Date: {one_line(facts['created_at'])}")
+    if audit.signed_by:
+        click.echo(f"Signed by {one_line(audit.signed_by)}.")
+    if unmet:
+        click.echo("Not as expected:")
+    for sentence in unmet:
+        click.echo(f"  - {one_line(sentence)}")
 
 
 @command.command("sign", epilog=examples("reprokit report sign REPORT --key ~/.ssh/id_ed25519"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,8 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from reprokit.reports.signing import Signer
-    from reprokit.reports.sshsig import PrivateKey
+    from reprokit.reports.signing import SigningKey
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -41,41 +41,27 @@ def signer_option(function: _Function) -> _Function:
     )(function)
 
 
-def key_of(path: Path | None) -> PrivateKey | None:
-    """The private key, opened before anything is run: a wrong passphrase costs no training.
-
-    The passphrase comes from the terminal alone: a variable would reach the programs that are run.
+def key_of(path: Path | None) -> SigningKey | None:
+    """The key that signs, tried before anything is run, and usable until the verb ends.
 
     Raises:
-        UsageError: It is no key, or encrypted and nobody is there to ask.
+        UsageError: It cannot sign, or needs a passphrase and nobody is there to ask.
+        CannotRunError: OpenSSH is not installed.
     """
     if path is None:
         return None
     from reprokit.reports import signing
 
-    return signing.open_key(path, ask=lambda: _ask(path))
+    return click.get_current_context().with_resource(signing.signing_key(path, may_ask=_may_ask()))
 
 
-def sign(folder: Path | None, *, key: PrivateKey | None) -> None:
+def sign(folder: Path | None, *, key: SigningKey | None) -> None:
     """Sign the report of a folder, where one is to be signed, and say where the signature is."""
     if key is None or folder is None:
         return
     from reprokit.reports import signing
 
     click.echo(f"Signed: {signing.sign_report(folder / 'report.json', key=key)}", err=True)
-
-
-def signers_of(path: Path | None) -> tuple[Signer, ...] | None:
-    """Those who may sign; None where nobody asks.
-
-    Raises:
-        UsageError: The file names nobody.
-    """
-    if path is None:
-        return None
-    from reprokit.reports import signing
-
-    return signing.read_signers(path)
 
 
 def without_key(words: Sequence[str]) -> list[str]:
@@ -95,13 +81,7 @@ def without_key(words: Sequence[str]) -> list[str]:
     return told
 
 
-def _ask(path: Path) -> str:
-    from reprokit.errors import UsageError
-
-    if not sys.stdin.isatty():
-        raise UsageError(
-            "the key is encrypted, and there is no terminal to ask for its passphrase",
-            where=str(path),
-            fix="sign where you can type it: reprokit report sign REPORT --key KEY",
-        )
-    return str(click.prompt(f"Passphrase of {path}", hide_input=True, err=True))
+def _may_ask() -> bool:
+    """A terminal, or the program that somebody chose to ask for passphrases where there is none."""
+    chosen = os.environ.get("SSH_ASKPASS") and os.environ.get("SSH_ASKPASS_REQUIRE") == "force"
+    return sys.stdin.isatty() or bool(chosen)

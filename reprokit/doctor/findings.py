@@ -256,6 +256,13 @@ def _extras(seen: Surroundings) -> Iterator[Finding]:
         "whether other CPU models give the same bits cannot be tried here",
         package="qemu-user",
     )
+    yield _extra(
+        seen,
+        "signed reports",
+        ("ssh-keygen",),
+        "reports can neither be signed nor their signatures verified here",
+        package="openssh-client",
+    )
 
 
 def _extra(

@@ -25,7 +25,7 @@ from reprokit.images import locks, packages
 
 #: The versions of Python that the tool runs on: from the first, and below the second.
 PYTHONS = ((3, 11), (3, 14))
-_PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "nvidia-ctk")
+_PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "nvidia-ctk", "ssh-keygen")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,25 +48,29 @@ class Audit:
         follows: The verdict follows from the evidence, and no file was touched.
         findings: One sentence for each thing that is not as the report says.
         exit_code: 0 it stands; 1 it does not; 4 the evidence is gone.
+        report: What was checked.
         signed_by: Whose signature it has, where that was asked for and one counts; "" else.
     """
 
     follows: bool
     findings: tuple[str, ...]
     exit_code: int
+    report: Report
     signed_by: str = ""
 
 
-def audit(path: Path, *, project: Project, signers: Sequence[signing.Signer] | None = None) -> Audit:
+def audit(path: Path, *, project: Project, signers: Path | None = None) -> Audit:
     """Check a report against the run folders and the golden that it names.
 
     Args:
         path: A ``report.json``.
         project: Where goldens live.
-        signers: Those of whom one must have signed it; None where no signature is asked for.
+        signers: A file of those of whom one must have signed it; None where no signature is asked for.
 
     Raises:
         ReportError: It is no report.
+        UsageError: ``signers`` names nobody.
+        CannotRunError: A signature cannot be verified, because OpenSSH is not installed.
     """
     unsigned, by = _unsigned(path, signers)
     report = to_json.load(path)
@@ -75,18 +78,30 @@ def audit(path: Path, *, project: Project, signers: Sequence[signing.Signer] | N
         raise ReportError("the report names no run", where=str(path), fix="make it again")
     gone = tuple(f"{place} is gone" for place in _places(report) if not Path(place).exists())
     if gone:
-        return Audit(follows=False, findings=(*unsigned, *gone), exit_code=1 if unsigned else 4, signed_by=by)
+        return Audit(
+            follows=False,
+            findings=(*unsigned, *gone),
+            exit_code=1 if unsigned else 4,
+            report=report,
+            signed_by=by,
+        )
     touched = [*_exchanged(report), *_touched(report), *_elsewhere(report, project)]
     again = () if touched else _judged_again(report, project)
     findings = [*unsigned, *touched, *_redrawn(report, path), *again]
-    return Audit(follows=not findings, findings=tuple(findings), exit_code=1 if findings else 0, signed_by=by)
+    return Audit(
+        follows=not findings,
+        findings=tuple(findings),
+        exit_code=1 if findings else 0,
+        report=report,
+        signed_by=by,
+    )
 
 
-def _unsigned(path: Path, signers: Sequence[signing.Signer] | None) -> tuple[tuple[str, ...], str]:
+def _unsigned(path: Path, signers: Path | None) -> tuple[tuple[str, ...], str]:
     """What is wrong with the signature, and whose it is where nothing is."""
     if signers is None:
         return (), ""
-    found = signing.check(path, signers=signers, now=datetime.now(UTC))
+    found = signing.check(path, signers=signers)
     return ((found.problem,) if found.problem else ()), found.by
 
 

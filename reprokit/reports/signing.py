@@ -1,54 +1,56 @@
-"""A report signed, and its signature held against those who may sign.
+"""Sign a report, and verify who signed it, with OpenSSH's ``ssh-keygen -Y``.
 
-This module knows where a signature lies and who is named in a list of signers; it refuses to know
-how a verdict follows. Signed is ``report.json``: it names the digests of the evidence, and all other
-files of a report are drawn from it.
+Signed is ``report.json``: it names the digests of the evidence, and all other files of a report are
+drawn from it. Keys, signatures and the list of signers are read by OpenSSH alone.
 
-    >>> check(Path("reports/x/T/report.json"), signers=read_signers(Path("allowed_signers")), now=now)
+    >>> with signing_key(Path("~/.ssh/id_ed25519").expanduser(), may_ask=True) as key:
+    ...     sign_report(Path("reports/x/T/report.json"), key=key)
+    >>> check(Path("reports/x/T/report.json"), signers=Path("allowed_signers"))
     Signed(by='ada@example.org', problem='')
 
-Source: ssh-keygen(1), section ALLOWED SIGNERS.
+Source: ssh-keygen(1), "-Y sign", "-Y find-principals", "-Y verify" and ALLOWED SIGNERS; ssh-agent(1);
+ssh-add(1); ssh(1), SSH_ASKPASS_REQUIRE.
 """
 
 from __future__ import annotations
 
-import fnmatch
+import contextlib
+import os
 import re
-from collections.abc import Callable, Sequence
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from reprokit.errors import ReportError, UsageError
-from reprokit.reports import sshsig
+from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.workspace import write_atomic
 
-if TYPE_CHECKING:
-    from reprokit.reports.sshsig import PrivateKey
-
 SUFFIX = ".sig"
-_KEY_LINE = re.compile(r"(?:^|\s)(?P<kind>(?:sk-)?(?:ssh|ecdsa)-[\w@.-]+)\s+(?P<key>AAAA[A-Za-z0-9+/]+=*)")
-_OPTION = re.compile(r'(?P<name>[a-z-]+)(?:="(?P<value>[^"]*)")?', re.IGNORECASE)
+#: What a signature is for: one made for another purpose, such as a commit, is none of a report.
+NAMESPACE = "reprokit-report"
+
+_TIME_LIMIT_S = 60  # enough to touch a security key
+_PASSPHRASE_LIMIT_S = 300
+_MOST_BYTES = 64 << 10
+_HOW_TO_MAKE_ONE = 'ssh-keygen -t ed25519 -f KEY -C "you@example.org"'
+_A_KEY = re.compile(r"(?:ssh|ecdsa)-[\w@.-]+\s+AAAA")
+_PUBLIC_KEY = re.compile(r"(?P<key>(?:sk-)?(?:ssh|ecdsa)-\S+\s+AAAA\S+)(?:\s+(?P<comment>.*))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signer:
-    """Somebody who may sign.
+class SigningKey:
+    """A key that signs without asking anybody.
 
     Attributes:
-        name: The principal, or the key's comment.
-        key: Public key, ``<type> <base64>``.
-        namespaces: Patterns of what the key may sign; empty for everything.
-        after: The key counts from then on, UTC, or None.
-        before: And until then, or None.
+        path: The private key, or the public one of a key that an agent holds.
+        agent: Socket of the agent that holds it; None for the caller's own agent, if any.
     """
 
-    name: str
-    key: str
-    namespaces: tuple[str, ...] = ()
-    after: datetime | None = None
-    before: datetime | None = None
+    path: Path
+    agent: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,39 +61,54 @@ class Signed:
     problem: str
 
 
-def open_key(path: Path, *, ask: Callable[[], str]) -> PrivateKey:
-    """The private key of a file.
+@contextmanager
+def signing_key(path: Path, *, may_ask: bool) -> Iterator[SigningKey]:
+    """A key that is shown to sign before anything is run: a wrong passphrase costs no training.
+
+    A key with a passphrase that no agent holds yet is added to an agent of its own, which ends with
+    the block: ``ssh-add`` asks for the passphrase, once, and this process never sees it.
 
     Args:
-        path: As ``ssh-keygen`` wrote it.
-        ask: Called for the passphrase where the key is encrypted.
+        path: A private key, or the public key of one that the caller's agent holds.
+        may_ask: Somebody is there to type a passphrase.
 
     Raises:
-        UsageError: It cannot be read, is no such key, or the passphrase does not open it.
+        UsageError: The key cannot sign, or it needs a passphrase and nobody is there to ask.
+        CannotRunError: OpenSSH is not installed, or does not answer in time.
     """
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"the key cannot be read: {error.strerror}", where=str(path)) from error
-    if b"PRIVATE KEY-----" not in data:
+    key = SigningKey(path=path.absolute())
+    if not path.is_file():
+        raise UsageError("there is no such key", where=str(path), fix=_HOW_TO_MAKE_ONE)
+    signed = _sign(b"", key=key)
+    if signed.returncode == 0:
+        yield key
+    elif b"passphrase" not in signed.stderr:
+        raise _cannot_sign(path, signed)
+    elif not may_ask:
         raise UsageError(
-            "not a private key", where=str(path), fix='ssh-keygen -t ed25519 -f KEY -C "you@example.org"'
+            "the key needs its passphrase, and there is no terminal to ask for it",
+            where=str(path),
+            fix="ssh-add KEY, or sign where you can type it: reprokit report sign REPORT --key KEY",
         )
-    try:
-        return sshsig.load_private(data, passphrase=None, where=str(path))
-    except sshsig.PassphraseNeeded:
-        return sshsig.load_private(data, passphrase=ask().encode(), where=str(path))
+    else:
+        with _unlocked(key) as usable:
+            yield usable
 
 
-def sign_report(report: Path, *, key: PrivateKey) -> Path:
+def sign_report(report: Path, *, key: SigningKey) -> Path:
     """Write the signature beside a ``report.json``, and return where.
 
     Raises:
         ReportError: The report cannot be read.
+        UsageError: The key does not sign any more.
+        CannotRunError: OpenSSH is not installed, or does not answer in time.
         WorkspaceError: The signature cannot be written.
     """
     target = signature_of(report)
-    write_atomic(target, sshsig.sign(_bytes(report), key=key))
+    signed = _sign(_bytes(report), key=key)
+    if signed.returncode:
+        raise _cannot_sign(key.path, signed)
+    write_atomic(target, signed.stdout)
     return target
 
 
@@ -100,90 +117,201 @@ def signature_of(report: Path) -> Path:
     return report.with_name(report.name + SUFFIX)
 
 
-def check(report: Path, *, signers: Sequence[Signer], now: datetime) -> Signed:
-    """Hold a report's signature against those who may sign.
+def check(report: Path, *, signers: Path) -> Signed:
+    """Verify a report's signature, now, against those who may sign.
+
+    Args:
+        report: A ``report.json``; its signature lies beside it.
+        signers: An allowed_signers file, or a file of public keys.
 
     Raises:
+        UsageError: ``signers`` cannot be read or names no key.
         ReportError: The report cannot be read.
+        CannotRunError: OpenSSH is not installed, or does not answer in time.
     """
+    text = _read_signers(signers)
     place = signature_of(report)
     if not place.is_file():
         return Signed(by="", problem=f"{report} is not signed: there is no {place.name}")
-    try:
-        key = sshsig.verify(place.read_bytes(), _bytes(report))
-    except (ReportError, OSError) as error:
-        return Signed(by="", problem=f"{place}: {error}")
-    known = [one for one in signers if one.key == key]
-    if not known:
-        return Signed(by="", problem=f"{place}: signed by a key that is not among those who may sign")
-    fitting = [one for one in known if _counts(one, now)]
-    if not fitting:
-        return Signed(by="", problem=f"{place}: the key of {known[0].name} may not sign this, or not today")
-    return Signed(by=fitting[0].name, problem="")
+    if place.stat().st_size > _MOST_BYTES:
+        return Signed(by="", problem=f"{place}: too large to be a signature")
+    keys = _public_keys(text)
+    with tempfile.TemporaryDirectory(prefix="reprokit-signers-") as folder:
+        allowed = Path(folder) / "allowed_signers"
+        lines = [f'{name} namespaces="{NAMESPACE}" {key}\n' for name, (key, _) in keys.items()]
+        allowed.write_text("".join(lines) or text, encoding="utf-8")
+        by, problem = _verify(_bytes(report), signature=place.absolute(), allowed=allowed)
+    if problem:
+        return Signed(by="", problem=f"{place}: {problem.replace(str(allowed), str(signers))}")
+    return Signed(by=keys[by][1] if keys else by, problem="")
 
 
-def read_signers(path: Path) -> tuple[Signer, ...]:
-    """Those who may sign: a public key file, or an ``allowed_signers`` file.
+def _verify(data: bytes, *, signature: Path, allowed: Path) -> tuple[str, str]:
+    """Who signed the data, or why the signature does not count.
 
-    Certificate authorities are not taken.
-
-    Raises:
-        UsageError: The file cannot be read or names no key.
+    As git does it: the names on the first line with this key are tried, each with all of its lines.
     """
+    found = _run(["ssh-keygen", "-Y", "find-principals", "-s", str(signature), "-f", str(allowed)])
+    if found.returncode:
+        unknown = b"No principal matched" in found.stderr
+        what = "its key is not among those who may sign" if unknown else "the signature cannot be read"
+        return "", f"{what}: {_said(found)}"
+    problem = "its key belongs to nobody"
+    for name in found.stdout.decode("utf-8", "replace").splitlines():
+        if name.startswith("!"):  # whom a pattern leaves out is nobody's name
+            continue
+        verified = _run(
+            [
+                "ssh-keygen",
+                "-Y",
+                "verify",
+                "-n",
+                NAMESPACE,
+                "-I",
+                name,
+                "-s",
+                str(signature),
+                "-f",
+                str(allowed),
+            ],
+            data=data,
+        )
+        if verified.returncode == 0:
+            return name, ""
+        problem = f"the signature of {name} does not count for this report: {_said(verified)}"
+    return "", problem
+
+
+def _read_signers(path: Path) -> str:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the signers cannot be read: {error}", where=str(path)) from error
-    texts = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
-    found = [_signer(text, f"{path}:{number}") for number, text in texts if text and not text.startswith("#")]
-    signers = tuple(one for one in found if one is not None)
-    if not signers:
+    if not any(_A_KEY.search(line) for line in _lines(text)):
         raise UsageError(
             "names nobody who may sign",
             where=str(path),
             expected="a public key (id_ed25519.pub), or an allowed_signers file",
             fix='echo "ada@example.org $(cat id_ed25519.pub)" > allowed_signers',
         )
-    return signers
+    return text
 
 
-def _signer(text: str, where: str) -> Signer | None:
-    found = _KEY_LINE.search(text)
-    if found is None:
-        raise UsageError("not a line of an allowed_signers file", where=where, actual=repr(text[:60]))
-    before, after = text[: found.start()].strip(), text[found.end() :].strip()
-    name, _, rest = before.partition(" ")
-    options = {one["name"].lower(): one["value"] or "" for one in _OPTION.finditer(rest)}
-    if "cert-authority" in options:
-        return None
-    return Signer(
-        name=name or after or "the key's owner",
-        key=f"{found['kind']} {found['key']}",
-        namespaces=tuple(part for part in options.get("namespaces", "").split(",") if part),
-        after=_time(options.get("valid-after"), where),
-        before=_time(options.get("valid-before"), where),
-    )
+def _public_keys(text: str) -> dict[str, tuple[str, str]]:
+    """A made-up name → key and comment, where every line is a public key as ``ssh-keygen`` wrote it."""
+    found = [_PUBLIC_KEY.fullmatch(line) for line in _lines(text)]
+    keys = [(one["key"], one["comment"] or "the key's owner") for one in found if one is not None]
+    return {f"key-{at}": key for at, key in enumerate(keys)} if len(keys) == len(found) else {}
 
 
-def _time(text: str | None, where: str) -> datetime | None:
-    """``YYYYMMDD[HHMM[SS]][Z]``; without Z it is local time, as ssh-keygen has it."""
-    if not text:
-        return None
-    digits = text.removesuffix("Z")
-    form = {8: "%Y%m%d", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}.get(len(digits), "")
+def _lines(text: str) -> list[str]:
+    return [line for line in map(str.strip, text.split("\n")) if line and not line.startswith("#")]
+
+
+@contextmanager
+def _unlocked(key: SigningKey) -> Iterator[SigningKey]:
+    """The key in an agent of its own, which ends when `cat` does: with the block, or with this process."""
+    with tempfile.TemporaryDirectory(prefix="reprokit-agent-") as folder:
+        socket = Path(folder) / "agent"
+        with subprocess.Popen(
+            [_program("ssh-agent"), "-a", str(socket), _program("cat")],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        ) as agent:
+            _wait_for(agent)
+            _add(key.path, socket)
+            usable = SigningKey(path=key.path, agent=socket)
+            signed = _sign(b"", key=usable)
+            if signed.returncode:
+                raise _cannot_sign(key.path, signed)
+            try:
+                yield usable
+            finally:  # at once: an agent looks only every few seconds whether its parent is there
+                _run(["ssh-add", "-q", "-D"], agent=socket)
+
+
+def _wait_for(agent: subprocess.Popen[bytes]) -> None:
+    """Wait until `cat` gives a line back: it is started when the agent listens."""
+    answer = b""
+    with contextlib.suppress(BrokenPipeError):
+        if agent.stdin is not None and agent.stdout is not None:
+            agent.stdin.write(b"ready\n")
+            agent.stdin.flush()
+            answer = agent.stdout.readline()
+    if not answer:
+        raise CannotRunError("ssh-agent did not start", fix="start one yourself, then: ssh-add KEY")
+
+
+def _add(path: Path, socket: Path) -> None:
+    """Have ``ssh-add`` ask for the passphrase, on the terminal or as SSH_ASKPASS says."""
+    private = path.with_suffix("") if path.suffix == ".pub" else path
     try:
-        moment = datetime.strptime(digits, form)  # noqa: DTZ007  (the zone follows)
-    except ValueError as error:
-        raise UsageError("not a time", where=where, expected="YYYYMMDD[HHMM[SS]][Z]", actual=text) from error
-    return moment.replace(tzinfo=UTC) if text.endswith("Z") else moment.astimezone(UTC)
+        added = subprocess.run(
+            [_program("ssh-add"), "-q", str(private)],
+            check=False,
+            timeout=_PASSPHRASE_LIMIT_S,
+            env={**os.environ, "SSH_AUTH_SOCK": str(socket)},
+            stdout=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(
+            f"no passphrase that opens the key within {_PASSPHRASE_LIMIT_S} s", where=str(path)
+        ) from None
+    if added.returncode:
+        raise UsageError("the passphrase does not open the key", where=str(path))
 
 
-def _counts(signer: Signer, now: datetime) -> bool:
-    allowed = not signer.namespaces or any(
-        fnmatch.fnmatchcase(sshsig.NAMESPACE, pattern) for pattern in signer.namespaces
+def _sign(data: bytes, *, key: SigningKey) -> subprocess.CompletedProcess[bytes]:
+    return _run(
+        ["ssh-keygen", "-Y", "sign", "-n", NAMESPACE, "-f", str(key.path)], data=data, agent=key.agent
     )
-    begun = signer.after is None or signer.after <= now
-    return allowed and begun and (signer.before is None or now < signer.before)
+
+
+def _run(
+    arguments: Sequence[str], *, data: bytes = b"", agent: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program of OpenSSH's that asks nobody: without a terminal, and with `false` for a prompt."""
+    environment = {**os.environ, "LC_ALL": "C", "SSH_ASKPASS": "false", "SSH_ASKPASS_REQUIRE": "force"}
+    if agent is not None:
+        environment["SSH_AUTH_SOCK"] = str(agent)
+    try:
+        return subprocess.run(
+            [_program(arguments[0]), *arguments[1:]],
+            input=data,
+            capture_output=True,
+            check=False,
+            env=environment,
+            timeout=_TIME_LIMIT_S,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        raise CannotRunError(f"{arguments[0]} did not answer within {_TIME_LIMIT_S} s") from None
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise CannotRunError(
+            f"{name} is not installed: reports are signed and signatures are verified with OpenSSH",
+            fix="sudo apt-get install openssh-client",
+        )
+    return found
+
+
+def _cannot_sign(path: Path, signed: subprocess.CompletedProcess[bytes]) -> UsageError:
+    return UsageError(
+        f"not a key that can sign: {_said(signed)}",
+        where=str(path),
+        expected="a private key of ssh-keygen's that only you can read, or a public key that ssh-agent holds",
+        fix=f"{_HOW_TO_MAKE_ONE}, or for a key of yours: chmod 600 KEY",
+    )
+
+
+def _said(ended: subprocess.CompletedProcess[bytes]) -> str:
+    """What OpenSSH said first, or how it ended: its later lines repeat it in other words."""
+    said = [line.strip(" @") for line in ended.stderr.decode("utf-8", "replace").splitlines()]
+    return next(filter(None, said), f"exit status {ended.returncode}")
 
 
 def _bytes(report: Path) -> bytes:

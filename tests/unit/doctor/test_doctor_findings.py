@@ -26,7 +26,14 @@ HEALTHY = Surroundings(
         cgroup_version="2",
         security_options=("seccomp", "apparmor"),
     ),
-    programs={"git": "/g", "make": "/m", "mmdebstrap": "/d", "qemu-x86_64": "/q", "nvidia-ctk": None},
+    programs={
+        "git": "/g",
+        "make": "/m",
+        "mmdebstrap": "/d",
+        "qemu-x86_64": "/q",
+        "nvidia-ctk": None,
+        "ssh-keygen": "/s",
+    },
     python=(3, 11),
     locks={"cpu": 14},
     locks_problem="",
@@ -167,6 +174,7 @@ def test_tools_for_special_tasks_are_absent_not_lacking():
     seen = replace(HEALTHY, programs={})
     assert only(seen, "base images without a registry").fix == "sudo apt-get install mmdebstrap"
     assert only(seen, "emulated CPUs").fix == "sudo apt-get install qemu-user"
+    assert only(seen, "signed reports").fix == "sudo apt-get install openssh-client"
     assert is_ready(examine(seen))
     assert findings(replace(seen, engine=NO_ENGINE), "base images without a registry") == []
 

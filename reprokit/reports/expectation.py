@@ -1,0 +1,134 @@
+"""What somebody expects of a report that they were given, and what of it is not so.
+
+A genuine report can still be the wrong one: of another verdict, another commit, or from last year.
+
+    >>> unmet(report, Expectation(verdict=Verdict.REPRODUCED), now=datetime.now(UTC))
+    ('the verdict is NONDETERMINISTIC, not REPRODUCED',)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from reprokit.capture import git_history
+from reprokit.core.checklist import Report, Status, Verdict
+
+_FULL_NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_CLOCKS_DISAGREE_BY = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What a report must be; None where anything will do.
+
+    Attributes:
+        verdict: This one, whether it is a success or not.
+        commit: Full name of the commit that all runs must be of, with nothing changed.
+        max_age: How long ago report and runs may have been made.
+    """
+
+    verdict: Verdict | None = None
+    commit: str | None = None
+    max_age: timedelta | None = None
+
+
+def unmet(report: Report, expected: Expectation, *, now: datetime) -> tuple[str, ...]:
+    """A sentence for each thing that is not as expected."""
+    found = []
+    if expected.verdict is not None and report.verdict is not expected.verdict:
+        found.append(f"the verdict is {report.verdict}, not {expected.verdict}")
+    if expected.commit is not None:
+        found += _not_of_commit(report, expected.commit)
+    if expected.max_age is not None:
+        found += _not_of_age(report, expected.max_age, now)
+    return tuple(found)
+
+
+def exit_code(report: Report, expected: Expectation, *, audited: int, met: bool) -> int:
+    """What verifying ends with: a genuine report of a bad verdict is a success only for who expects it.
+
+    Args:
+        report: The report.
+        expected: What was expected of it.
+        audited: Exit code of the audit: 0 where the report is genuine.
+        met: Nothing is otherwise than expected.
+    """
+    if not met:
+        return 1
+    return audited or (0 if expected.verdict is not None else report.exit_code)
+
+
+def full_name(revision: str, *, folder: Path) -> str:
+    """The full name of a commit: a shorter one could be another commit's too, made on purpose.
+
+    Args:
+        revision: A full name, which need not be in any repository here; or any other name of a commit.
+        folder: Where in a work tree other names are looked up.
+
+    Raises:
+        UsageError: There is no such commit, or no repository.
+    """
+    return revision if _FULL_NAME.fullmatch(revision) else git_history.resolve(folder, revision)
+
+
+def commit_of(report: Report) -> tuple[str, bool | None]:
+    """The commit that the first run's record names, or "", and whether files were changed since."""
+    source = report.environment.get("source")
+    source = source if isinstance(source, Mapping) else {}
+    commit, dirty = source.get("commit"), source.get("dirty")
+    return commit if isinstance(commit, str) else "", dirty if isinstance(dirty, bool) else None
+
+
+def _not_of_commit(report: Report, wanted: str) -> Iterator[str]:
+    """The row speaks for all runs; the environment in the report is the first run's alone."""
+    row = next((row for row in report.checks if row.id == "source_clean"), None)
+    if row is None or row.status is not Status.PASSED:
+        reason = f": {row.reason}" if row else ""
+        yield f"nothing shows that the runs are of commit {wanted} as it is{reason}"
+    elif not row.evidence.get("commit") == commit_of(report)[0] == wanted:
+        yield f"the commit is {row.evidence.get('commit')}, not {wanted}"
+
+
+def _not_of_age(report: Report, most: timedelta, now: datetime) -> Iterator[str]:
+    """The runs count as well: a new report of old runs is old."""
+    for what, text in _dates(report):
+        moment = _moment(text)
+        if moment is None:
+            yield f"the date of {what} cannot be read: {text!r}"
+        elif moment - now > _CLOCKS_DISAGREE_BY:
+            yield f"{what} is dated in the future: {text}"
+        elif now - moment > most:
+            yield f"{what} is of {text}, which is longer ago than {_in_words(most)}"
+
+
+def _dates(report: Report) -> Iterator[tuple[str, Any]]:
+    """The report's date, and when each run ended; of a run that did not finish that may be unknown."""
+    yield "the report", report.created_at
+    told = report.timing.get("runs")
+    rows = [row if isinstance(row, Mapping) else {} for row in told] if isinstance(told, list | tuple) else []
+    for at, name in enumerate(report.runs):
+        ended = rows[at].get("ended_at") if at < len(rows) else None
+        if ended is not None or report.verdict is not Verdict.NOT_RUN:
+            yield f"the run {name}", ended
+
+
+def _moment(text: Any) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo is not None else None
+
+
+def _in_words(duration: timedelta) -> str:
+    seconds = int(duration.total_seconds())
+    for name, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds % size == 0:
+            number = seconds // size
+            return f"{number} {name}{'s' if number != 1 else ''}"
+    return f"{seconds} s"
