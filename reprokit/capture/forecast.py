@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
 
 # What a Python environment has at rest of these two; the rest of them is set at launch.
@@ -27,7 +28,7 @@ class Forecast:
 
     Attributes:
         matches: Facts that will be as recorded, by path.
-        differences: Entries as ``fingerprint.diff`` gives them, ``yes`` and ``maybe`` only.
+        differences: Entries as ``environment_diff`` gives them, ``yes`` and ``maybe`` only.
         open: Facts that only a run can tell, by path.
         platform: The platform of the record.
         host_platforms: The platforms that this host can train on.
@@ -69,7 +70,7 @@ def forecast(
     )
     predicted = {**expected, "inside": _overlaid(expected.get("inside") or {}, here), "host": dict(host)}
     differences = tuple(
-        entry for entry in fingerprint.diff(expected, predicted) if entry["can_change_numbers"] != "no"
+        entry for entry in environment_diff.diff(expected, predicted) if entry["can_change_numbers"] != "no"
     )
     differing = {entry["field"] for entry in differences}
     wanted = [field for field in fingerprint.facts(expected) if field not in differing]

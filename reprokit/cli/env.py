@@ -46,11 +46,12 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
     """
     import json
 
+    from reprokit.capture import environment_diff
     from reprokit.capture.read_record import read_record
     from reprokit.core import fingerprint
 
     before, after = read_record(expected), read_record(actual)
-    entries, same = fingerprint.diff(before, after), fingerprint.same(before, after)
+    entries, same = environment_diff.diff(before, after), fingerprint.same(before, after)
     if as_json:
         answer = {
             "same": same,

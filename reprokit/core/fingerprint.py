@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reprokit.core import rounding
 from reprokit.core.fingerprint_rules import ALWAYS, CUDA, NATIVE, RULES, TPU, Rule, rule_for
-from reprokit.core.records import canonical_json, digest
+from reprokit.core.records import canonical_json, digest, leaves
 
 #: What the profile is called under which no bit depends on the model of the CPU.
 PORTABLE = "portable"
@@ -59,10 +59,14 @@ def same(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> bool:
     return fingerprint(expected) == fingerprint(actual)
 
 
-def diff(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Every field in which two records differ, those that can change numbers first.
+def explain(
+    fields: Iterable[str], *, expected: Mapping[str, Any], actual: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """What of the fields in which two records differ can change numbers, and why; those first.
 
     Args:
+        fields: Dotted, as ``reprokit.nested_diff`` has them. One that is equal as JSON (1 and 1.0, null
+            and nothing) is left out, as it is from the fingerprint.
         expected: The record of the golden, or of the first run.
         actual: The record that is held against it.
 
@@ -75,7 +79,7 @@ def diff(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[dict[st
     conditions = _conditions(expected) | _conditions(actual)
     found = [
         _entry(field, left.get(field), right.get(field), conditions, (expected, actual))
-        for field in sorted(left.keys() | right.keys())
+        for field in sorted(set(fields))
         if not _equal(left.get(field), right.get(field)) and not _unprobed(field, left, right)
     ]
     order = {rule.field: position for position, rule in enumerate(RULES)}
@@ -156,16 +160,13 @@ def _counts(rule: Rule, conditions: frozenset[str]) -> bool:
     return rule.level != "no" and rule.when in conditions
 
 
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Leaves of a record with their dotted paths. A list of plain values is one leaf."""
-    if isinstance(value, Mapping):
-        for name in value:
-            yield from _flat(value[name], f"{path}.{name}" if path else str(name))
-    elif isinstance(value, list | tuple) and any(isinstance(item, Mapping | list | tuple) for item in value):
-        for position, item in enumerate(value):
-            yield from _flat(item, f"{path}.{position}")
-    else:
-        yield path, [_plain(item) for item in value] if isinstance(value, list | tuple) else _plain(value)
+def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Dotted field → value; an empty section is no fact."""
+    for path, value in leaves(record):
+        if isinstance(value, list | tuple):
+            yield ".".join(map(str, path)), [_plain(item) for item in value]
+        elif not isinstance(value, Mapping):
+            yield ".".join(map(str, path)), _plain(value)
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -171,6 +171,25 @@ class RunResult:
 def to_json(value: Any) -> Any:
     """Turn a frozen record into plain JSON types, field names as keys."""
     return asdict(value)
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether a value of a nested record is a field of its own: a list of plain values is one too."""
+    if isinstance(value, Mapping):
+        return not value
+    return not isinstance(value, list | tuple) or not any(
+        isinstance(item, Mapping | list | tuple) for item in value
+    )
+
+
+def leaves(record: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every field of a nested record with its path: keys, and positions in lists of records."""
+    if is_leaf(record):
+        if path:
+            yield path, record
+        return
+    for name, value in record.items() if isinstance(record, Mapping) else enumerate(record):
+        yield from leaves(value, (*path, name))
 
 
 def canonical_json(value: Any) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, capture, recipes, reports, runs, workspace
+from reprokit.capture import environment_diff
 from reprokit.core import comparison as comparing
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
@@ -245,7 +246,7 @@ def _fields(found: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
 def _environment(records: Sequence[Mapping[str, Any]]) -> list[Field]:
     """Every field in which some record differs from the first, as that comparison tells it."""
     entries = [
-        {entry["field"]: entry for entry in fingerprint.diff(records[0], other)} for other in records[1:]
+        {entry["field"]: entry for entry in environment_diff.diff(records[0], other)} for other in records[1:]
     ]
     fields = []
     for name in dict.fromkeys(name for one in entries for name in one):

@@ -1,13 +1,11 @@
 """Whether one step of a training program repeats, asked by doing it twice.
 
-This module knows how to put a program back to where it was and to compare two steps bit by bit. It
-refuses to know why they differ.
-
     >>> verify_determinism(lambda: training_step(model, adam, batch), model=model, optimizer=adam)
     StepComparison(differences=())
 
-Both steps start from the same parameters, moments and random states, and run in one process: a
-step that repeats here can still differ between processes (hash order, clock, file order).
+It is for a project's own tests; no verb calls it. Both steps start from the same parameters, moments
+and random states, and run in one process: a step that repeats here can still differ between processes
+(hash order, clock, file order).
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, capture, workspace
+from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Comparison, Tolerances
 from reprokit.core.records import SCHEMA_VERSION
@@ -130,7 +131,7 @@ def _told(comparison: Comparison, recorded: Mapping[str, Any], *, golden: Path, 
     else:
         from reprokit.harness.judging import what_changed  # noqa: PLC0415  (two seconds, which only this case needs)
 
-        why = what_changed.environment_rows(fingerprint.diff(recorded, here))
+        why = what_changed.environment_rows(environment_diff.diff(recorded, here))
         verdict = f"STALE_GOLDEN: other numbers than the golden, in another environment: {why}"
     page = diff_to_terminal(comparison, expected=str(golden), actual=str(obtained), width=100)
     return f"{verdict}\n\n{page}\nIf they are meant: write the golden anew with --reprokit-update."

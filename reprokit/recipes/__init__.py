@@ -1,7 +1,7 @@
 """Recipes: ``recipes/<name>/recipe.yaml``, what to run and what must repeat.
 
 This package knows how a recipe is written, found, checked and overridden; it refuses to know how
-one is run. pydantic and ruamel.yaml are imported here and nowhere else.
+one is run. ruamel.yaml is imported here and nowhere else.
 
     >>> recipe = load("cartpole_baseline", recipes_dir=Path("recipes"), overrides=["training.gamma=0.98"])
     >>> recipe.modified

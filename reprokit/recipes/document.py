@@ -1,9 +1,10 @@
 r"""YAML 1.2, read strictly: plain data out, with the line of every key, or a RecipeError.
 
-This module knows YAML and what a hostile file can do with it; it refuses to know recipes. It
-takes only the parser's events from ruamel.yaml and resolves scalars itself, by the core schema
+The events are ruamel.yaml's; values are made from them here, by the core schema
 (https://yaml.org/spec/1.2.2/#103-core-schema): ``1e-3`` is a number, ``NO`` is text, and nothing
-in a file can name a Python type.
+in a file can name a Python type. ruamel's own constructor reads ``1_000`` as a number, ``2001-01-01``
+as a date, ``1e400`` as infinity, lets tags, ``<<`` and ``%YAML 1.1`` change what a file means, follows
+an alias into itself, and stops at the first mistake.
 
     >>> read_text("a: 1e-3\\nb: NO\\n", where="recipe.yaml").data
     {'a': 0.001, 'b': 'NO'}
@@ -15,7 +16,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -252,9 +253,7 @@ def _collection(reader: _Reader, value: Any, children: list[_Node], line: int) -
 
 
 def _at_line(node: _Node, line: int) -> _Node:
-    return _Node(
-        value=node.value, line=line, nodes=node.nodes, characters=node.characters, height=node.height
-    )
+    return replace(node, line=line)
 
 
 def _scalar(reader: _Reader, event: Any) -> str | int | float | bool | None:

@@ -1,7 +1,5 @@
 """``report.json``: the truth that every other format is drawn from, and the way back.
 
-This module knows the spelling of a report; it refuses to know whether its verdict is right.
-
 JSON has no NaN and no infinities: they are written as the strings ``"NaN"``, ``"Infinity"`` and
 ``"-Infinity"``, which ``float()`` and JavaScript's ``Number()`` read back, and an integer of more
 than 4,000 digits as a hexadecimal string. The file is pure ASCII, so that looking at it in a
@@ -14,14 +12,16 @@ terminal is safe whatever the program under test put into a name.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
-import types
-import typing
 from collections.abc import Mapping, Sequence
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError, SchemaValidator, core_schema
 
 from reprokit.core.checklist import Report, exit_code
 from reprokit.core.comparison import Comparison, Divergence
@@ -42,11 +42,9 @@ class _Series:
     steps: Sequence[float]
     values: Sequence[float | None]
 
-
-class _Effect(StrEnum):
-    YES = "yes"
-    MAYBE = "maybe"
-    NO = "no"
+    def __post_init__(self) -> None:
+        if len(self.steps) != len(self.values):
+            raise ValueError(f"{len(self.steps)} steps and {len(self.values)} values are not of one length")
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +52,35 @@ class _Difference:
     field: str
     expected: Any
     actual: Any
-    can_change_numbers: _Effect
+    can_change_numbers: Literal["yes", "maybe", "no"]
     why: str = ""
+
+
+_OBJECTS = Sequence[Mapping[str, Any]]
+
+#: What ``Report`` types only as a mapping, and every reader of a report relies on.
+_PARTS: Mapping[str, Any] = {
+    "divergence": Divergence | None,
+    "environment_diff": Sequence[_Difference],
+    "comparisons.repeats": Sequence[Comparison],
+    "comparisons.golden": Comparison | None,
+    "code_changes.files": _OBJECTS,
+    "attribution.cells": _OBJECTS,
+    "cause.divergence": Mapping[str, Any] | None,
+    **{f"cause.{name}": _OBJECTS for name in ("causes", "ruled_out", "not_varied", "taps")},
+    **{f"cause.{name}": Sequence[str] for name in ("known", "replay", "limits")},
+}
+_ABSENT = object()
+
+#: pydantic's kind of error → what the file should have held.
+_EXPECTED = {
+    **dict.fromkeys(("dataclass_type", "dict_type"), "an object"),
+    **dict.fromkeys(("list_type", "tuple_type", "is_instance_of", "sequence_str"), "an array"),
+    "string_type": "a string",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "true or false",
+}
 
 
 def to_dict(report: Report) -> dict[str, Any]:
@@ -110,7 +135,7 @@ def from_json(text: str | bytes, *, where: str = "report.json") -> Report:
         raise ReportError("too large to be a report", where=where, expected=f"at most {_MAX_BYTES >> 20} MiB")
     try:
         data = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite_float
+            text, object_pairs_hook=_unique, parse_constant=_finite_float, parse_float=_finite_float
         )
     except (ValueError, RecursionError) as error:
         raise _malformed(where, f"not valid JSON: {error}") from error
@@ -118,11 +143,7 @@ def from_json(text: str | bytes, *, where: str = "report.json") -> Report:
 
 
 def from_dict(data: Any, *, where: str = "report.json") -> Report:
-    """As ``from_json``, from what a JSON parser returned.
-
-    Raises:
-        ReportError: See ``from_json``.
-    """
+    """As ``from_json``, from what a JSON parser returned."""
     if not isinstance(data, Mapping):
         raise _malformed(where, "not a report", expected="an object", actual=_kind(data))
     schema = data.get("schema")
@@ -134,7 +155,8 @@ def from_dict(data: Any, *, where: str = "report.json") -> Report:
             actual=_short(schema),
             fix="read it with the version of reprokit that wrote it",
         )
-    report: Report = _decode(data, Report, where)
+    # An adapter configures dataclasses only within another type; None is refused above.
+    report: Report = _read(data, Report | None, where)
     if report.exit_code != exit_code(report.verdict):
         raise _malformed(
             f"{where}: exit_code",
@@ -142,41 +164,15 @@ def from_dict(data: Any, *, where: str = "report.json") -> Report:
             expected=str(exit_code(report.verdict)),
             actual=str(report.exit_code),
         )
-    return dataclasses.replace(report, curves=_check_parts(report, where))
-
-
-def _check_parts(report: Report, where: str) -> dict[str, list[dict[str, Any]]]:
-    """Check what ``Report`` types only as a mapping; return the curves with their numbers read."""
-    _decode(report.divergence, Divergence | None, f"{where}: divergence")
-    _decode(report.environment_diff, Sequence[_Difference], f"{where}: environment_diff")
-    _decode(report.comparisons.get("repeats", []), Sequence[Comparison], f"{where}: comparisons.repeats")
-    _decode(report.comparisons.get("golden"), Comparison | None, f"{where}: comparisons.golden")
-    for name, part, rows in (
-        ("code_changes", report.code_changes, "files"),
-        ("attribution", report.attribution, "cells"),
-    ):
-        _decode((part or {}).get(rows, []), Sequence[Mapping[str, Any]], f"{where}: {name}.{rows}")
-    cause, listed = report.cause or {}, ("causes", "ruled_out", "not_varied", "taps")
-    hints = {
-        **dict.fromkeys(listed, Sequence[Mapping[str, Any]]),
-        **dict.fromkeys(("known", "replay", "limits"), Sequence[str]),
-    }
-    for name, hint in hints.items():
-        _decode(cause.get(name, []), hint, f"{where}: cause.{name}")
-    _decode(cause.get("divergence"), Mapping[str, Any] | None, f"{where}: cause.divergence")
-    curves: dict[str, list[dict[str, Any]]] = {}
-    for metric, series in report.curves.items():
-        read: list[_Series] = _decode(series, Sequence[_Series], f"{where}: curves.{metric}")
-        for one in read:
-            if len(one.steps) != len(one.values):
-                raise _malformed(
-                    f"{where}: curves.{metric}",
-                    "steps and values are not of one length",
-                    expected=f"{len(one.steps)} values",
-                    actual=str(len(one.values)),
-                )
-        curves[metric] = [dataclasses.asdict(one) for one in read]
-    return curves
+    for path, kind in _PARTS.items():
+        part: Any = data
+        for name in path.split("."):
+            part = part.get(name, _ABSENT) if isinstance(part, Mapping) else _ABSENT
+        if part is not _ABSENT:
+            _read(part, kind, f"{where}: {path}")
+    curves = _read(data["curves"], Mapping[str, Sequence[_Series]], f"{where}: curves")
+    read = {metric: [dataclasses.asdict(one) for one in series] for metric, series in curves.items()}
+    return dataclasses.replace(report, curves=read)
 
 
 def _plain(value: Any, *, depth: int = 0) -> Any:
@@ -216,69 +212,70 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")
-
-
 def _finite_float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is too large for a float64")
+        raise ValueError(f"{text[:40]} is not a finite float64")
     return value
 
 
-def _decode(value: Any, hint: Any, where: str) -> Any:
-    """A JSON value as the type that a dataclass field declares."""
-    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return value
-    if origin in (types.UnionType, typing.Union):
-        inner = next(argument for argument in arguments if argument is not types.NoneType)
-        return None if value is None else _decode(value, inner, where)
-    if origin is not None and issubclass(origin, Mapping):
-        _require(value, dict, "an object", where)
-        return {key: _decode(item, arguments[1], f"{where}.{key}") for key, item in value.items()}
-    if origin is not None:
-        _require(value, list, "an array", where)
-        items = [_decode(item, arguments[0], f"{where}[{index}]") for index, item in enumerate(value)]
-        return tuple(items) if origin is tuple else items
-    if dataclasses.is_dataclass(hint):
-        return _decode_record(value, hint, where)
-    return _decode_scalar(value, hint, where)
+def _read(value: Any, kind: Any, where: str) -> Any:
+    """A JSON value as a type, exactly as declared: nothing is turned into another type."""
+    try:
+        return _validator(kind).validate_python(value)
+    except ValidationError as error:
+        raise _refusal(error.errors(include_url=False)[0], where) from error
 
 
-def _decode_record(value: Any, hint: Any, where: str) -> Any:
-    _require(value, dict, "an object", where)
-    fields = {field.name: field for field in dataclasses.fields(hint)}
-    unknown = sorted(set(value) - set(fields))
-    if unknown:
-        raise _malformed(where, f"unknown key {_short(unknown[0])}", expected=f"only {', '.join(fields)}")
-    for name, field in fields.items():
-        optional = not (field.default is field.default_factory is dataclasses.MISSING)
-        if name not in value and not optional:
-            raise _malformed(where, f"the key {name!r} is missing")
-    hints = typing.get_type_hints(hint)
-    return hint(**{name: _decode(item, hints[name], f"{where}: {name}") for name, item in value.items()})
+@functools.cache
+def _validator(kind: Any) -> SchemaValidator:
+    adapter = TypeAdapter(kind, config=ConfigDict(strict=True, extra="forbid"))
+    return SchemaValidator(_as_json_spells_it(adapter.core_schema))
 
 
-def _decode_scalar(value: Any, hint: Any, where: str) -> Any:
-    if issubclass(hint, Enum):
-        members = [member.value for member in hint]
-        if value not in members:
-            raise _malformed(where, "unknown word", expected=" or ".join(members), actual=_short(value))
-        return hint(value)
-    if hint is float:
-        if isinstance(value, str) and value in _NOT_FINITE:
-            return float(value)
-        _require(value, (int, float), "a number", where)
-        return value
-    _require(value, hint, {str: "a string", int: "an integer", bool: "true or false"}[hint], where)
-    return value
+def _as_json_spells_it(schema: Any) -> Any:
+    """Let a strict schema take records, tuples, words and non-finite numbers in the form that JSON has.
+
+    Parsing the text with pydantic would do the same, but its parser takes repeated keys and refuses
+    the lone surrogates of undecodable file names.
+    """
+    if isinstance(schema, list):
+        return [_as_json_spells_it(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "float":
+        return core_schema.no_info_plain_validator_function(_number)
+    strictness = {"strict": False} if schema.get("type") in {"dataclass", "tuple", "enum"} else {}
+    return {name: _as_json_spells_it(one) for name, one in schema.items()} | strictness
 
 
-def _require(value: Any, kind: Any, expected: str, where: str) -> None:
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise _malformed(where, "wrong type", expected=expected, actual=_kind(value))
+def _number(value: Any) -> int | float:
+    if isinstance(value, str) and value in _NOT_FINITE:
+        return float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise PydanticCustomError("float_type", "not a number")
+    return value  # 2048 stays 2048: what is written again is the same text
+
+
+def _refusal(error: ErrorDetails, where: str) -> ReportError:
+    """The first thing that is wrong with a report, with its place in the file."""
+    kind, place = error["type"], error["loc"]
+    if kind == "missing":
+        return _malformed(_at(where, place[:-1]), f"the key {_short(place[-1])} is missing")
+    if kind == "unexpected_keyword_argument":
+        return _malformed(_at(where, place[:-1]), f"unknown key {_short(place[-1])}")
+    if kind in {"enum", "literal_error"}:
+        words = error["ctx"]["expected"]
+        return _malformed(_at(where, place), "unknown word", expected=words, actual=_short(error["input"]))
+    if kind == "value_error":
+        return _malformed(_at(where, place), str(error["ctx"]["error"]))
+    expected, actual = _EXPECTED.get(kind, error["msg"]), _kind(error["input"])
+    return _malformed(_at(where, place), "wrong type", expected=expected, actual=actual)
+
+
+def _at(where: str, place: Sequence[str | int]) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return f"{where}: {path.removeprefix('.')}" if path else where
 
 
 def _malformed(

@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import capture, recipes
+from reprokit.capture import environment_diff
 from reprokit.capture.export import Exported, export
 from reprokit.capture.read_record import read_record
 from reprokit.core import fingerprint
@@ -162,7 +163,7 @@ def first_update(told: Path, record) -> bool:
     """Whether what a rebuilt environment said of itself agrees with the record."""
     inside = json.loads((told / "environment.json").read_text())
     here = {"inside": inside, "host": record["host"]}
-    entries = [one for one in fingerprint.diff(record, here) if one["can_change_numbers"] != "no"]
+    entries = [one for one in environment_diff.diff(record, here) if one["can_change_numbers"] != "no"]
     assert not entries
     return fingerprint.same(record, here)
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.capture import probe
-from reprokit.core import fingerprint
+from reprokit.capture import environment_diff, probe
 
 PORTABLE = {
     "MKL_CBWR": "COMPATIBLE",
@@ -75,7 +74,7 @@ def test_every_fact_of_a_real_record_has_a_line_in_the_table(portable):
     record = {"inside": {**portable, "numerics": {"profile": "portable", "version": 1}}}
     unknown = [
         entry["field"]
-        for entry in fingerprint.diff(record, {})
+        for entry in environment_diff.diff(record, {})
         if "nobody has written down" in entry["why"] or entry["why"] == "not seen by the training"
     ]
     assert unknown == []

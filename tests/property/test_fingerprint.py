@@ -5,6 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
 from reprokit.core.fingerprint_rules import RULES
 
@@ -38,19 +39,19 @@ records = st.dictionaries(st.sampled_from(_FIELDS), _LEAVES, max_size=12).map(_n
 
 @given(records)
 def test_a_record_does_not_differ_from_itself(record):
-    assert fingerprint.diff(record, record) == []
+    assert environment_diff.diff(record, record) == []
     assert fingerprint.same(record, record)
 
 
 @given(records, records)
 def test_something_that_can_change_numbers_differs_exactly_when_the_fingerprints_do(left, right):
-    can = [entry for entry in fingerprint.diff(left, right) if entry["can_change_numbers"] != "no"]
+    can = [entry for entry in environment_diff.diff(left, right) if entry["can_change_numbers"] != "no"]
     assert bool(can) is not fingerprint.same(left, right)
 
 
 @given(records, records)
 def test_the_sides_can_be_swapped(left, right):
-    there, back = fingerprint.diff(left, right), fingerprint.diff(right, left)
+    there, back = environment_diff.diff(left, right), environment_diff.diff(right, left)
     assert [(e["field"], e["expected"], e["actual"]) for e in there] == [
         (e["field"], e["actual"], e["expected"]) for e in back
     ]
@@ -64,5 +65,5 @@ def test_the_order_of_keys_does_not_matter(record):
 
 @given(records)
 def test_a_difference_can_always_be_written_as_json(record):
-    json.dumps(fingerprint.diff(record, {}), allow_nan=False)
+    json.dumps(environment_diff.diff(record, {}), allow_nan=False)
     assert fingerprint.platform_of(record)

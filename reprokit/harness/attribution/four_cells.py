@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, golden, recipes
-from reprokit.capture import git_history
-from reprokit.core import fingerprint
+from reprokit.capture import environment_diff, git_history
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.golden.folder import INPUTS
 from reprokit.harness.attribution import worktree_run
@@ -270,7 +269,7 @@ def _machine(folder: Path | None, case: _Case) -> str:
     recorded = case.blessed.provenance["environment"]
     here = read_json(folder / ENVIRONMENT)
     return what_changed.environment_rows(
-        fingerprint.diff(recorded, {name: here.get(name) for name in recorded})
+        environment_diff.diff(recorded, {name: here.get(name) for name in recorded})
     )
 
 

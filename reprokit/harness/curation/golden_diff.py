@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, golden
-from reprokit.capture import git_history
-from reprokit.core import fingerprint
+from reprokit.capture import environment_diff, git_history
 from reprokit.core.comparison import Comparison
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import INPUTS
@@ -52,7 +51,7 @@ class GoldenDiff:
         moved: Metrics that moved, the furthest first.
         settings: Settings that changed, ``path old → new``.
         inputs: What else the numbers follow from and is not as it was: ``trainer``, ``lock``, …
-        environment: What can have changed numbers, as ``core.fingerprint.diff`` has it.
+        environment: What can have changed numbers, as ``capture.environment_diff`` has it.
         follows: Whether the new golden is the old one, or says that it replaced it.
     """
 
@@ -127,7 +126,7 @@ def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:
         ),
         environment=tuple(
             row
-            for row in fingerprint.diff(before["environment"], after["environment"])
+            for row in environment_diff.diff(before["environment"], after["environment"])
             if row["can_change_numbers"] != "no"
         ),
         follows=before["digests"]["metrics"] in {after["previous"], after["digests"]["metrics"]},

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, diagnosis, runs
-from reprokit.core import fingerprint, rounding
+from reprokit.capture import environment_diff
+from reprokit.core import rounding
 from reprokit.core.difference import Comparison
 from reprokit.core.evidence import fact
 from reprokit.core.records import to_json
@@ -99,7 +100,7 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
     else:
         comparison = adapters.compare(one / METRICS, other / METRICS)
     records = [read_json(folder / ENVIRONMENT) for folder in (one, other)]
-    found = fingerprint.diff(*records)
+    found = environment_diff.diff(*records)
     mattering = tuple(entry for entry in found if entry["can_change_numbers"] != _NEVER_CHANGES)
     rounds = tuple(rounding.compare_records(*records).differing)
     update, began = _first_update(one / TRACE, other / TRACE), _first_event(one / WATCH, other / WATCH)

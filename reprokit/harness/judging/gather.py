@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, golden, recipes, runs, workspace
+from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparison import Comparison, Problem
@@ -23,6 +24,7 @@ from reprokit.harness.judging.trace_comparison import compare_traces, count_reco
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.lock_files import locked_versions
 from reprokit.layout import CHECKPOINTS, CONFIG, ENVIRONMENT, MANIFEST, METRICS, RUNTIME, TRACE, read_json
+from reprokit.nested_diff import ABSENT, differences
 from reprokit.recipes import Recipe
 
 
@@ -148,7 +150,7 @@ def _golden_evidence(
 
 def _environment_diff(recorded: Mapping[str, Any], environment: Mapping[str, Any]) -> list[dict[str, Any]]:
     """How the environment differs, in the sections that the golden keeps."""
-    return fingerprint.diff(recorded, {name: environment.get(name) for name in recorded})
+    return environment_diff.diff(recorded, {name: environment.get(name) for name in recorded})
 
 
 def _compare_with_golden(blessed: golden.Golden, actual: Path, recipe: Recipe) -> Comparison:
@@ -186,7 +188,7 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         environment=read_json(run.path / ENVIRONMENT),
         runtime=read_json(run.path / RUNTIME),
         config=config,
-        config_differs=_differences(recipe.training_config, config)
+        config_differs=_config_differs(recipe.training_config, config)
         if recipe and config is not None
         else None,
         checkpoints=_checkpoints(run.path),
@@ -259,23 +261,13 @@ def _config(folder: Path) -> dict[str, Any] | None:
     return recipes.read_mapping(path) if path.is_file() else None
 
 
-def _differences(expected: Any, actual: Any, *, at: str = "") -> tuple[str, ...]:
-    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
-        names = sorted(set(expected) | set(actual), key=str)
-        return tuple(
-            path
-            for name in names
-            for path in _differences(
-                expected.get(name), actual.get(name), at=f"{at}.{name}" if at else str(name)
-            )
+def _config_differs(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> tuple[str, ...]:
+    """Settings that are not the recipe's; one that is null may also be left out."""
+    nothing = (None, ABSENT)
+    return tuple(
+        sorted(
+            field
+            for field, one, other in differences(expected, actual)
+            if one not in nothing or other not in nothing
         )
-    same = type(expected) is type(actual) and expected == actual
-    return () if same or _equal_sequences(expected, actual) else (at,)
-
-
-def _equal_sequences(expected: Any, actual: Any) -> bool:
-    return (
-        isinstance(expected, list | tuple)
-        and isinstance(actual, list | tuple)
-        and list(expected) == list(actual)
     )

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, recipes, runs
+from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Evidence, GoldenEvidence, Report, RunEvidence, Verdict
 from reprokit.core.comparison import Comparison, unreadable
@@ -187,7 +188,7 @@ def _compare(expected: Path, actual: Path, recipe: Recipe, platform: str) -> tup
 
 def _environment_diff(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[dict[str, Any]]:
     sections = ("schema", "inside", "host", "image")
-    return fingerprint.diff(*({name: one.get(name) for name in sections} for one in (theirs, ours)))
+    return environment_diff.diff(*({name: one.get(name) for name in sections} for one in (theirs, ours)))
 
 
 def _relaxed(data: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:

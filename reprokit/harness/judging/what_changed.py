@@ -8,11 +8,12 @@ Pure. This module knows how a change reads in a sentence; it refuses to judge wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.checklist import Evidence, GoldenEvidence
 from reprokit.core.tolerance import Tolerance
+from reprokit.nested_diff import differences
 from reprokit.recipes import NarrowerTolerances, tolerances_from
 
 _PACKAGE = "inside.packages."
@@ -31,11 +32,9 @@ def settings(
         lines: Dotted path of a key → its line in the recipe, counted from 1; of a default that the
             recipe leaves out, the nearest section that it writes.
     """
-    before, after = dict(_flat(golden)), dict(_flat(run))
     return tuple(
-        f"{recipe_line(recipe, path, lines)} {path} {_word(before, path)} → {_word(after, path)}"
-        for path in dict.fromkeys((*before, *after))
-        if _word(before, path) != _word(after, path)
+        f"{recipe_line(recipe, path, lines)} {path} {before!r} → {after!r}"
+        for path, before, after in differences(golden, run)
     )
 
 
@@ -82,7 +81,7 @@ def environment(golden: GoldenEvidence) -> str:
 
 
 def environment_rows(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The same, of what ``core.fingerprint.diff`` returns."""
+    """The same, of what ``capture.environment_diff`` returns."""
     counting = [row for row in rows if row.get("can_change_numbers") != "no"]
     packages = [row for row in counting if str(row.get("field")).startswith(_PACKAGE)]
     named = packages or counting
@@ -108,19 +107,6 @@ def _granted(tolerance: Tolerance) -> str:
 def _listed(items: Sequence[str]) -> str:
     shown = ", ".join(items[:_SHOWN])
     return f"{shown} and {len(items) - _SHOWN} more" if len(items) > _SHOWN else shown
-
-
-def _flat(section: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in section.items():
-        path = f"{at}.{name}" if at else str(name)
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, path)
-        else:
-            yield path, value
-
-
-def _word(side: Mapping[str, Any], path: str) -> str:
-    return repr(side[path]) if path in side else "absent"
 
 
 def _line(path: str, lines: Mapping[str, int]) -> str:

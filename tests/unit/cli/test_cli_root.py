@@ -33,6 +33,7 @@ HEAVY = (
     "jinja2",
     "git",
     "psutil",
+    "deepdiff",
 )
 TERMINAL = 80
 WAITING = """

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from reprokit.capture import environment_diff
 from reprokit.core import fingerprint
 
 RECORD = {
@@ -142,7 +143,7 @@ def test_a_fact_that_cannot_change_numbers_stays_out(change):
 @pytest.mark.parametrize("change", [*CHANGES_IT.values(), *STAYS_OUT.values()])
 def test_the_difference_names_what_can_change_numbers_exactly_when_the_fingerprints_differ(change):
     other = record(**change)
-    can = [entry for entry in fingerprint.diff(RECORD, other) if entry["can_change_numbers"] != "no"]
+    can = [entry for entry in environment_diff.diff(RECORD, other) if entry["can_change_numbers"] != "no"]
     assert bool(can) is not fingerprint.same(RECORD, other)
 
 
@@ -169,7 +170,7 @@ def test_a_new_kernel_that_lists_more_features_of_one_cpu_changes_nothing():
     before = record(**NATIVE)
     after = record(**NATIVE, host__cpu__features=["avx2", "avx512f", "ibpb", "md_clear", "sse4_2"])
     assert fingerprint.same(before, after)
-    assert fingerprint.diff(before, after)[0]["can_change_numbers"] == "no"
+    assert environment_diff.diff(before, after)[0]["can_change_numbers"] == "no"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_how_much_memory_a_gpu_has_does_not_count():
 
 def test_differences_that_can_change_numbers_come_first_with_their_reasons():
     other = record(host__kernel="6.18", inside__python__minor="3.12", inside__torch__threads=2)
-    found = fingerprint.diff(RECORD, other)
+    found = environment_diff.diff(RECORD, other)
     assert [entry["can_change_numbers"] for entry in found] == ["yes", "maybe", "no"]
     assert [entry["field"] for entry in found] == [
         "inside.torch.threads",
@@ -218,20 +219,20 @@ def test_differences_that_can_change_numbers_come_first_with_their_reasons():
 
 def test_a_list_shows_only_what_the_other_side_lacks():
     other = record(inside__numpy__cpu_features__in_force=["X86_V3", "X86_V4"])
-    entry = fingerprint.diff(RECORD, other)[0]
+    entry = environment_diff.diff(RECORD, other)[0]
     assert (entry["expected"], entry["actual"]) == ([], ["X86_V4"])
 
 
 def test_a_list_in_another_order_is_shown_whole():
     left = record(inside__numpy__cpu_features__in_force=["A", "B"])
     right = record(inside__numpy__cpu_features__in_force=["B", "A"])
-    assert fingerprint.diff(left, right)[0]["actual"] == ["B", "A"]
+    assert environment_diff.diff(left, right)[0]["actual"] == ["B", "A"]
 
 
 def test_what_one_record_lacks_is_a_difference_with_the_reason_for_the_lack():
     other = record(missing={"inside.torch.mkl_cbwr": "no such library"})
     del other["inside"]["torch"]["mkl_cbwr"]
-    entry = fingerprint.diff(RECORD, other)[0]
+    entry = environment_diff.diff(RECORD, other)[0]
     assert entry["field"] == "inside.torch.mkl_cbwr"
     assert entry["actual"] is None
     assert "missing from the actual record: no such library" in entry["why"]
@@ -239,12 +240,12 @@ def test_what_one_record_lacks_is_a_difference_with_the_reason_for_the_lack():
 
 
 def test_a_recorded_null_is_the_same_as_nothing():
-    assert fingerprint.diff(RECORD, record(inside__torch__cudnn=None)) == []
+    assert environment_diff.diff(RECORD, record(inside__torch__cudnn=None)) == []
     assert fingerprint.same(RECORD, record(inside__torch__cudnn=None))
 
 
 def test_under_the_portable_profile_the_cpu_is_listed_with_the_reason_why_it_does_not_count():
-    entry = fingerprint.diff(RECORD, record(host__cpu__model="Xeon"))[0]
+    entry = environment_diff.diff(RECORD, record(host__cpu__model="Xeon"))[0]
     assert entry["can_change_numbers"] == "no"
     assert "portable" in entry["why"]
 
@@ -257,7 +258,7 @@ def test_numbers_are_compared_as_json_numbers_and_truth_values_are_none():
 def test_a_number_that_json_lacks_does_not_break_the_digest():
     strange = record(inside__torch__threads=float("nan"))
     assert fingerprint.same(strange, copy.deepcopy(strange))
-    assert fingerprint.diff(strange, copy.deepcopy(strange)) == []
+    assert environment_diff.diff(strange, copy.deepcopy(strange)) == []
 
 
 def test_a_record_survives_being_written_as_json():
@@ -265,7 +266,7 @@ def test_a_record_survives_being_written_as_json():
 
 
 def test_an_unknown_fact_from_inside_counts_until_somebody_says_that_it_does_not():
-    entry = fingerprint.diff(RECORD, record(inside__new_library__mode="fast"))[0]
+    entry = environment_diff.diff(RECORD, record(inside__new_library__mode="fast"))[0]
     assert entry["can_change_numbers"] == "maybe"
     assert not fingerprint.same(RECORD, record(inside__new_library__mode="fast"))
 
@@ -275,7 +276,7 @@ def test_an_unknown_fact_from_outside_does_not_count():
 
 
 def test_equal_records_do_not_differ():
-    assert fingerprint.diff(RECORD, copy.deepcopy(RECORD)) == []
+    assert environment_diff.diff(RECORD, copy.deepcopy(RECORD)) == []
 
 
 @pytest.mark.parametrize(
@@ -284,7 +285,7 @@ def test_equal_records_do_not_differ():
 def test_a_broken_record_is_unknown_and_like_nothing_else(broken):
     assert fingerprint.platform_of(broken) == "unknown"
     assert not fingerprint.same(broken, RECORD)
-    assert fingerprint.diff(broken, RECORD)
+    assert environment_diff.diff(broken, RECORD)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from reprokit.capture import environment_diff
 from reprokit.core import fingerprint, rounding
 
 
@@ -58,12 +59,12 @@ def test_a_cpu_that_rounds_otherwise_is_no_other_fingerprint():
 
     assert fingerprint.same(record(SQRT), other)
     assert fingerprint.same(record(SQRT), record())
-    (row,) = fingerprint.diff(record(SQRT), other)
+    (row,) = environment_diff.diff(record(SQRT), other)
     assert row["field"] == "inside.numerics.probe.digests.torch.sqrt"
     assert row["can_change_numbers"] == "no"
 
 
 def test_a_record_from_before_there_were_probes_differs_in_no_digest():
-    fields = {row["field"] for row in fingerprint.diff(record(), record(SQRT))}
+    fields = {row["field"] for row in environment_diff.diff(record(), record(SQRT))}
 
     assert not any("digests" in field for field in fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from ruamel.yaml import YAML
 
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import read_text
@@ -52,6 +53,37 @@ def test_scalars_are_those_of_yaml_1_2(text, value):
     found = data(f"key: {text}\n")["key"]
     assert found == value
     assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1_000",
+        "0b11",
+        "2001-01-01",
+        "<<: {a: 1}",
+        "1e400",
+        ".inf",
+        "!!int '3'",
+        "{1: 2}",
+        "%YAML 1.1\n---\nNO",
+    ],
+)
+def test_the_constructor_of_ruamel_would_read_another_value(text):
+    """Why values are made here: each of these is other text or refused. Should this fail, use ruamel's."""
+    theirs = YAML(typ="safe", pure=True).load(text)
+
+    try:
+        assert repr(data(text)) != repr(theirs)
+    except RecipeError:
+        return
+
+
+def test_the_constructor_of_ruamel_would_follow_an_alias_into_itself():
+    (inner,) = YAML(typ="safe", pure=True).load("&a [*a]")
+
+    assert inner[0] is inner
+    assert "*a has no anchor before it" in refusal("&a [*a]")
 
 
 def test_minus_zero_keeps_its_sign():

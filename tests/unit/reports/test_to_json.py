@@ -118,6 +118,11 @@ def test_a_curve_is_one_line(sample_report: Sample) -> None:
         (lambda d: d["curves"].update(x=[{"label": "a", "steps": [1], "values": [True]}]), "wrong type"),
         (lambda d: d.update(recipe_lines={"tolerances": "12"}), "wrong type"),
         (lambda d: d.update(not_run=[]), "wrong type"),
+        (lambda d: d.update(seed=1.0), "wrong type"),
+        (lambda d: d.update(schema=1.0), "wrong type"),
+        (lambda d: d["divergence"].update(abs_error="inf"), "wrong type"),
+        (lambda d: d["checks"].append(["id"]), "wrong type"),
+        (lambda d: d.update(cause={"limits": [1]}), "wrong type"),
     ],
 )
 def test_a_malformed_report_is_refused_and_the_place_is_named(
@@ -132,6 +137,52 @@ def test_a_malformed_report_is_refused_and_the_place_is_named(
     assert caught.value.exit_code == 2
     assert str(caught.value).startswith("reports/a/report.json")
     assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            lambda d: d["checks"][0].update(required="yes"),
+            ("r: checks[0].required", "true or false", "a string"),
+        ),
+        (lambda d: d["checks"][0].update(status="OK"), ("r: checks[0].status", "'PASSED'", "'OK'")),
+        (lambda d: d["comparisons"]["golden"]["problems"].append(None), ("golden: problems[", "an object")),
+        (lambda d: d.update(recipe_lines={"a.b": True}), ("r: recipe_lines.a.b", "an integer")),
+    ],
+)
+def test_a_refusal_names_place_expectation_and_finding(
+    sample_report: Sample, change: Callable[[dict[str, Any]], Any], told: tuple[str, ...]
+) -> None:
+    data = json.loads(to_json(sample_report(Verdict.REGRESSION)))
+    change(data)
+
+    with pytest.raises(ReportError) as caught:
+        from_dict(data, where="r")
+
+    for words in told:
+        assert words in str(caught.value)
+
+
+def test_lone_surrogates_and_whole_numbers_come_back_as_they_were(sample_report: Sample) -> None:
+    """A parser that reads into types would refuse the one and turn the other into 2048.0."""
+    report = dataclasses.replace(
+        sample_report(Verdict.REGRESSION),
+        runs=("runs/\udcff",),
+        curves={"m": [{"label": "\ud800", "steps": [2048], "values": [1]}]},
+    )
+
+    text = to_json(report)
+
+    assert from_json(text).runs == ("runs/\udcff",)
+    assert to_json(from_json(text)) == text
+
+
+def test_an_infinite_error_is_read(sample_report: Sample) -> None:
+    data = json.loads(to_json(sample_report(Verdict.REGRESSION)))
+    data["divergence"].update(abs_error="Infinity", metric="NaN")
+
+    assert from_dict(data).divergence["metric"] == "NaN"
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from reprokit import recipes
+from reprokit.probes.determinism import verify_determinism
 from reprokit.runtime import config
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -284,6 +285,29 @@ def test_an_update_makes_good_actions_likelier_and_values_truer(ppo, model, spec
     standardised = (batch.advantages - batch.advantages.mean()) / batch.advantages.std()
     assert (gained * standardised).mean() > 0
     assert (values - batch.returns).pow(2).mean() < (batch.values - batch.returns).pow(2).mean()
+
+
+def update_twice(ppo, model, spec):
+    settings = ppo.Training(batch_size=40, n_epochs=2)
+    batch = ppo.prepare(ppo.Players(spec, [1, 2]).play(model.actor(), 40), model, settings)
+    adam = ppo.Adam(model, learning_rate=settings.learning_rate, epsilon=1e-5)
+    return verify_determinism(
+        lambda: ppo.update(model, adam, batch, settings), model=model, optimizer=adam
+    ).differences
+
+
+def test_an_update_does_the_same_thing_twice(ppo, model, spec):
+    assert update_twice(ppo, model, spec) == ()
+
+
+def test_an_update_that_shuffles_with_a_generator_of_its_own_is_named(ppo, model, spec, monkeypatch):
+    unseeded = np.random.default_rng()
+    monkeypatch.setattr(torch, "randperm", lambda number: torch.from_numpy(unseeded.permutation(number)))
+
+    found = update_twice(ppo, model, spec)
+
+    assert (found[0].what, found[0].name) == ("output", "loss/policy")
+    assert {one.what for one in found} == {"output", "gradient", "parameter", "optimizer"}
 
 
 def test_entropy_counts_where_it_has_a_weight(ppo, model, spec):

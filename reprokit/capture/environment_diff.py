@@ -1,0 +1,24 @@
+"""Every field in which two environment records differ, and whether it can change numbers.
+
+>>> diff({"inside": {"packages": {"numpy": "2.4.0"}}}, {"inside": {"packages": {"numpy": "2.4.1"}}})
+[{'field': 'inside.packages.numpy', 'expected': '2.4.0', 'actual': '2.4.1', 'can_change_numbers': 'yes', …}]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from reprokit.core import fingerprint
+from reprokit.nested_diff import differences
+
+
+def diff(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a report's ``environment_diff``; see ``core.fingerprint.explain``.
+
+    Args:
+        expected: The record of the golden, or of the first run.
+        actual: The record that is held against it.
+    """
+    fields = [field for field, _, _ in differences(expected, actual)]
+    return fingerprint.explain(fields, expected=expected, actual=actual)

@@ -1,0 +1,35 @@
+"""What the package declares is what it uses."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Used without an import: started as programs, or loaded by another package.
+WITHOUT_IMPORT = {"bcrypt", "pip", "uv"}
+
+
+def test_every_declared_dependency_is_imported_somewhere() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    names = {canonicalize_name(Requirement(one).name) for one in declared}
+    distributions = packages_distributions()
+    imported = {
+        canonicalize_name(distribution)
+        for path in (ROOT / "reprokit").rglob("*.py")
+        for module in _imported(path)
+        for distribution in distributions.get(module.partition(".")[0], ())
+    }
+
+    assert sorted(names - imported - WITHOUT_IMPORT) == []
+
+
+def _imported(path: Path) -> set[str]:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    whole = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return whole | {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
