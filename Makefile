@@ -33,8 +33,11 @@ reproduce: setup ## Train twice, compare, judge: make reproduce RECIPE=cartpole_
 verify: setup ## Reproduce every recipe of this platform and hold it against golden/
 	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
 
+# In the order of paths: containers (tests/integration) first, short files (tests/unit) last, so that no
+# worker is left with a long file when the others are done.
 test: $(VENV)/.dev ## Run the tests, without those that take long
-	$(VENV)/bin/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile $(ARGS)
+	$(VENV)/bin/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile \
+		--no-loadscope-reorder $(ARGS)
 
 test-all: $(VENV)/.dev ## Run all tests
 	$(VENV)/bin/python -m pytest $(ARGS)
