@@ -87,10 +87,16 @@ def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
     Args:
         folder: Whose files.
         pattern: Of their names.
+
+    Raises:
+        WorkspaceError: There is no such folder, or no such file in it: nothing is equal to nothing.
     """
     sha = hashlib.sha256()
-    found = (path for path in folder.rglob(pattern) if path.is_file())
-    for path in sorted(one for one in found if "__pycache__" not in one.relative_to(folder).parts):
+    files = (path for path in folder.rglob(pattern) if path.is_file())
+    found = sorted(path for path in files if "__pycache__" not in path.relative_to(folder).parts)
+    if not found:
+        raise WorkspaceError("there is nothing to digest", where=str(folder), expected=f"files: {pattern}")
+    for path in found:
         sha.update(f"{path.relative_to(folder).as_posix()}\0{sha256_of(path)}\n".encode())
     return f"sha256:{sha.hexdigest()}"
 

@@ -25,12 +25,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from reprokit.runtime import checkpoint, pinpad
+from recipes.parts import pinpad
+from recipes.parts.flat_adam import FlatAdam
+from recipes.parts.pretrained import start_from
+from recipes.parts.replay_buffers import Batch, ReplayBuffer
+from recipes.parts.replay_sampling import sampler_of
+from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le, MinLen
-from reprokit.runtime.flat_adam import FlatAdam
-from reprokit.runtime.pretrained import start_from
-from reprokit.runtime.replay_buffers import Batch, ReplayBuffer
-from reprokit.runtime.replay_sampling import sampler_of
 from reprokit.runtime.run import Run
 
 # --- Settings ------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ class Training:
         epsilon_end: The same from ``epsilon_decay`` on.
         epsilon_decay: Steps over which it falls, linearly.
         buffer_size: Transitions in the replay buffer.
-        replay: How they are drawn from it (``reprokit.runtime.replay_sampling``).
+        replay: How they are drawn from it (``recipes.parts.replay_sampling``).
         priority_exponent: Of the prioritised replay: 0 draws uniformly.
         importance_exponent: Of the prioritised replay: 1 corrects the uneven chances in full.
         learning_starts: Steps before the first update.

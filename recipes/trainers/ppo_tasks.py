@@ -25,11 +25,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recipes.parts.flat_adam import FlatAdam
+from recipes.parts.moments import Moments
+from recipes.parts.products import product
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le, MinLen
-from reprokit.runtime.flat_adam import FlatAdam
-from reprokit.runtime.moments import Moments
-from reprokit.runtime.products import product
 from reprokit.runtime.run import Run
 
 # --- Settings ------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ class Outcome(StrEnum):
     DISK_FULL = "disk_full"
     RUN_FOLDER_NOT_WRITABLE = "run_folder_not_writable"
     WORKSPACE_BUSY = "workspace_busy"
+    MOUNTS_CHANGED = "mounts_changed"
     UPLOAD_FAILED = "upload_failed"
     INTERRUPTED = "interrupted"
 

@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from reprokit.core import inputs
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 from reprokit.workspace import sha256_of
-
-#: What a golden's numbers follow from, each with a digest in its provenance.
-INPUTS = ("recipe", "trainer", "runtime", "config", "lock")
 
 _MAX_BYTES = 16_000_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -207,7 +205,7 @@ def _problem_of(value: Any) -> str:
         if not isinstance(value.get(key, ...), kinds) or isinstance(value[key], bool):
             return f"{key!r} is missing or of the wrong type"
     digests = value["digests"]
-    for name in (*INPUTS, "metrics", "trace"):
+    for name in (*inputs.names_in(digests), "metrics", "trace"):
         if not isinstance(digests.get(name), str) or not _SHA256.fullmatch(digests[name]):
             return f"the digest of {name!r} is missing or malformed"
     return ""

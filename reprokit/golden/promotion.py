@@ -21,9 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.inputs import names_in
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
-from reprokit.golden.folder import INPUTS, Golden, load, locate
+from reprokit.golden.folder import Golden, load, locate
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 from reprokit.workspace import cannot_write, sha256_of
 
@@ -46,7 +47,7 @@ class Candidate:
             None when unknown.
         metrics: Its ``metrics.jsonl``.
         trace: Its ``trace.jsonl``.
-        digests: SHA-256 of ``recipe``, ``trainer``, ``runtime``, ``config`` and ``lock``.
+        digests: SHA-256 of each input of its numbers (``core.inputs``).
         image: ``kind``, ``digest`` and ``base`` of the environment that it ran in.
         fingerprint: Hash of the facts that can change numbers.
         fingerprint_facts: Those facts.
@@ -147,7 +148,7 @@ def _provenance_of(run: Candidate) -> dict[str, Any]:
         "recipe": run.recipe,
         "platform": run.platform,
         "seed": run.seed,
-        "digests": {name: run.digests[name] for name in INPUTS},
+        "digests": {name: run.digests[name] for name in names_in(run.digests)},
         "image": dict(run.image),
         "fingerprint": run.fingerprint,
         "fingerprint_facts": dict(run.fingerprint_facts),
@@ -177,8 +178,7 @@ def _refuse_unworthy(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
             raise GoldenError(
                 what, where=where, fix="commit or stage them and run again, or say --allow-dirty"
             )
-        lacking = [name for name in INPUTS if name not in run.digests]
-        if lacking:
+        if lacking := [name for name in names_in(run.digests) if name not in run.digests]:
             raise GoldenError(f"run.json has no digest of {', '.join(lacking)}", where=where)
 
 

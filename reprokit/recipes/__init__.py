@@ -8,6 +8,7 @@ one is run. ruamel.yaml is imported here and nowhere else.
     ('training.gamma=0.98',)
 """
 
+from reprokit.recipes.imports import PARTS, digest_of_parts
 from reprokit.recipes.loading import list_names, load, read_mapping
 from reprokit.recipes.recipe import (
     CheckRules,
@@ -20,12 +21,14 @@ from reprokit.recipes.recipe import (
 )
 
 __all__ = [
+    "PARTS",
     "CheckRules",
     "Expected",
     "NarrowerTolerances",
     "Recipe",
     "RecipeLimits",
     "Relaxation",
+    "digest_of_parts",
     "list_names",
     "load",
     "read_mapping",

@@ -22,12 +22,13 @@ from reprokit.core.tolerance import Tolerance
 from reprokit.errors import RecipeError
 from reprokit.layout import RECIPE
 from reprokit.recipes.document import Document, read_text
+from reprokit.recipes.imports import PartFile, digest_of_parts, imported_parts
 from reprokit.recipes.mistakes import combined, did_you_mean
 from reprokit.recipes.overrides import apply, parse
 from reprokit.recipes.recipe import CheckRules, Expected, PatternTolerances, Recipe, RecipeLimits, Relaxation
 from reprokit.recipes.schema import PLAIN_NAME, RecipeModel
 from reprokit.recipes.setting_origin import Origin, dotted
-from reprokit.recipes.source_file import decoded, read_bytes
+from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
 from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, key_paths, validate
 
@@ -36,10 +37,11 @@ TRAINERS = "trainers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trainer:
-    """A trainer's file, read once: what is digested is what was checked."""
+    """A trainer's file and its parts, read once: what is digested is what was checked."""
 
     path: Path
     digest: str
+    parts: tuple[PartFile, ...]
     sections: dict[str, type[BaseModel]]
 
 
@@ -140,7 +142,7 @@ def _locate(name: str, recipes_dir: Path) -> tuple[Path, Path]:
         raise RecipeError(
             f"there is no recipe {name!r}", where=str(recipes_dir), fix=did_you_mean(name, known)
         )
-    _refuse_outside(file, recipes_dir, where=str(file))
+    must_be_inside(file, recipes_dir, where=str(file))
     return file, recipes_dir
 
 
@@ -149,13 +151,6 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except OSError:  # a folder above it that this user may not search
         return False
-
-
-def _refuse_outside(file: Path, root: Path, *, where: str) -> None:
-    if not file.resolve().is_relative_to(root.resolve()):
-        raise RecipeError(
-            f"{file} leads out of the recipes folder", where=where, fix="put the file itself there"
-        )
 
 
 def _try_trainer(name: Any, root: Path, origin: Origin) -> tuple[_Trainer | None, list[RecipeError]]:
@@ -174,7 +169,7 @@ def _trainer(name: str, root: Path, *, where: str) -> _Trainer:
             other.stem for other in (root / TRAINERS).glob("*.py") if re.fullmatch(PLAIN_NAME, other.stem)
         ]
         raise RecipeError(f"there is no trainer {path}", where=where, fix=did_you_mean(name, known))
-    _refuse_outside(path, root, where=where)
+    must_be_inside(path, root, where=where)
     content = read_bytes(path)
     sections = read_sections(content, where=str(path))
     taken = sorted(set(sections) & {known[0] for known in key_paths(RecipeModel)})
@@ -182,7 +177,8 @@ def _trainer(name: str, root: Path, *, where: str) -> _Trainer:
         raise RecipeError(
             f"Config cannot have the section {taken[0]!r}: a recipe has a key of that name", where=str(path)
         )
-    return _Trainer(path=path, digest=digest_bytes(content), sections=sections)
+    parts = imported_parts(content, where=str(path), recipes_dir=root)
+    return _Trainer(path=path, digest=digest_bytes(content), parts=parts, sections=sections)
 
 
 def _recipe(
@@ -198,6 +194,9 @@ def _recipe(
     device = said.device or said.variant
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device}
     numbers = {key: plain[key] for key in ("numerics", "device", "variant", "data")}
+    numbers |= {"trainer": trainer.digest, "config": config}
+    if trainer.parts:  # so that a recipe without any keeps the digest that it had before there were parts
+        numbers["parts"] = digest_of_parts(trainer.parts)
     return Recipe(
         name=said.name,
         title=said.title,
@@ -208,6 +207,7 @@ def _recipe(
         device=device,
         numerics=said.numerics,
         trainer=trainer.path,
+        parts=trainer.parts,
         seeds=tuple(said.seeds),
         platforms=tuple(said.platforms),
         expected={name: Expected(**one.model_dump()) for name, one in said.expected.items()},
@@ -224,7 +224,7 @@ def _recipe(
         training_config=config,
         modified=modified,
         lines={dotted(path): line for path, line in document.lines.items() if path},
-        digest=digest({**numbers, "trainer": trainer.digest, "config": config}),
+        digest=digest(numbers),
         file_digest=file_digest,
         plain=plain,
     )

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.tolerance import Tolerance, Tolerances
+from reprokit.recipes.imports import PartFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +120,7 @@ class Recipe:
         device: ``cpu``, ``cuda`` or ``tpu``: what the training computes on.
         numerics: ``portable`` or ``native``.
         trainer: The trainer's file.
+        parts: The files of ``parts/`` that the trainer imports, itself or through another part.
         seeds: The seeds that it promises results for, the first one the default.
         platforms: Where it can be judged: ``cpu-x86_64``, …
         expected: Metric → what it comes to.
@@ -132,7 +134,7 @@ class Recipe:
         training_config: The trainer's sections, every default filled in, as plain JSON data.
         modified: Overrides as ``path=value``, in the order given.
         lines: Dotted path of a key → its line in ``file``, counted from 1.
-        digest: Digest of all that can change the numbers: trainer, numerics, configuration,
+        digest: Digest of all that can change the numbers: trainer, parts, numerics, configuration,
             device, variant, data. Not of titles, expectations, tolerances and limits.
         file_digest: Digest of ``file`` as it is.
         plain: The whole recipe as plain JSON data, as ``as_data`` returns it.
@@ -147,6 +149,7 @@ class Recipe:
     device: str
     numerics: str
     trainer: Path
+    parts: tuple[PartFile, ...]
     seeds: tuple[int, ...]
     platforms: tuple[str, ...]
     expected: Mapping[str, Expected]

@@ -46,6 +46,18 @@ def read_bytes(path: Path) -> bytes:
     return content
 
 
+def must_be_inside(file: Path, root: Path, *, where: str) -> None:
+    """Refuse a file that a link leads out of the recipes folder to.
+
+    Raises:
+        RecipeError: It lies elsewhere.
+    """
+    if not file.resolve().is_relative_to(root.resolve()):
+        raise RecipeError(
+            f"{file} leads out of the recipes folder", where=where, fix="put the file itself there"
+        )
+
+
 def decoded(content: bytes, *, where: str) -> str:
     """Bytes of a YAML file as text.
 

@@ -28,6 +28,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError, create_mode
 
 from reprokit.errors import RecipeError
 from reprokit.recipes.annotations import Scope, constant, last_name, spelled, type_of
+from reprokit.recipes.imports import parse_python
 from reprokit.recipes.mistakes import combined, quoted
 from reprokit.recipes.schema import STRICT
 
@@ -63,12 +64,7 @@ def read_sections(content: bytes, *, where: str) -> dict[str, type[BaseModel]]:
 
 @functools.lru_cache(maxsize=8)  # nothing but the bytes decides, and models take long to make
 def _sections_of(content: bytes, where: str) -> dict[str, type[BaseModel]]:
-    try:
-        tree = ast.parse(content)
-    except SyntaxError as error:
-        raise RecipeError(f"not Python: {error.msg}", where=f"{where}:{error.lineno or 1}") from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise RecipeError(f"not Python: {error or 'nested too deep'}", where=f"{where}:1") from error
+    tree = parse_python(content, where=where)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     if "Config" not in classes:
         fix = "declare the settings as a frozen dataclass Config"

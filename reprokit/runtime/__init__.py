@@ -1,7 +1,7 @@
 """What runs beside the training code, inside the environment that trains.
 
-It knows seeds, random states, records, checkpoints and digests; it refuses to know recipes, goldens
-and verdicts. A trainer imports it and nothing else of reprokit.
+All of it is part of what every recipe's numbers stand on. A trainer imports it and nothing else of reprokit;
+building blocks of trainers are in ``recipes/parts/``, and count for those that import them.
 
     from reprokit.runtime.run import Run
 

@@ -32,7 +32,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -42,7 +42,6 @@ from reprokit.core import numerics
 from reprokit.core.records import STOPPED_EARLY
 from reprokit.errors import RecipeError, ReprokitError, WorkspaceError
 from reprokit.layout import CONFIG, ENVIRONMENT, RUNTIME
-from reprokit.probes import profiling
 from reprokit.runtime import config as configuration
 from reprokit.runtime import data_files, settings
 from reprokit.runtime.first_updates import EnoughUpdates
@@ -133,15 +132,20 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
         facts = _prove(run, at_start)
         for lack in facts["numerics"]["missing"]:
             sys.stderr.write(f"warning: {lack['name']} is not in force: {lack['why']}\n")
-        looking = nullcontext() if profile_step is None else profiling.profiled(run_dir / profiling.FOLDER)
         try:
-            with looking:
+            with nullcontext() if profile_step is None else _profiled(run_dir):
                 module.train(chosen, run)
         except EnoughUpdates:
             return
         from reprokit.probes import rounding_probe  # noqa: PLC0415 - only once the training has ended
 
         _prove(run, at_start, rounding={"probe": rounding_probe.probe(device=run.device)})
+
+
+def _profiled(run_dir: Path) -> AbstractContextManager[None]:
+    from reprokit.probes import profiling  # noqa: PLC0415 - no probe is loaded where nobody asked for it
+
+    return profiling.profiled(run_dir / profiling.FOLDER)
 
 
 def load_trainer(path: Path) -> ModuleType:

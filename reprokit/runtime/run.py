@@ -18,8 +18,6 @@ import torch
 
 from reprokit.errors import CannotRunError
 from reprokit.layout import CHECKPOINTS, METRICS, TIMING, TRACE
-from reprokit.probes import profiling
-from reprokit.probes.profiling import ProfilingTrace
 from reprokit.runtime import checkpoint
 from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.first_updates import FirstUpdatesMetrics, FirstUpdatesTrace
@@ -136,7 +134,10 @@ def _records(
     if stop_at is not None:
         return StoppingMetrics(run_dir / METRICS, stop_at=stop_at), Trace(run_dir / TRACE)
     if profile_step is not None:
-        looking = ProfilingTrace(run_dir / TRACE, at_step=profile_step, folder=run_dir / profiling.FOLDER)
+        from reprokit.probes import profiling  # noqa: PLC0415 - no probe is loaded where nobody asked for it
+
+        folder = run_dir / profiling.FOLDER
+        looking = profiling.ProfilingTrace(run_dir / TRACE, at_step=profile_step, folder=folder)
         return MetricsWriter(run_dir / METRICS), looking
     if max_updates is None:
         return MetricsWriter(run_dir / METRICS), Trace(run_dir / TRACE)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reprokit.runtime.replay_buffers import ReplayBuffer
-from reprokit.runtime.replay_sampling import sampler_of
-from reprokit.runtime.sum_tree import SumTree
+from recipes.parts.replay_buffers import ReplayBuffer
+from recipes.parts.replay_sampling import sampler_of
+from recipes.parts.sum_tree import SumTree
 
 KINDS = ("uniform", "time_balanced", "time_balanced_naive", "prioritised")
 weights = st.lists(st.integers(0, 50), min_size=1, max_size=40).filter(any)

@@ -24,11 +24,11 @@ from reprokit.capture import git_history
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import digest
-from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
+from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
-from reprokit.harness.attribution.explain_mismatch import paths_of
 from reprokit.harness.judging import what_changed
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.numbers import tree_digest, tree_paths_of
 from reprokit.harness.running.request import Request
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.layout import METRICS, read_json
@@ -218,7 +218,10 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
     if isinstance(recipe, str):
         return None, recipe, False
     search.recipes[commit] = recipe
-    key = _key(search, recipe)
+    try:
+        key = _key(search, recipe)
+    except WorkspaceError as error:  # nothing to make an environment from
+        return None, str(error), False
     cached = _cached(search, key)
     if cached is not None or key in search.failed:
         return cached, search.failed.get(key, ""), False
@@ -242,7 +245,7 @@ def _train(search: _Search) -> tuple[Path | None, str]:
 
 def _key(search: _Search, recipe: Recipe) -> str:
     asked = [search.request.seed, search.request.backend, search.request.base]
-    return digest([worktree_run.stands_on(search.tree, recipe), *asked]).removeprefix("sha256:")
+    return digest([tree_digest(search.tree, recipe), *asked]).removeprefix("sha256:")
 
 
 def _cached(search: _Search, key: str) -> Path | None:
@@ -281,8 +284,9 @@ def _guilty(search: _Search, commit: str) -> Guilty:
     """What a commit changed of what the recipe stands on, against its first parent."""
     parent = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^").stdout.strip()
     after, before = search.recipes.get(commit), search.recipes.get(parent)
-    known = after or next(iter(search.recipes.values()))
+    known = [one for one in (before, after) if one] or [next(iter(search.recipes.values()))]
     here = _moved(search.project, search.tree)
+    paths = sorted({path for one in known for path in tree_paths_of(one, here)})
     return Guilty(
         commit=commit,
         subject=git_history.subject(search.tree, commit),
@@ -291,9 +295,7 @@ def _guilty(search: _Search, commit: str) -> Guilty:
         )
         if before and after
         else (),
-        files=tuple(git_history.changes_since(search.tree, parent, paths_of(known, here), until=commit))
-        if parent
-        else (),
+        files=tuple(git_history.changes_since(search.tree, parent, paths, until=commit)) if parent else (),
     )
 
 

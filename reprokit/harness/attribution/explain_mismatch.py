@@ -21,6 +21,7 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
+from reprokit.harness.running.numbers import paths_of
 from reprokit.harness.running.request import Phases, Request
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
@@ -84,18 +85,6 @@ def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[
     except (ReprokitError, OSError) as error:
         return {"commit": None, "files": [], "why": str(error)}
     return {"commit": commit, "files": [asdict(one) for one in files], "why": ""}
-
-
-def paths_of(recipe: Recipe, project: Project) -> list[str]:
-    """The files and folders of a project that a recipe's numbers stand on, from the project's root."""
-    trainer = recipe.trainer.resolve()
-    paths = [f"recipes/{recipe.name}", f"images/{recipe.variant}", "images/lock.toml", "images/Dockerfile"]
-    if trainer.is_relative_to(project.root):
-        paths.append(trainer.relative_to(project.root).as_posix())
-    own = [
-        path for path in ("reprokit/runtime", "reprokit/core/numerics.py") if (project.root / path).exists()
-    ]
-    return [*paths, *own]
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:

@@ -22,16 +22,17 @@ from typing import Any
 
 from reprokit import adapters, golden, recipes
 from reprokit.capture import environment_diff, git_history
+from reprokit.core import inputs
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
-from reprokit.golden.folder import INPUTS
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.gather import tolerances_of
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.request import Request
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.project import Project
-from reprokit.recipes import Recipe
+from reprokit.recipes import PARTS, Recipe
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not run"
 
@@ -180,7 +181,7 @@ def _cells(case: _Case, run: Path) -> tuple[list[Cell], str | None, str]:
             ]
             return [*lost, today], None, ""
         variant = case.recipe.variant
-        same_lock = worktree_run.lock_of(then, variant) == worktree_run.lock_of(case.project.root, variant)
+        same_lock = environment_digest(then, variant) == environment_digest(case.project.root, variant)
         first, folder = _run(THEN_THEN, then, case, overrides=())
         machine = _machine(folder, case)
         if same_lock:
@@ -241,8 +242,8 @@ def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
     if code != THEN or folder is None:
         return ""
     recorded, ran = case.blessed.provenance["digests"], read_json(folder / RECORD).get("digests") or {}
-    wanted = [name for name in INPUTS if name != "lock" or environment == THEN]
-    return ", ".join(name for name in wanted if ran.get(name) != recorded[name])
+    changed = inputs.changed(recorded, ran)
+    return ", ".join(name for name in changed if name != "lock" or environment == THEN)
 
 
 def _held(place: Place, metrics: Path, case: _Case) -> Cell:
@@ -274,12 +275,16 @@ def _machine(folder: Path | None, case: _Case) -> str:
 
 
 def _tree(case: _Case, *, locks: Path) -> Path:
-    """Today's recipe and trainer beside the locks of another tree."""
+    """Today's recipe, trainer and parts beside the locks of another tree."""
     root = case.scratch / "tree"
     home, trainer = case.recipe.file.parent, case.recipe.trainer
     shutil.copytree(home, root / "recipes" / case.name)
     (root / "recipes" / "trainers").mkdir()
     shutil.copyfile(trainer, root / "recipes" / "trainers" / trainer.name)
+    for part in case.recipe.parts:
+        target = root / "recipes" / PARTS / part.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(part.content)
     shutil.copytree(locks / "images", root / "images")
     return root
 

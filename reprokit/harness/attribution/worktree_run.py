@@ -17,16 +17,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import reprokit
-from reprokit import recipes, runs, workspace
-from reprokit.core.records import digest
+from reprokit import recipes, runs
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.numbers import package_of
 from reprokit.harness.running.request import Request
 from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
 
-_PACKAGE = Path(reprokit.__file__).parent
 _STOP_S = 30
 
 
@@ -70,48 +68,12 @@ def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress:
     return Ran(folder=folder)
 
 
-def stands_on(root: Path, recipe: Recipe) -> str:
-    """Digest of all in a tree that a recipe's numbers stand on: recipe, trainer, lock, what runs them."""
-    return digest([recipe.digest, lock_of(root, recipe.variant), *_runtime(package_of(root))])
-
-
-def lock_of(root: Path, variant: str) -> str:
-    """Digest of what an environment is made from."""
-    folder = root / "images"
-    files = [folder / "lock.toml", folder / "Dockerfile"]
-    return digest(
-        [
-            workspace.sha256_of_tree(folder / variant),
-            *(workspace.sha256_of(one) for one in files if one.is_file()),
-        ]
-    )
-
-
-def package_of(root: Path) -> Path:
-    """The ``reprokit`` that runs a tree: the tree's own, or this one."""
-    own = root / "reprokit"
-    return own if (own / "__main__.py").is_file() else _PACKAGE
-
-
 def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | str:
     """A tree's recipe, or why it cannot be read."""
     try:
         return recipes.load(name, recipes_dir=root / "recipes", overrides=overrides)
     except ReprokitError as error:
         return str(error)
-
-
-def _runtime(package: Path) -> list[str]:
-    """The part of a package that trains, as in the digests of a run, and the part that starts it."""
-    folders = (package / "runtime", package / "execution")
-    files = [
-        package / one
-        for one in ("core/numerics.py", "harness/running/plan.py", "harness/running/start_runs.py")
-    ]
-    return [
-        *(workspace.sha256_of_tree(one, pattern="*.py") for one in folders),
-        *(workspace.sha256_of(one) if one.is_file() else "" for one in files),
-    ]
 
 
 def _output(command: list[str], root: Path) -> tuple[str, str]:

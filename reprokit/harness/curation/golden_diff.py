@@ -20,9 +20,9 @@ from typing import Any
 
 from reprokit import adapters, golden
 from reprokit.capture import environment_diff, git_history
+from reprokit.core import inputs
 from reprokit.core.comparison import Comparison
 from reprokit.errors import GoldenError
-from reprokit.golden.folder import INPUTS
 from reprokit.harness.judging import what_changed
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 
@@ -120,9 +120,7 @@ def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:
         moved=_moved(comparison, old.metrics, new.metrics),
         settings=settings,
         inputs=tuple(
-            name
-            for name in INPUTS
-            if before["digests"][name] != after["digests"][name] and name not in explained
+            name for name in inputs.changed(before["digests"], after["digests"]) if name not in explained
         ),
         environment=tuple(
             row

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from reprokit import golden, recipes, workspace
-from reprokit.core.records import digest
+from reprokit import golden, recipes
+from reprokit.core import inputs
 from reprokit.errors import GoldenError, ReprokitError
 from reprokit.golden.lint import Finding, lint
+from reprokit.harness.running.numbers import recipe_digests
 from reprokit.project import Project
 
 
@@ -48,11 +49,7 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
     remove = "remove the golden, or restore what it belongs to"
     try:
         recipe = recipes.load(name, recipes_dir=project.recipes_dir)
-        today = {
-            "recipe": recipe.digest,
-            "trainer": workspace.sha256_of(recipe.trainer),
-            "config": digest(recipe.training_config),
-        }
+        today = recipe_digests(recipe)
     except ReprokitError as error:
         yield Finding(rule="orphan", where=where, what=f"its recipe cannot be read: {error}", remedy=remove)
         return
@@ -62,7 +59,7 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
     if told["seed"] not in recipe.seeds:
         what = f"its recipe does not declare the seed {told['seed']}"
         yield Finding(rule="orphan", where=where, what=what, remedy=remove)
-    changed = [one for one, found in today.items() if told["digests"][one] != found]
+    changed = inputs.changed(told["digests"], {**told["digests"], "parts": None, **today})
     if changed:
         what = f"{', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as when it was blessed"
         remedy = f"`reprokit reproduce {name}`; if its numbers are meant, `reprokit golden promote {name}`"

@@ -30,6 +30,7 @@ from reprokit.harness.running.plan import plan_command, plan_recipe, shell_line
 from reprokit.harness.running.request import Request, stamp
 from reprokit.harness.running.start_runs import backend_named, choose_backend
 from reprokit.project import Project
+from reprokit.recipes import PARTS, Recipe
 from reprokit.workspace import write_json
 
 #: Where lines that draw on surroundings differ and the numbers do not, programs that take less than so long
@@ -145,20 +146,22 @@ def diagnose_recipe(
         found = _diagnose(lab)
     sets = [word for override in request.overrides for word in ("--set", override)]
     found = replace(
-        _in_source(found, str(recipe.trainer)),
+        _in_source(found, recipe),
         replay=(shell_line(["reprokit", "diagnose", recipe.name, "--seed", str(seed), *sets]),),
     )
     write_json(folder / "diagnosis.json", found.as_data())
     return found
 
 
-def _in_source(found: Diagnosis, trainer: str) -> Diagnosis:
-    """The same answer, with the trainer's own path in place of its copy's."""
-    name = re.escape(Path(trainer).name)
-    copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/trainers/{name}(?![\w.])")
+def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
+    """The same answer, with the paths of trainer and parts in place of those of their copies."""
+    files = {f"trainers/{recipe.trainer.name}": recipe.trainer}
+    files |= {f"{PARTS}/{part.name}": part.path for part in recipe.parts}
+    names = "|".join(map(re.escape, files))
+    copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/({names})(?![\w.])")
 
     def there(text: str) -> str:
-        return copy.sub(lambda _: trainer, text)
+        return copy.sub(lambda match: str(files[match[1]]), text)
 
     def moved(one: _Placed) -> _Placed:
         return replace(one, file=there(one.file)) if one.file else one

@@ -15,7 +15,7 @@ from typing import Any
 
 from reprokit import adapters, golden, recipes, runs, workspace
 from reprokit.capture import environment_diff
-from reprokit.core import fingerprint
+from reprokit.core import fingerprint, inputs
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparison import Comparison, Problem
 from reprokit.errors import GoldenError, MetricsError, UsageError
@@ -127,13 +127,7 @@ def _golden_evidence(
     if not folder.is_dir():
         return None, f"there is no golden for {recipe.name} on {platform} with seed {seed}"
     blessed = golden.load(folder)
-    digests = stored[0].record.get("digests") or {}
-    recorded = blessed.provenance.get("digests") or {}
-    changed = tuple(
-        name
-        for name in ("recipe", "trainer", "runtime", "config", "lock")
-        if digests.get(name) != recorded.get(name)
-    )
+    changed = inputs.changed(blessed.provenance["digests"], stored[0].record.get("digests") or {})
     return GoldenEvidence(
         path=str(folder),
         provenance=blessed.provenance,

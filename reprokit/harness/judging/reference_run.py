@@ -25,11 +25,10 @@ from typing import Any
 
 from reprokit import adapters, recipes, runs
 from reprokit.capture import environment_diff
-from reprokit.core import fingerprint
+from reprokit.core import fingerprint, inputs
 from reprokit.core.checklist import Evidence, GoldenEvidence, Report, RunEvidence, Verdict
 from reprokit.core.comparison import Comparison, unreadable
 from reprokit.errors import CannotJudgeError, MetricsError, ReportError, UsageError
-from reprokit.golden.folder import INPUTS
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.trace_comparison import compare_traces
@@ -153,8 +152,7 @@ def _golden(
     if evidence.platform != theirs:
         return None, f"the run is of {theirs}, these are of {evidence.platform}"
     first = evidence.runs[0]
-    recorded, digests = yardstick.record.get("digests") or {}, first.run.get("digests") or {}
-    changed = tuple(name for name in INPUTS if digests.get(name) != recorded.get(name))
+    changed = inputs.changed(yardstick.record.get("digests") or {}, first.run.get("digests") or {})
     environment = read_json(yardstick.path / ENVIRONMENT)
     ours = Path(first.path)
     comparison, num_records = _compare(yardstick.path / METRICS, ours / METRICS, recipe, theirs)
@@ -242,6 +240,5 @@ def _in_words(report: Report, yardstick: runs.StoredRun) -> Report:
 
 def _changes(report: Report, yardstick: runs.StoredRun) -> str:
     ours = read_json(Path(report.runs[0]) / RECORD).get("digests") or {}
-    theirs = yardstick.record.get("digests") or {}
-    changed = [name for name in INPUTS if ours.get(name) != theirs.get(name)]
+    changed = inputs.changed(yardstick.record.get("digests") or {}, ours)
     return f"another {', '.join(changed)} than then" if changed else "everything that was recorded is as then"

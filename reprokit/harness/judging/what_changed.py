@@ -48,8 +48,9 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
     told: tuple[str, ...] = ()
     if isinstance(config, Mapping) and isinstance(golden.provenance.get("config"), Mapping):
         told = settings(golden.provenance["config"], config, recipe=str(run.get("recipe") or ""), lines=lines)
-    # The recipe's digest holds those of trainer and configuration: named beside them, it tells nothing.
-    explained = {"config", "recipe"} if told else {"recipe"} if "trainer" in golden.changed else set()
+    # The recipe's digest holds those of trainer, parts and configuration: beside them, it tells nothing.
+    sources = {"trainer", "parts"}.intersection(golden.changed)
+    explained = {"config", "recipe"} if told else {"recipe"} if sources else set()
     others = [name for name in golden.changed if name not in explained]
     return f"changed since then: {_listed([*told, *others])}"
 

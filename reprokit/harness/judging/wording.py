@@ -235,6 +235,7 @@ _OF_THE_HOST = frozenset(
         Outcome.DISK_FULL,
         Outcome.RUN_FOLDER_NOT_WRITABLE,
         Outcome.WORKSPACE_BUSY,
+        Outcome.MOUNTS_CHANGED,
     }
 )
 

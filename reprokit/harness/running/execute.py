@@ -23,6 +23,7 @@ from reprokit.core import fingerprint
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
+from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
 from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_json
 
@@ -80,7 +81,10 @@ def execute(
     def one(spec: RunSpec) -> RunResult:
         folder = runs.create(runs_dir, spec, facts=plan.facts, files=plan.files)
         folders.append(folder)
-        return _run_and_close(spec, folder, backend=backend, host=host, progress=progress, stop=stop)
+        recorded = plan.facts.get("mounted_digest")
+        return _run_and_close(
+            spec, folder, backend=backend, host=host, recorded=recorded, progress=progress, stop=stop
+        )
 
     if side_by_side <= 1:
         for spec in plan.specs:
@@ -117,6 +121,7 @@ def _run_and_close(
     *,
     backend: Backend,
     host: Mapping[str, Any],
+    recorded: str | None,
     progress: Progress,
     stop: threading.Event,
 ) -> RunResult:
@@ -128,7 +133,7 @@ def _run_and_close(
         _tell(progress, label, folder)
 
     try:
-        result = backend.run(spec, folder, on_tick=tick)
+        result = _unless_package_changed(backend.run(spec, folder, on_tick=tick), spec, recorded=recorded)
     except KeyboardInterrupt:
         runs.close_interrupted(folder)
         raise
@@ -142,6 +147,19 @@ def _run_and_close(
         runs.close_unfinished(folder, result)
         progress.note(f"{label}: {result.message}")
     return result
+
+
+def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
+    """The result; never a completed one where other code could be imported than ``run.json`` records."""
+    package = mounted_package(spec)
+    if not result.completed or package is None or mounted_digest(package) == recorded:
+        return result
+    return replace(
+        result,
+        outcome=Outcome.MOUNTS_CHANGED,
+        message=f"the mounted package changed while the run was under way: {package}",
+        remedy="run it again, and leave the package as it is until the run has ended",
+    )
 
 
 def _environment(spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,16 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import reprokit
-from reprokit import capture, workspace
+from reprokit import capture
 from reprokit.core import numerics
-from reprokit.core.records import Limits, Mount, Realisation, RunSpec, digest
+from reprokit.core.records import Limits, Mount, Realisation, RunSpec
 from reprokit.harness.running import data_files
+from reprokit.harness.running.numbers import PACKAGE, digests_of, mounted_digest
 from reprokit.harness.running.run_kinds import Part
 from reprokit.layout import CONFIG, SOURCE
-from reprokit.recipes import Recipe
+from reprokit.recipes import PARTS, Recipe
 
-_PACKAGE = Path(reprokit.__file__).parent
 _LAUNCH = (
     "{python}",
     "-m",
@@ -117,7 +116,7 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                 },
                 realisation=realisation,
                 mounts=(
-                    Mount(name="reprokit", path=str(_PACKAGE)),
+                    Mount(name="reprokit", path=str(PACKAGE)),
                     Mount(name="recipes", path=str(run_dir / SOURCE)),
                     Mount(name="config.yaml", path=str(run_dir / CONFIG)),
                     *_checkpoint(part),
@@ -132,6 +131,7 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
         "modified": list(recipe.modified),
         "recipe_digest": recipe.digest,
         "digests": digests_of(recipe, realisation),
+        "mounted_digest": mounted_digest(),
         "recipe_data": recipe.as_data(),
         "training_config": dict(recipe.training_config),
         **({"data": {one.name: one.sha256 for one in data}} if data else {}),
@@ -184,24 +184,6 @@ def shell_line(command: Sequence[str]) -> str:
     "python train.py --seed {seed} --name 'two words'"
     """
     return " ".join(word if _TYPED_AS_IT_IS.fullmatch(word) else shlex.quote(word) for word in command)
-
-
-def digests_of(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
-    """Content digests of everything of ours that can change a run's numbers."""
-    return {**code_digests(recipe), "lock": realisation.lock_digest}
-
-
-def code_digests(recipe: Recipe) -> dict[str, str]:
-    """The same without the environment, which is known only once it is there."""
-    numerics_table = workspace.sha256_of(_PACKAGE / "core" / "numerics.py")
-    # Nothing of the watch is loaded into a run that is judged.
-    runtime = workspace.sha256_of_tree(_PACKAGE / "runtime", pattern="*.py")
-    return {
-        "recipe": recipe.digest,
-        "trainer": workspace.sha256_of(recipe.trainer),
-        "runtime": digest([runtime, numerics_table]),
-        "config": digest(recipe.training_config),
-    }
 
 
 def _limits(recipe: Recipe, *, cores: Sequence[int], index: int, timeout_s: float | None) -> Limits:
@@ -262,5 +244,6 @@ def _snapshot(recipe: Recipe, data: Sequence[data_files.DataFile]) -> dict[str, 
         CONFIG: recipe.config_yaml().encode(),
         f"source/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
         f"source/trainers/{recipe.trainer.name}": recipe.trainer.read_bytes(),
+        **{f"source/{PARTS}/{part.name}": part.content for part in recipe.parts},
         **{f"source/{recipe.name}/{one.name}": one.content for one in data},
     }

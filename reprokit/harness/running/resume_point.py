@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import checkpoints, recipes, runs
+from reprokit.core import inputs
 from reprokit.core.evidence import fact
 from reprokit.core.records import Outcome
 from reprokit.errors import CheckpointError, ImageError, RecipeError, UsageError
 from reprokit.harness.judging import what_changed
-from reprokit.harness.running.plan import code_digests
+from reprokit.harness.running.numbers import code_digests
 from reprokit.harness.running.request import Request
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.images import locks, packages
@@ -29,13 +30,6 @@ from reprokit.project import Project
 from reprokit.recipes import Recipe
 
 _SAID = ("numerics", "device", "variant", "data")
-_INPUTS = {
-    "trainer": "the trainer",
-    "runtime": "the runtime of the trainers (reprokit/runtime)",
-    "lock": "the lock of the environment",
-    "config": "the configuration",
-    "recipe": "the recipe",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,10 +142,10 @@ def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Projec
         if (then := fact(record, f"recipe_data.{name}")) != said.get(name)
     ]
     now = {**code_digests(recipe), "lock": _lock_today(record, project)}
-    differing = [name for name in _INPUTS if now[name] != fact(record, f"digests.{name}")]
+    differing = inputs.changed(fact(record, "digests") or {}, now)
     # The digests of recipe and configuration hold others: named beside these, they tell nothing.
-    found = [*told, *(_INPUTS[name] for name in differing if name not in {"config", "recipe"})]
-    return found or [_INPUTS[name] for name in differing]
+    found = [*told, *(inputs.INPUTS[name] for name in differing if name not in {"config", "recipe"})]
+    return found or [inputs.INPUTS[name] for name in differing]
 
 
 def _lock_today(record: Mapping[str, Any], project: Project) -> str | None:

@@ -14,7 +14,7 @@ Site = tuple[str, str, int, str]
 
 _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(_HOOK[:-1]))) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(_HOOK[:-1])) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _REPROKIT = (
     f"{os.sep}mounts{os.sep}reprokit{os.sep}",

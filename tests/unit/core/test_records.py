@@ -97,6 +97,7 @@ def test_the_words_for_endings_are_those_that_files_hold():
         "disk_full",
         "run_folder_not_writable",
         "workspace_busy",
+        "mounts_changed",
         "interrupted",
         "upload_failed",
     }

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+from recipes.parts import pinpad
+from recipes.parts.replay_buffers import ReplayBuffer
+from recipes.parts.replay_sampling import sampler_of
 from reprokit import recipes
-from reprokit.runtime import config, pinpad
+from reprokit.runtime import config
 from reprokit.runtime.launch import load_trainer
-from reprokit.runtime.replay_buffers import ReplayBuffer
-from reprokit.runtime.replay_sampling import sampler_of
 
 PROJECT = Path(__file__).resolve().parents[3]
 TRAINER = PROJECT / "recipes" / "trainers" / "dqn.py"
@@ -57,10 +58,10 @@ def gradients_of(learner, add):
     return batch, errors, values, learner.adam.gradients.clone()
 
 
-def test_a_trainer_imports_torch_numpy_gymnasium_and_the_runtime_only():
+def test_a_trainer_imports_torch_numpy_gymnasium_the_runtime_and_parts_only():
     tree = ast.parse(TRAINER.read_text(encoding="utf-8"))
     imported = {
-        name.split(".")[0] if not name.startswith("reprokit") else ".".join(name.split(".")[:2])
+        ".".join(name.split(".")[:2]) if name.startswith(("reprokit", "recipes")) else name.split(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in (
@@ -68,7 +69,7 @@ def test_a_trainer_imports_torch_numpy_gymnasium_and_the_runtime_only():
         )
     }
     standard = {"__future__", "math", "sys", "collections", "dataclasses", "itertools", "typing"}
-    assert imported - standard == {"torch", "numpy", "gymnasium", "reprokit.runtime"}
+    assert imported - standard == {"torch", "numpy", "gymnasium", "reprokit.runtime", "recipes.parts"}
 
 
 @pytest.mark.parametrize("name", ["cartpole_dqn", "pinpad"])

@@ -13,9 +13,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from recipes.parts.flat_adam import FlatAdam  # noqa: E402
 from reprokit.probes import profiling  # noqa: E402
 from reprokit.runtime import config  # noqa: E402
-from reprokit.runtime.flat_adam import FlatAdam  # noqa: E402
 from reprokit.runtime.launch import load_trainer  # noqa: E402
 from reprokit.runtime.run import Run  # noqa: E402
 

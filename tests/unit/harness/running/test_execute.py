@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from reprokit import runs
-from reprokit.core.records import Outcome
+from reprokit.core.records import Mount, Outcome
 from reprokit.errors import DiskFullError, EngineError
 from reprokit.harness.running.execute import execute, failure_of
+from reprokit.harness.running.numbers import mounted_digest
 from reprokit.harness.running.plan import plan_command
 
 LONG = 60.0
@@ -271,3 +272,55 @@ def test_a_run_whose_folder_cannot_be_closed_says_why_and_is_never_finished(make
         "free some space",
     )
     assert not runs.read(folder).complete
+
+
+# The package that is mounted
+
+
+@pytest.fixture
+def in_package(tmp_path, told, fake, programs):
+    """Runs a program with a package of a test's own mounted."""
+    package = tmp_path / "reprokit"
+    package.mkdir()
+    (package / "launch.py").write_text("first\n")
+
+    def start(program):
+        plan = plan_command(("python", "train.py"), seed=7, repeats=1, stamp="T")
+        mounts = (Mount(name="reprokit", path=str(package)),)
+        plan = replace(
+            plan,
+            specs=tuple(replace(spec, mounts=mounts) for spec in plan.specs),
+            facts={**plan.facts, "mounted_digest": mounted_digest(package)},
+        )
+        backend = fake(lambda *_: program(package))
+        words = {"runs_dir": tmp_path / "runs", "host": programs["host"], "progress": told}
+        return runs.read(execute(plan, backend=backend, **words)[0])
+
+    return start
+
+
+def test_a_run_during_which_nothing_of_the_package_changes_is_complete(in_package):
+    assert in_package(lambda _: None).complete
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda package: (package / "launch.py").write_text("other\n"),
+        lambda package: (package / "new.py").write_text(""),
+        lambda package: (package / "launch.py").rename(package / "moved.py"),
+    ],
+)
+def test_a_run_during_which_the_package_changes_is_not(in_package, change):
+    stored = in_package(lambda package: change(package) and None)
+    assert not stored.complete
+    assert stored.incomplete_because.startswith("the mounted package changed while the run was under way")
+    assert (stored.record["outcome"], stored.record["exit_code"]) == ("mounts_changed", 0)
+
+
+def test_a_program_that_fails_says_why_whatever_changed(in_package, programs):
+    def fails(package):
+        (package / "launch.py").write_text("other\n")
+        return programs["ended"](Outcome.CRASHED, 1, "it crashed")
+
+    assert in_package(fails).incomplete_because == "it crashed"

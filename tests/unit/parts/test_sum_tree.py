@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reprokit.runtime.sum_tree import SumTree
+from recipes.parts.sum_tree import SumTree
 
 
 def tree_of(*weights):

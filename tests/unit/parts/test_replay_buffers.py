@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from reprokit.runtime.replay_buffers import ReplayBuffer
-from reprokit.runtime.replay_sampling import sampler_of
+from recipes.parts.replay_buffers import ReplayBuffer
+from recipes.parts.replay_sampling import sampler_of
 
 KINDS = ("uniform", "time_balanced", "time_balanced_naive", "prioritised")
 

@@ -96,4 +96,4 @@ class PinPad(gymnasium.Env[NDArray[np.float32], np.int64]):
 
 
 #: What ``gymnasium.make`` takes; it is in nobody's registry, so that importing this changes nothing.
-SPEC = EnvSpec(id="PinPad-v0", entry_point="reprokit.runtime.pinpad:PinPad", max_episode_steps=100)
+SPEC = EnvSpec(id="PinPad-v0", entry_point="recipes.parts.pinpad:PinPad", max_episode_steps=100)

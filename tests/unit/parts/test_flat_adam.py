@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reprokit.runtime.flat_adam import FlatAdam  # noqa: E402
+from recipes.parts.flat_adam import FlatAdam  # noqa: E402
 
 
 @pytest.fixture

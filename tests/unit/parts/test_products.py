@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reprokit.runtime.products import product  # noqa: E402
+from recipes.parts.products import product  # noqa: E402
 
 
 def both_ways(x_shape, weight_shape, *, wants_x=True):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from reprokit.runtime.replay_sampling import sampler_of
+from recipes.parts.replay_sampling import sampler_of
 
 KINDS = ("uniform", "time_balanced", "time_balanced_naive", "prioritised")
 CAPACITY = 50

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+from recipes.parts.pinpad import ROOM, SPEC, PinPad
 from reprokit.runtime import random_state
-from reprokit.runtime.pinpad import ROOM, SPEC, PinPad
 
 STAY, UP, DOWN, LEFT, RIGHT = range(5)
 

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from reprokit.runtime.moments import Moments  # noqa: E402
+from recipes.parts.moments import Moments  # noqa: E402
 from reprokit.runtime.trace import digest  # noqa: E402
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reprokit.runtime.replay_sampling import Sampler
+from recipes.parts.replay_sampling import Sampler
 
 
 class Batch(NamedTuple):

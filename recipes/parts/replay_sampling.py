@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from reprokit.runtime.sum_tree import SumTree
+from recipes.parts.sum_tree import SumTree
 
 Kind = Literal["uniform", "time_balanced", "time_balanced_naive", "prioritised"]
 

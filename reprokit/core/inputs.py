@@ -1,0 +1,34 @@
+"""What the numbers of a recipe stand on, by the names of the digests in ``run.json`` and ``provenance.json``.
+
+How each is found is in ``harness.running.numbers``. A trainer that imports no part has no digest of parts, as
+goldens and runs have none that are older than parts.
+
+    >>> changed({"trainer": "sha256:1", "lock": "sha256:2"}, {"trainer": "sha256:3", "lock": "sha256:2"})
+    ('trainer',)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Name of the digest → what it is of, for a sentence.
+INPUTS: Mapping[str, str] = {
+    "recipe": "the recipe",
+    "trainer": "the trainer",
+    "parts": "the parts that the trainer imports (recipes/parts)",
+    "runtime": "the runtime of the trainers (reprokit/runtime)",
+    "config": "the configuration",
+    "lock": "the lock of the environment",
+}
+_NOT_ALWAYS = frozenset({"parts"})
+
+
+def changed(then: Mapping[str, Any], now: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of all inputs whose digest is not what it was, one that only one side has included."""
+    return tuple(name for name in INPUTS if then.get(name) != now.get(name))
+
+
+def names_in(digests: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of all inputs that must have a digest, or have one here."""
+    return tuple(name for name in INPUTS if name in digests or name not in _NOT_ALWAYS)

@@ -1,0 +1,141 @@
+"""What a recipe's numbers stand on, as digests and as paths: the one definition that all stories use.
+
+Three questions, three answers:
+
+- ``digests_of``: what can change the numbers of *this* recipe. A golden and every ``run.json`` hold these
+  digests; where one differs, the report says what changed and no stopped run goes on. Probes and
+  instrumentation are none of it: nothing of them is loaded before a judged training has ended.
+- ``mounted_digest``: the whole package that a run could import from. ``run.json`` records it, and a run
+  during which it changes is not complete (``execute``). It is no part of a golden, and keeps no run from
+  being resumed.
+- ``tree_digest``: what could give a run in *another tree* other numbers. That tree may bring a ``reprokit``
+  of its own, which then starts the run too (variables, limits, mounts), and may lay it out otherwise than
+  this one: so all of its package counts, whatever is where. A commit that touches only, say, the command line
+  is trained once more than needed; two commits that differ are never taken for equal.
+
+    >>> sorted(digests_of(recipe, realisation))
+    ['config', 'lock', 'parts', 'recipe', 'runtime', 'trainer']
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import reprokit
+from reprokit import workspace
+from reprokit.core.records import Realisation, RunSpec, digest
+from reprokit.project import Project
+from reprokit.recipes import Recipe, digest_of_parts
+
+PACKAGE = Path(reprokit.__file__).parent
+#: What runs beside every training and can change its numbers, below the package.
+_RUNTIME = ("runtime", "core/numerics.py")
+#: What a container image is made from besides; a project with virtual environments only may do without.
+_OF_CONTAINERS = ("images/Dockerfile", "images/base")
+
+
+def digests_of(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
+    """Digest of each input (``core.inputs``) of a run."""
+    return {**code_digests(recipe), "lock": realisation.lock_digest}
+
+
+def code_digests(recipe: Recipe, *, package: Path = PACKAGE) -> dict[str, str]:
+    """The same without the environment, which is known only once it is there.
+
+    Raises:
+        WorkspaceError: A file or folder that they stand on is not there.
+    """
+    return {
+        **recipe_digests(recipe),
+        "runtime": digest([_digest(package / name, pattern="*.py") for name in _RUNTIME]),
+    }
+
+
+def recipe_digests(recipe: Recipe) -> dict[str, str]:
+    """The same of what lies in the folder of recipes."""
+    return {
+        "recipe": recipe.digest,
+        "trainer": workspace.sha256_of(recipe.trainer),
+        **({"parts": digest_of_parts(recipe.parts)} if recipe.parts else {}),
+        "config": digest(recipe.training_config),
+    }
+
+
+def mounted_digest(package: Path = PACKAGE) -> str:
+    """Digest of everything that is mounted into a run as ``reprokit``.
+
+    Raises:
+        WorkspaceError: There is no such folder, or nothing in it.
+    """
+    return workspace.sha256_of_tree(package)
+
+
+def mounted_package(spec: RunSpec) -> Path | None:
+    """The package that a run could import from; None for a plain command."""
+    return next((Path(mount.path) for mount in spec.mounts if mount.name == "reprokit"), None)
+
+
+def tree_digest(root: Path, recipe: Recipe) -> str:
+    """Digest of all that a recipe's run in another tree stands on.
+
+    Args:
+        root: The project's folder in that tree.
+        recipe: As that tree has it, overrides applied.
+
+    Raises:
+        WorkspaceError: The tree has no environment for the recipe.
+    """
+    return digest([recipe.digest, environment_digest(root, recipe.variant), mounted_digest(package_of(root))])
+
+
+def environment_digest(root: Path, variant: str) -> str:
+    """Digest of what an environment is made from.
+
+    Raises:
+        WorkspaceError: The tree has no such variant.
+    """
+    optional = (root / path for path in _OF_CONTAINERS)
+    needed = (root / path for path in _needed_by_all(variant))
+    return digest([*map(_digest, needed), *(_digest(path) for path in optional if path.exists())])
+
+
+def package_of(root: Path) -> Path:
+    """The ``reprokit`` that runs a tree: the tree's own, or this one."""
+    return _own_package(root) or PACKAGE
+
+
+def paths_of(recipe: Recipe, project: Project) -> list[str]:
+    """What ``digests_of`` digests, as files and folders from the project's root; for git."""
+    own = [f"reprokit/{name}" for name in _RUNTIME] if _own_package(project.root) else []
+    return [*_outside_package(recipe, project), *own]
+
+
+def tree_paths_of(recipe: Recipe, project: Project) -> list[str]:
+    """The same for ``tree_digest``."""
+    return [*_outside_package(recipe, project), *(["reprokit"] if _own_package(project.root) else [])]
+
+
+def _outside_package(recipe: Recipe, project: Project) -> list[str]:
+    sources = (recipe.trainer, *(part.path for part in recipe.parts))
+    within = [path.resolve() for path in sources if path.resolve().is_relative_to(project.root)]
+    return [
+        f"recipes/{recipe.name}",
+        *_needed_by_all(recipe.variant),
+        *_OF_CONTAINERS,
+        *(path.relative_to(project.root).as_posix() for path in within),
+    ]
+
+
+def _needed_by_all(variant: str) -> tuple[str, ...]:
+    """What every environment of a variant is made from."""
+    return (f"images/{variant}", "images/lock.toml")
+
+
+def _own_package(root: Path) -> Path | None:
+    own = root / "reprokit"
+    return own if (own / "__main__.py").is_file() else None
+
+
+def _digest(path: Path, *, pattern: str = "*") -> str:
+    """Digest of a file or a folder, which must be there."""
+    return workspace.sha256_of(path) if path.is_file() else workspace.sha256_of_tree(path, pattern=pattern)

@@ -1,0 +1,180 @@
+"""An edit to a part that the trainer imports is seen in every story, an edit to another part in none.
+
+Recipes, parts, git and run folders are real; a program of the test stands in for the training.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from reprokit import golden, recipes
+from reprokit.core.records import digest_bytes
+from reprokit.harness import Project, promote
+from reprokit.harness.attribution import four_cells
+from reprokit.harness.attribution.explain_mismatch import code_changes
+from reprokit.harness.curation.golden_diff import compare_goldens
+from reprokit.harness.curation.lint import lint_goldens
+from reprokit.harness.judging.gather import gather
+from reprokit.harness.running.execute import execute
+from reprokit.harness.running.plan import plan_recipe
+from reprokit.harness.running.resume_point import changed_inputs
+from reprokit.images import packages
+
+ROOT = Path(__file__).resolve().parents[3]
+NAME, SEED = "pinpad", 42
+#: Imported by the trainer; imported by a part alone; imported by neither.
+IMPORTED, BY_A_PART, OTHER = "replay_sampling.py", "sum_tree.py", "moments.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A project under git with a golden of one recipe."""
+
+    project: Project
+    fake: Any
+    programs: dict[str, Any]
+    told: Any
+
+    def recipe(self) -> recipes.Recipe:
+        return recipes.load(NAME, recipes_dir=self.project.recipes_dir)
+
+    def run(self, stamp: str) -> tuple[Path, ...]:
+        lock = packages.digest_of(self.project.root / "images" / "cpu" / "requirements.lock")
+        plan = plan_recipe(
+            self.recipe(),
+            seed=SEED,
+            repeats=2,
+            realisation=replace(self.programs["realisation"], lock_digest=lock),
+            backend="local",
+            stamp=stamp,
+            runs_dir=self.project.runs_dir,
+        )
+        backend, host = self.fake(self.programs["training"]()), self.programs["host"]
+        return execute(plan, backend=backend, runs_dir=self.project.runs_dir, host=host, progress=self.told)
+
+    def bless(self, folders: tuple[Path, ...]) -> golden.Golden:
+        return promote(folders, project=self.project, reason="why", now="2026-11-20T10:15:00+00:00")
+
+    def edit(self, part: str) -> None:
+        path = self.project.recipes_dir / "parts" / part
+        path.write_text(path.read_text() + "\n# edited\n")
+
+    def changed(self, folders: tuple[Path, ...]) -> tuple[str, ...]:
+        found = gather(self.recipe(), folders, golden_dir=self.project.golden_dir).golden
+        assert found is not None
+        return found.changed
+
+    def git(self, *words: str) -> None:
+        subprocess.run(["git", *words], cwd=self.project.root, check=True, capture_output=True)
+
+    def commit(self) -> None:
+        self.git("add", "-A")
+        self.git("commit", "-qm", "as it is")
+
+
+@pytest.fixture
+def study(tmp_path, fake, programs, told) -> Study:
+    for name in ("recipes", "images"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / ".gitignore").write_text("runs/\n")
+    made = Study(Project.around(tmp_path), fake, programs, told)
+    made.git("init", "-q", "-b", "main")
+    made.git("config", "user.email", "a@example.org")
+    made.git("config", "user.name", "A")
+    return made
+
+
+def record_of(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "run.json").read_text())
+
+
+def rewritten(folder: Path, **words: Any) -> dict[str, Any]:
+    record = {**record_of(folder), **words}
+    (folder / "run.json").write_text(json.dumps(record))
+    return record
+
+
+def test_a_run_gets_exactly_the_parts_that_its_trainer_needs(study):
+    folder = study.run("A")[0]
+    found = {path.name for path in (folder / "source" / "parts").iterdir()}
+    assert {IMPORTED, BY_A_PART} <= found
+    assert found == {part.name for part in study.recipe().parts}
+    assert OTHER not in found
+
+
+def test_the_copy_in_a_run_folder_has_the_digests_of_the_recipe(study):
+    folder = study.run("A")[0]
+    again = recipes.load(NAME, recipes_dir=folder / "source")
+    assert (again.digest, again.parts[0].content) == (study.recipe().digest, study.recipe().parts[0].content)
+
+
+@pytest.mark.parametrize(
+    ("part", "named"), [(IMPORTED, ("recipe", "parts")), (BY_A_PART, ("recipe", "parts")), (OTHER, ())]
+)
+def test_a_golden_is_told_to_be_of_other_parts(study, part, named):
+    study_golden = study.bless(study.run("A"))
+    assert study.changed(study.run("B")) == ()
+    study.edit(part)
+    folders = study.run("C")
+    assert study.changed(folders) == named
+    found = [one.what for one in lint_goldens(study.project, min_runs=2) if one.rule == "stale"]
+    assert found == ([f"{', '.join(named)} are not as when it was blessed"] if named else [])
+    kept = study.project.root / "kept" / Path(*study_golden.path.parts[-3:])
+    shutil.copytree(study_golden.path, kept)
+    new = study.bless(folders)
+    assert compare_goldens(golden.load(kept), new).inputs == named
+
+
+@pytest.mark.parametrize(("part", "refused"), [(IMPORTED, True), (BY_A_PART, True), (OTHER, False)])
+def test_a_run_is_resumed_with_the_parts_that_it_began_with_only(study, part, refused):
+    record = record_of(study.run("A")[0])
+    study.edit(part)
+    why = changed_inputs(record, study.recipe(), project=study.project)
+    assert why == (["the parts that the trainer imports (recipes/parts)"] if refused else [])
+
+
+@pytest.mark.parametrize(("part", "seen"), [(IMPORTED, True), (BY_A_PART, True), (OTHER, False)])
+def test_the_files_that_changed_since_the_golden_are_named(study, part, seen):
+    blessed = study.bless(study.run("A")).path
+    study.commit()
+    study.edit(part)
+    found = code_changes(study.recipe(), blessed, project=study.project)
+    assert found["why"] == ""
+    assert [file["path"] for file in found["files"]] == ([f"recipes/parts/{part}"] if seen else [])
+
+
+def test_todays_code_beside_other_locks_has_its_parts(study, tmp_path):
+    case = SimpleNamespace(scratch=tmp_path / "scratch", recipe=study.recipe(), name=NAME)
+    root = four_cells._tree(case, locks=study.project.root)
+    assert recipes.load(NAME, recipes_dir=root / "recipes").digest == study.recipe().digest
+
+
+def test_a_golden_holds_the_digest_of_parts_and_nothing_of_what_is_mounted_besides(study):
+    folders = study.run("A")
+    digests = record_of(folders[0])["digests"]
+    assert "parts" in digests
+    blessed = study.bless(folders).provenance
+    assert {name: blessed["digests"][name] for name in digests} == digests
+    assert record_of(folders[0])["mounted_digest"].startswith("sha256:")
+    assert record_of(folders[0])["mounted_digest"] not in json.dumps(blessed)
+
+
+def test_a_probe_or_hook_edited_since_changes_no_golden_and_keeps_no_run_from_being_resumed(study):
+    study.bless(study.run("A"))
+    folders = study.run("B")
+    for folder in folders:  # as if something that is mounted, and counts for no number, was edited since
+        record = rewritten(folder, mounted_digest=f"sha256:{'0' * 64}")
+        marker = json.loads((folder / "COMPLETE").read_text())
+        content = (folder / "run.json").read_bytes()
+        marker["files"]["run.json"] = {"sha256": digest_bytes(content), "bytes": len(content)}
+        (folder / "COMPLETE").write_text(json.dumps(marker))
+        assert changed_inputs(record, study.recipe(), project=study.project) == []
+    assert study.changed(folders) == ()
