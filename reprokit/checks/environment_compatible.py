@@ -5,12 +5,12 @@ fact belongs to a fingerprint. Another environment with equal numbers is compati
 says what differs.
 
     >>> check(evidence).reason
-    "the numerics fingerprint is the golden's"
+    'the numerics fingerprint is that of the golden'
 """
 
 from __future__ import annotations
 
-from reprokit.core.agreement import not_golden
+from reprokit.core.agreement import why_not_golden
 from reprokit.core.evidence import Evidence, GoldenEvidence
 from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
 
@@ -39,20 +39,20 @@ def check(evidence: Evidence) -> Finding:
         return _elsewhere(evidence, golden, differs)
     if differs:
         return unjudged(f"the fingerprints agree, but the records differ in {differs[0]}", _PROMOTE)
-    return passed("the numerics fingerprint is the golden's", fingerprint=recorded)
+    return passed(f"the numerics fingerprint is that of {golden.noun}", fingerprint=recorded)
 
 
 def _elsewhere(evidence: Evidence, golden: GoldenEvidence, differs: list[str]) -> Finding:
     """What another environment came to: the same numbers, or not."""
     named = ", ".join(differs[:_SHOWN]) + (f" and {len(differs) - _SHOWN} more" if differs[_SHOWN:] else "")
     what = f"the environment differs in {named or 'something that the records do not say'}"
-    because = not_golden(evidence)
-    if not because:
-        return passed(f"{what}; the numbers are the golden's all the same", differs=differs)
+    objection = why_not_golden(evidence)
+    if objection is None:
+        return passed(f"{what}; the metrics equal those of {golden.noun} nevertheless", differs=differs)
     if golden.comparison.comparable and not golden.comparison.within_tolerance:
         remedy = f"see all of it: `reprokit env diff {golden.path} {evidence.runs[0].path}`"
-        return failed(f"{what}, and so do the numbers", remedy, differs=differs)
-    return unjudged(f"{what}; {because}", "see both files: `reprokit diff GOLDEN RUN`")
+        return failed(f"{what}, and so do the metrics", remedy, differs=differs)
+    return unjudged(f"{what}; {objection.reason}", "see both files: `reprokit diff GOLDEN RUN`")
 
 
 def _can_change_numbers(golden: GoldenEvidence) -> list[str]:

@@ -9,7 +9,8 @@ differ, which is the verdict's to say.
 
 from __future__ import annotations
 
-from reprokit.core.agreement import difference, not_golden, not_repeated
+from reprokit.core.agreement import difference, why_not_golden, why_not_repeated
+from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.rows import Finding, counted, failed, passed, skipped, unjudged
@@ -28,19 +29,19 @@ def check(evidence: Evidence) -> Finding:
         because = evidence.golden_missing_because or "there is no golden for this recipe, platform and seed"
         return skipped(because, _how_to_get_one(evidence))
     if not evidence.runs or not evidence.runs[0].complete:
-        return unjudged("there is no finished run to hold against the golden", "run it to the end")
+        return unjudged("there is no finished run to compare with the golden", "run it to the end")
     run, comparison = evidence.runs[0], golden.comparison
     alien = _not_its_golden(evidence, golden, run)
-    if alien:
-        return unjudged(f"{golden.path}: {alien}", "name the golden of this recipe, platform and seed")
+    if alien is not None:
+        return unjudged(alien.about(golden.path).reason, "name the golden of this recipe, platform and seed")
     if comparison.comparable and not comparison.within_tolerance:
         see = f"see what changed: `reprokit diff {golden.path} {run.path}`"
         remedy = f"{see}; bless it if it is meant" if _worthy(evidence) else see
         why = f"differs from {golden.path} {difference(comparison)}"
         return failed(why, remedy, tiers=_tiers(comparison))
-    because = not_golden(evidence)
-    if because:
-        return unjudged(f"{golden.path}: {because}", "see both files: `reprokit diff GOLDEN RUN`")
+    objection = why_not_golden(evidence)
+    if objection is not None:
+        return unjudged(objection.about(golden.path).reason, "see both files: `reprokit diff GOLDEN RUN`")
     how = "bit for bit" if comparison.identical else "within the recipe's tolerances, but not bit for bit"
     records = counted(comparison.records_compared, "record")
     metrics = counted(comparison.metrics_compared, "metric")
@@ -60,7 +61,7 @@ def _worthy(evidence: Evidence) -> bool:
 
 
 def _agree(evidence: Evidence) -> bool:
-    return all(run.complete for run in evidence.runs) and not not_repeated(evidence)
+    return all(run.complete for run in evidence.runs) and why_not_repeated(evidence) is None
 
 
 def _how_to_get_one(evidence: Evidence) -> str:
@@ -79,7 +80,7 @@ def _tiers(comparison: Comparison) -> dict[str, bool]:
     return {"exact": comparison.identical, "approximate": comparison.within_tolerance}
 
 
-def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence) -> str:
+def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence) -> Objection | None:
     asked = {
         "recipe": run.run.get("recipe"),
         "platform": evidence.platform,
@@ -88,5 +89,5 @@ def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence
     for key, value in asked.items():
         blessed = golden.provenance.get(key)
         if blessed is None or type(blessed) is not type(value) or blessed != value:
-            return f"provenance.json is of {key} {blessed!r}, but the run of {value!r}"
-    return ""
+            return Objection(f"provenance.json has {key} {blessed!r}, but the run has {value!r}")
+    return None

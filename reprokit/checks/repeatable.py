@@ -8,7 +8,8 @@ It knows comparisons of runs; it refuses to know goldens and tolerances.
 
 from __future__ import annotations
 
-from reprokit.core.agreement import chance_of_another, difference, differing, not_repeated
+from reprokit.core.agreement import chance_of_another, difference, differing, why_not_repeated
+from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence
 from reprokit.core.rows import Finding, counted, failed, passed, unjudged
 
@@ -29,9 +30,9 @@ def check(evidence: Evidence) -> Finding:
         first, (other, comparison) = evidence.runs[0], found
         remedy = f"see where they part: `reprokit diff {first.path} {other.path}`"
         return failed(f"{other.path} differs from the first run {difference(comparison)}", remedy)
-    because = _insufficient(evidence)
-    if because:
-        return unjudged(because, _LOG if _logs_nothing(evidence) else _TWICE)
+    objection = _insufficient(evidence)
+    if objection is not None:
+        return unjudged(objection.reason, _LOG if _logs_nothing(evidence) else _TWICE)
     records, metrics = evidence.repeats[0].records_compared, evidence.repeats[0].metrics_compared
     num_runs = len(evidence.runs)
     bound = chance_of_another(num_runs)
@@ -50,7 +51,7 @@ def _logs_nothing(evidence: Evidence) -> bool:
     return len(evidence.runs) > 1 and all(run.complete and run.num_records == 0 for run in evidence.runs)
 
 
-def _insufficient(evidence: Evidence) -> str:
+def _insufficient(evidence: Evidence) -> Objection | None:
     if any(not run.complete for run in evidence.runs):
-        return "a run did not finish, so its numbers prove nothing"
-    return not_repeated(evidence)
+        return Objection("a run is incomplete, so its metrics prove nothing")
+    return why_not_repeated(evidence)

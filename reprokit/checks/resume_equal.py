@@ -9,6 +9,7 @@ Nobody has to ask for it; whoever does is told.
 
 from __future__ import annotations
 
+from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
 from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
 from reprokit.layout import FINAL_MODEL
@@ -36,8 +37,8 @@ def check(evidence: Evidence) -> Finding:
     if seen.first is not None:
         return failed(_difference(seen), _LOOK, **about, first=dict(seen.first))
     hole = _hole(seen)
-    if hole:
-        return unjudged(hole, f"look at both run folders, then {_ASK} again", **about)
+    if hole is not None:
+        return unjudged(hole.reason, f"look at both run folders, then {_ASK} again", **about)
     return passed(_told(seen), **about, step=seen.step, stopped_at=seen.stopped_at)
 
 
@@ -50,19 +51,21 @@ def _difference(seen: ResumeEvidence) -> str:
     )
 
 
-def _hole(seen: ResumeEvidence) -> str:
+def _hole(seen: ResumeEvidence) -> Objection | None:
     """What the evidence leaves open, where nothing in it is wrong."""
     if not seen.signal:
-        return "the stopped run was not killed by a signal"
+        return Objection("the stopped run was not killed by a signal")
     if not is_integer(seen.step) or not is_integer(seen.stopped_at) or seen.stopped_at < seen.step:
-        return f"the run stopped at step {seen.stopped_at!r}, and the checkpoint is of step {seen.step!r}"
+        steps = f"the run stopped at step {seen.stopped_at!r}, and the checkpoint is of step {seen.step!r}"
+        return Objection(steps)
     if not is_integer(seen.first_resumed) or seen.first_resumed <= seen.step:
-        return f"the resumed run did not go on after step {seen.step}: its first is {seen.first_resumed!r}"
+        first = f"its first is {seen.first_resumed!r}"
+        return Objection(f"the resumed run did not go on after step {seen.step}: {first}")
     if seen.records <= 0 or seen.updates == 0:
-        return "not one record could be compared"
+        return Objection("not one record could be compared")
     if FINAL_MODEL not in seen.checkpoints:
-        return f"{FINAL_MODEL} was not compared"
-    return ""
+        return Objection(f"{FINAL_MODEL} was not compared")
+    return None
 
 
 def _told(seen: ResumeEvidence) -> str:

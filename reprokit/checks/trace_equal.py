@@ -48,8 +48,8 @@ def _against_golden(golden: GoldenEvidence | None, updates: int) -> Finding:
         )
     if not golden.comparison.identical:
         return passed(
-            f"{updates} updates have equal parameters and random states in all runs; the golden's numbers "
-            "differ from the runs', so its trace is not compared",
+            f"{updates} updates have equal parameters and random states in all runs; the metrics differ "
+            f"from {golden.noun}, so its trace is not compared",
             updates=updates,
         )
     if golden.trace is None:
@@ -58,7 +58,7 @@ def _against_golden(golden: GoldenEvidence | None, updates: int) -> Finding:
     fault = _fault(golden.trace, wanted=None)
     if fault is not None:
         return fault
-    reason = f"{updates} updates have equal parameters and random states in all runs and in the golden"
+    reason = f"{updates} updates have equal parameters and random states in all runs and in {golden.noun}"
     return passed(reason, updates=updates, golden_updates=golden.trace.records_compared)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, VariedEvidence, VariedRun
 from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
@@ -35,9 +36,9 @@ def check(evidence: Evidence) -> Finding:
             f"the recipe names {counted(len(stated), 'variation')}; nobody asked for them", _ASK
         )
     about = {"runs": [run.path for run in seen.runs], "stated": list(stated)}
-    told = next((run.problem for run in seen.runs if run.problem), "") or _hole(seen)
-    if told:
-        return unjudged(told, f"look at the run folders, then {_ASK} again", **about)
+    objection = _hole(seen)
+    if objection is not None:
+        return unjudged(objection.reason, f"look at the run folders, then {_ASK} again", **about)
     guilty = list(_guilty(seen))
     if guilty:
         sets = [list(run.names) for run in guilty]
@@ -59,14 +60,17 @@ def _stated(evidence: Evidence) -> tuple[str, ...]:
     return tuple(map(str, named)) if isinstance(named, list | tuple) else ()
 
 
-def _hole(seen: VariedEvidence) -> str:
+def _hole(seen: VariedEvidence) -> Objection | None:
     """What makes the runs say nothing of a variation."""
+    problem = next((run.problem for run in seen.runs if run.problem), None)
+    if problem is not None:
+        return Objection(problem)
     for run in seen.runs:
         if not run.names and not run.is_equal and run.watched:
-            return f"{run.path}: under the watch alone, with nothing varied, the numbers are others already"
+            return Objection(f"{run.path}: under the watch alone, with nothing varied, the metrics differ")
         if not run.failure and not run.difference and run.records <= 0:
-            return f"{run.path}: not one record could be compared"
-    return ""
+            return Objection(f"{run.path}: not one record could be compared")
+    return None
 
 
 def _guilty(seen: VariedEvidence) -> Iterator[VariedRun]:

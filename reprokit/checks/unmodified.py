@@ -1,7 +1,7 @@
 """Row ``unmodified``: the recipe was run as it stands, without ``--set``.
 
-It knows overrides; it refuses to know what they change. A modified run is never taken for the
-recipe's, even where its numbers are equal.
+A modified run is never taken for the recipe's, even where its metrics are equal. Runs that repeat
+another run must have exactly the overrides that it had.
 
     >>> check(evidence).reason
     'no setting was overridden'
@@ -20,20 +20,26 @@ NEEDS_RECIPE = True
 
 
 def check(evidence: Evidence) -> Finding:
-    """Neither the request nor any run's record names an override."""
+    """Neither the request nor any run's record names an override that is not to be repeated."""
+    repeated = evidence.reference_run
+    wanted = list(repeated.overrides) if repeated is not None else []
     remedy = "run it again without --set, or write the setting into a recipe of its own"
-    overrides = sorted(
-        {*evidence.modified, *(item for run in evidence.runs for item in _overrides(run) or ())}
-    )
-    if overrides:
-        return failed(
-            f"run with other settings than the recipe's: {', '.join(overrides)}", remedy, modified=overrides
-        )
+    told = [overrides for run in evidence.runs if (overrides := _overrides(run)) is not None]
+    if evidence.modified or any(overrides != wanted for overrides in told):
+        modified = sorted({*evidence.modified, *(item for overrides in told for item in overrides)})
+        named = ", ".join(modified) or "none"
+        if repeated is not None and wanted:
+            why = f"run with other overrides than {repeated.noun}: {named}, not {', '.join(wanted)}"
+            return failed(why, f"run it again: `reprokit runs reproduce {repeated.path}`", modified=modified)
+        why = f"run with other settings than the recipe's: {named}"
+        return failed(why, remedy, modified=modified)
     silent = problems_of_runs(
         evidence, lambda run: "run.json does not say" if _overrides(run) is None else ""
     )
     if silent:
         return unjudged(silent[0], remedy)
+    if repeated is not None and wanted:
+        return passed(f"with the overrides of {repeated.noun}: --set {' --set '.join(wanted)}")
     return passed("no setting was overridden")
 
 

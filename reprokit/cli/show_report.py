@@ -17,15 +17,15 @@ import click
 if TYPE_CHECKING:
     from reprokit.core.checklist import Report
     from reprokit.harness import GateAnswer
-    from reprokit.reports.progress import Progress
+    from reprokit.reports.progress import ProgressDisplay
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
+def progress() -> Iterator[ProgressDisplay]:
     """The progress display, on stderr."""
-    from reprokit.reports.progress import Progress
+    from reprokit.reports.progress import ProgressDisplay
 
-    with Progress() as display:
+    with ProgressDisplay() as display:
         yield display
 
 

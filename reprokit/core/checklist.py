@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reprokit.core.agreement import differing, differing_trace, not_golden, not_repeated
+from reprokit.core.agreement import differing, differing_trace, why_not_golden, why_not_repeated
+from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, SweepEvidence, TraceComparison
 from reprokit.core.rows import (
     VERDICT_ROWS,
@@ -206,8 +207,8 @@ def _unfinished(evidence: Evidence) -> Judgement | None:
 
 
 def _unproven(evidence: Evidence) -> Judgement | None:
-    because = not_repeated(evidence)
-    return Judgement(verdict=Verdict.UNJUDGED, because=because) if because else None
+    objection = why_not_repeated(evidence)
+    return Judgement(verdict=Verdict.UNJUDGED, because=objection.reason) if objection else None
 
 
 def _against_golden(evidence: Evidence) -> Judgement | None:
@@ -219,32 +220,34 @@ def _against_golden(evidence: Evidence) -> Judgement | None:
         return Judgement(verdict=Verdict.NO_GOLDEN, because=because)
     if golden.comparison.comparable and not golden.comparison.within_tolerance:
         if golden.fingerprint_equal:
-            return Judgement(verdict=Verdict.REGRESSION, because="same numerics as the golden, other numbers")
-        return Judgement(
-            verdict=Verdict.STALE_GOLDEN, because="other numbers than the golden, in another environment"
-        )
-    because = not_golden(evidence)
-    return Judgement(verdict=Verdict.UNJUDGED, because=f"against the golden: {because}") if because else None
+            return Judgement(verdict=Verdict.REGRESSION, because=f"the metrics differ from {golden.noun}")
+        because = f"the metrics differ from {golden.noun}, in an environment that computes otherwise"
+        return Judgement(verdict=Verdict.STALE_GOLDEN, because=because)
+    objection = why_not_golden(evidence)
+    if objection is None:
+        return None
+    return Judgement(verdict=Verdict.UNJUDGED, because=f"against {golden.noun}: {objection.reason}")
 
 
 def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mapping[str, bool]) -> Judgement:
     counting = [row for row in checks if _counts(row, evidence, registry)]
     failed = [row.id for row in counting if row.status == Status.FAILED]
     if failed:
-        return Judgement(verdict=Verdict.CHECK_FAILED, because=f"required and FAILED: {', '.join(failed)}")
+        return Judgement(verdict=Verdict.CHECK_FAILED, because=f"required checks failed: {', '.join(failed)}")
     unknown = [row.id for row in counting if row.status != Status.PASSED]
-    because = _rows_missing(checks, registry)
+    objection = _rows_missing(checks, registry)
     if unknown:
-        because = f"required and not judged: {', '.join(unknown)}"
-    elif not because and not counting:
-        because = "not one row is required"
-    elif not because and evidence.modified:
-        because = "a modified run is not the recipe's"
-    if because:
-        return Judgement(verdict=Verdict.UNJUDGED, because=because)
+        objection = Objection(f"required checks were not judged: {', '.join(unknown)}")
+    elif objection is None and not counting:
+        objection = Objection("no check is required")
+    elif objection is None and evidence.modified:
+        objection = Objection("a modified run is not the recipe's")
+    if objection is not None:
+        return Judgement(verdict=Verdict.UNJUDGED, because=objection.reason)
     if evidence.recipe is None:
         return Judgement(verdict=Verdict.REPEATABLE, because="all runs agree")
-    return Judgement(verdict=Verdict.REPRODUCED, because="all runs agree with each other and with the golden")
+    noun = evidence.golden.noun if evidence.golden else "the golden"
+    return Judgement(verdict=Verdict.REPRODUCED, because=f"all runs agree with each other and with {noun}")
 
 
 def _counts(row: CheckResult, evidence: Evidence, registry: Mapping[str, bool]) -> bool:
@@ -256,10 +259,10 @@ def _counts(row: CheckResult, evidence: Evidence, registry: Mapping[str, bool]) 
     return row.status not in {Status.PASSED, Status.SKIPPED} and not excused
 
 
-def _rows_missing(checks: Sequence[CheckResult], registry: Mapping[str, bool]) -> str:
+def _rows_missing(checks: Sequence[CheckResult], registry: Mapping[str, bool]) -> Objection | None:
     count = Counter(row.id for row in checks)
     absent = sorted(set(registry) - set(count))
     if absent:
-        return f"rows are missing: {', '.join(absent)}"
+        return Objection(f"checks are missing: {', '.join(absent)}")
     doubled = sorted(name for name, times in count.items() if times > 1)
-    return f"rows appear twice: {', '.join(doubled)}" if doubled else ""
+    return Objection(f"checks appear twice: {', '.join(doubled)}") if doubled else None

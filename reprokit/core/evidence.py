@@ -9,6 +9,7 @@ This module knows the shapes; it refuses to know what anybody makes of them. Eve
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -87,10 +88,28 @@ class TraceComparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenEvidence:
-    """The golden that the runs were held against.
+class ReferenceRun:
+    """A finished run that is repeated: it stands in the golden's place.
 
     Attributes:
+        path: Its folder.
+        overrides: The overrides (``--set``) that it was made with, which its repetition has too.
+    """
+
+    path: str
+    overrides: tuple[str, ...] = ()
+
+    @property
+    def noun(self) -> str:
+        return f"the run {posixpath.basename(posixpath.normpath(self.path))}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenEvidence:
+    """The golden, or the run in its place, that the runs were compared with.
+
+    Attributes:
+        noun: How a sentence calls it.
         path: The golden's folder, as given.
         provenance: ``provenance.json``.
         num_records: Records in the golden's metrics; 0 when nobody counted them.
@@ -105,6 +124,7 @@ class GoldenEvidence:
         has_trace: Whether the golden holds a trace.
     """
 
+    noun: str = "the golden"
     path: str
     provenance: Mapping[str, Any]
     num_records: int = 0
@@ -230,6 +250,7 @@ class Evidence:
             agree then).
         rerun: The command that anyone can type to check the result, or "".
         golden: None when there is none for this recipe, platform and seed.
+        reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
         ignore: The patterns that were asked for, whether they left anything out or not.
@@ -250,6 +271,7 @@ class Evidence:
     seed: int | None = None
     rerun: str = ""
     golden: GoldenEvidence | None = None
+    reference_run: ReferenceRun | None = None
     golden_missing_because: str = ""
     ignored_metrics: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()

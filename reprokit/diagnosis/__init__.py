@@ -26,16 +26,16 @@ from reprokit.diagnosis.first_divergence import (
 from reprokit.diagnosis.hook_limits import limits_of
 from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
 from reprokit.diagnosis.operations import Operation, first_operation
-from reprokit.diagnosis.traces import Left, Site, Trace, differing, read_trace
+from reprokit.diagnosis.traces import OutsideFile, Site, Trace, differing, read_trace
 
 __all__ = [
     "ANEW",
     "LATER",
     "Began",
     "Cause",
-    "Left",
     "Lost",
     "Operation",
+    "OutsideFile",
     "Site",
     "Trace",
     "category_of",

@@ -44,7 +44,7 @@ class Site:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class OutsideFile:
     """A file outside the run's folder that the program wrote or read.
 
     Attributes:
@@ -76,7 +76,7 @@ class Trace:
     """
 
     sites: Mapping[str, Site]
-    files: Mapping[str, Left]
+    files: Mapping[str, OutsideFile]
     processes: int
     started: int
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def read_trace(folder: Path) -> Trace:
         folder: Where the hook wrote.
     """
     records: dict[str, dict[str, Any]] = {}
-    files: dict[str, Left] = {}
+    files: dict[str, OutsideFile] = {}
     facts: dict[str, Any] = {}
     progress: dict[str, Any] = {}
     scripts: dict[str, Any] = {}
@@ -164,8 +164,8 @@ def _site(record: Mapping[str, Any]) -> Site:
     )
 
 
-def _left(path: str, record: Mapping[str, Any]) -> Left:
-    return Left(
+def _left(path: str, record: Mapping[str, Any]) -> OutsideFile:
+    return OutsideFile(
         path=path,
         written=_place(record.get("written")),
         read=_place(record.get("read")),

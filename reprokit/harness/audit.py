@@ -18,7 +18,7 @@ from reprokit import checks, reports, runs
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
-from reprokit.harness.judging.reference_run import judge_against, read_yardstick, recipe_of
+from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.request import Request
 from reprokit.layout import RECORD
@@ -165,13 +165,13 @@ def _redrawn(report: Report, path: Path) -> Iterator[str]:
 
 
 def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> Report:
-    """As the report was made: against the project's golden, or the run in the golden's part."""
+    """As the report was made: against the project's golden, or the run in its place."""
     if not _is_run(report.golden):
         halves = [Path(folder) for folder in _interrupted(report)]
         varied = [Path(folder) for folder in _varied(report)]
         return judge_again(folders, _as_asked(report), project=project, interrupted=halves, varied=varied)
-    yardstick = read_yardstick(Path(str(report.golden)))
-    return judge_against(folders, yardstick, recipe_of(yardstick), request=_as_asked(report))
+    reference = read_reference_run(Path(str(report.golden)))
+    return judge_against(folders, reference, recipe_of(reference), request=_as_asked(report))
 
 
 def _is_run(golden: str | None) -> bool:

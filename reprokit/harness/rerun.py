@@ -23,7 +23,7 @@ from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.core.comparison import Comparison
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
-from reprokit.harness.judging.reference_run import judge_against, platform_of, read_yardstick, recipe_of
+from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.request import Phases, Request, stamp
 from reprokit.harness.running.start_runs import choose_backend, run_recipe
@@ -91,7 +91,7 @@ class Beside:
 def reproduce_run(
     folder: Path, request: Request, *, project: Project, progress: Progress
 ) -> tuple[Report, Path]:
-    """Repeat a run from its own folder and judge the new runs with it in the golden's part.
+    """Repeat a run from its own folder and judge the new runs with it in place of a golden.
 
     Args:
         folder: Anybody's run folder. What its ``source/`` holds is run: in a container, unless the
@@ -104,21 +104,21 @@ def reproduce_run(
         The report, and the folder it was written to.
 
     Raises:
-        ReprokitError: The folder is no measure, or its environment cannot be made here.
+        ReprokitError: Nothing can be compared with the run, or its environment cannot be made here.
     """
-    yardstick = read_yardstick(folder.resolve())
-    recipe = recipe_of(yardstick)
-    _refuse_other_platform(yardstick, project)
-    _refuse_other_lock(yardstick, recipe.variant, project)
+    reference = read_reference_run(folder.resolve())
+    recipe = recipe_of(reference)
+    _refuse_other_platform(reference, project)
+    _refuse_other_lock(reference, recipe.variant, project)
     wanted = request.backend
-    if wanted == "auto" and yardstick.record.get("backend") == "local":
+    if wanted == "auto" and reference.record.get("backend") == "local":
         wanted = "local"
     backend = choose_backend(wanted, progress=progress)
     if backend == "local":
         progress.note("what runs now is the trainer in that run's folder, with no container around it")
     phases = Phases(progress)
     asked = Request(
-        seed=yardstick.record["seed"],
+        seed=reference.record["seed"],
         backend=backend,
         base=request.base,
         repeats=request.repeats,
@@ -129,7 +129,7 @@ def reproduce_run(
     )
     folders = run_recipe(recipe, asked, project=project, phases=phases)
     with phases.of("judge"):
-        report = judge_against(folders, yardstick, recipe, request=asked, phases=phases.seconds)
+        report = judge_against(folders, reference, recipe, request=asked, phases=phases.seconds)
         place = project.reports_dir / recipe.name / stamp()
         reports.render_all(report, place)
     return report, place
@@ -184,26 +184,26 @@ def curves(
     return found
 
 
-def _refuse_other_platform(yardstick: runs.StoredRun, project: Project) -> None:
-    theirs = platform_of(yardstick)
+def _refuse_other_platform(reference: runs.StoredRun, project: Project) -> None:
+    theirs = platform_of(reference)
     ours = fingerprint.platforms_of_host(capture.capture_host(project.root))
     if theirs not in ours:
         raise CannotJudgeError(
-            "the run came to be on another platform: its numbers are no measure here",
-            where=str(yardstick.path),
+            "the run was made on another platform, so its metrics cannot be compared here",
+            where=str(reference.path),
             expected=theirs,
             actual=" or ".join(ours),
         )
 
 
-def _refuse_other_lock(yardstick: runs.StoredRun, variant: str, project: Project) -> None:
+def _refuse_other_lock(reference: runs.StoredRun, variant: str, project: Project) -> None:
     """Only the lock that the run's record names makes the environment that it names."""
-    image = yardstick.record.get("image")
+    image = reference.record.get("image")
     recorded = image.get("lock_digest") if isinstance(image, dict) else None
     path = locks.read_lock(project.root).variant(variant).packages_path
     actual = workspace.sha256_of(path) if path.is_file() else "no such file"
     if actual != recorded:
-        source = read_json(yardstick.path / ENVIRONMENT).get("source")
+        source = read_json(reference.path / ENVIRONMENT).get("source")
         commit = str(source.get("commit")) if isinstance(source, dict) else ""
         known = _COMMIT.fullmatch(commit)  # a person is about to paste it
         raise ImageError(

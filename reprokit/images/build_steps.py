@@ -144,7 +144,7 @@ def _build(
         context.seek(0)
         imports = {"IMPORTS": ",".join(ingredients.variant.imports)}
         arguments = {"CONTENT": ingredients.content, **imports, **surroundings.variables}
-        request = builders.Request(
+        request = builders.BuildRequest(
             context=context,
             base=ingredients.base.reference,
             base_id=ingredients.base.id,

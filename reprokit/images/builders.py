@@ -33,7 +33,7 @@ _IS_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class BuildRequest:
     """What a builder is asked.
 
     Attributes:
@@ -51,7 +51,9 @@ class Request:
     cores: str = ""
 
 
-def build(client: DockerClient, request: Request, *, builder: str, on_line: Callable[[str], None]) -> str:
+def build(
+    client: DockerClient, request: BuildRequest, *, builder: str, on_line: Callable[[str], None]
+) -> str:
     """Build with no network and no cache; the ID of what came out.
 
     Args:
@@ -81,7 +83,7 @@ def available() -> tuple[str, ...]:
     return (CLASSIC,) if _client_with_buildkit() is None else (CLASSIC, BUILDKIT)
 
 
-def _classic(client: DockerClient, request: Request, on_line: Callable[[str], None]) -> str:
+def _classic(client: DockerClient, request: BuildRequest, on_line: Callable[[str], None]) -> str:
     failed, made = "", ""
     try:
         events = client.api.build(
@@ -112,7 +114,7 @@ def _id_of(event: Mapping[str, Any]) -> str:
     return str(said.get("ID", "")) if isinstance(said, dict) else ""
 
 
-def _buildkit(request: Request, on_line: Callable[[str], None]) -> str:
+def _buildkit(request: BuildRequest, on_line: Callable[[str], None]) -> str:
     client = _client_with_buildkit()
     if client is None:
         raise ImageError(

@@ -20,7 +20,7 @@ _SHOWN_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class ImageDifference:
     """The first thing that two builds do not share.
 
     Attributes:
@@ -49,7 +49,7 @@ class Difference:
         return f"{self.file or 'the image'}: {self.what}{place}: {self.expected} and {self.actual}{layer}"
 
 
-def first_difference(one: Canonical, other: Canonical) -> Difference | None:
+def first_difference(one: Canonical, other: Canonical) -> ImageDifference | None:
     """The first difference of two builds by name of file; None where their IDs are one.
 
     Raises:
@@ -64,7 +64,7 @@ def first_difference(one: Canonical, other: Canonical) -> Difference | None:
     for key in sorted(settings.keys() | others.keys()):
         if settings.get(key) != others.get(key):
             what = "base" if key == "rootfs" else "settings"
-            return Difference(
+            return ImageDifference(
                 file="",
                 what=what,
                 expected=f"{key} {json.dumps(settings.get(key))[:200]}",
@@ -87,7 +87,7 @@ def _differ(one: Canonical, other: Canonical, left: File | None, right: File | N
 
 def _told(
     one: Canonical, other: Canonical, left: File | None, right: File | None, *, num_files: int
-) -> Difference:
+) -> ImageDifference:
     if left is None or right is None:
         there, image = (left, one) if left is not None else (right, other)
         if there is None:
@@ -101,7 +101,7 @@ def _told(
         what, expected, actual = facts[0] if facts else ("content", *(place or (0, "", ""))[1:])
         offset = place[0] if place else None
     step = image.image.made_by(there.layer).replace("\t", " ")
-    return Difference(
+    return ImageDifference(
         file=there.name,
         what=what,
         expected=expected,

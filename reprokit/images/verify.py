@@ -24,7 +24,7 @@ from reprokit.images import bases, build, builders, image_store
 from reprokit.images.build_steps import Ingredients, Surroundings, made
 from reprokit.images.cache import Progress
 from reprokit.images.canonical import Canonical
-from reprokit.images.image_difference import Difference, first_difference
+from reprokit.images.image_difference import ImageDifference, first_difference
 from reprokit.images.locks import Lock, Variant, read_lock
 
 _DAY_S = 86_400
@@ -65,7 +65,7 @@ class Verified:
     variant: str
     base: str
     builds: tuple[Build, ...]
-    difference: Difference | None
+    difference: ImageDifference | None
     in_engine: str | None
 
     @property
@@ -152,7 +152,7 @@ def _compare(
     planned: Sequence[Surroundings],
     cache: Path,
     on_progress: Progress,
-) -> tuple[tuple[Build, ...], Difference | None]:
+) -> tuple[tuple[Build, ...], ImageDifference | None]:
     started = time.monotonic()
     with made(client, ingredients, surroundings=planned[0], cache=cache, on_progress=on_progress) as first:
         builds = [_row(planned[0], first, started)]

@@ -127,11 +127,11 @@ def _told(comparison: Comparison, recorded: Mapping[str, Any], *, golden: Path, 
     if not _says_something(comparison):
         verdict = "UNJUDGED: the metrics cannot be compared with the golden"
     elif fingerprint.same(recorded, here):
-        verdict = "REGRESSION: same numerics as the golden, other numbers"
+        verdict = "REGRESSION: the metrics differ from the golden"
     else:
         from reprokit.harness.judging import what_changed  # noqa: PLC0415  (two seconds, which only this case needs)
 
         why = what_changed.environment_rows(environment_diff.diff(recorded, here))
-        verdict = f"STALE_GOLDEN: other numbers than the golden, in another environment: {why}"
+        verdict = f"STALE_GOLDEN: the metrics differ from the golden, in another environment: {why}"
     page = diff_to_terminal(comparison, expected=str(golden), actual=str(obtained), width=100)
     return f"{verdict}\n\n{page}\nIf they are meant: write the golden anew with --reprokit-update."

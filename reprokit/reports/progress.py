@@ -4,7 +4,7 @@ This module knows streams, widths and how often is too often; it refuses to know
 It writes to standard error, so that standard output stays data, and it may be told from several
 threads at once.
 
-    >>> with Progress() as progress:
+    >>> with ProgressDisplay() as progress:
     ...     progress.phase("train")
     ...     progress.update("run 1", 2048, 100_000, steps_per_s=15_000.0, eta_s=6.5)
 """
@@ -28,7 +28,7 @@ _NUM_PARTS = 10
 _CLEAR_LINE = "\r\x1b[2K"
 
 
-class Progress:
+class ProgressDisplay:
     """The progress display; leaving the ``with`` block ends its line.
 
     Args:

@@ -55,7 +55,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class EnvironmentDifference:
     """One field in which the environment is not the golden's; ``effect``: can it change numbers?"""
 
     field: Visible
@@ -120,7 +120,7 @@ class Outline:
     divergence: Facts
     cause: CausePage | None
     explanations: tuple[tuple[Visible, Facts], ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[EnvironmentDifference, ...]
     num_differences_cut: int
     comparisons: tuple[Compared, ...]
     environment: tuple[Group, ...]
@@ -224,8 +224,8 @@ def _first_differing(report: Report) -> str:
     return next((f"run {number}" for number, one in repeats if not one.get("identical")), "a later run")
 
 
-def _difference(row: Mapping[str, Any]) -> Difference:
-    return Difference(
+def _difference(row: Mapping[str, Any]) -> EnvironmentDifference:
+    return EnvironmentDifference(
         field=one_line(row.get("field")),
         expected=measured(str(row.get("field")), row.get("expected")),
         actual=measured(str(row.get("field")), row.get("actual")),

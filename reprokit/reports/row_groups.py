@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.escaping import Visible
-from reprokit.reports.report_content import Difference, Outline, Row
+from reprokit.reports.report_content import EnvironmentDifference, Outline, Row
 
 _ENOUGH_TO_GATHER = 3
 _UNFINISHED = Visible("a run did not finish")
@@ -43,7 +43,7 @@ def gathered(reason: Visible, ids: Sequence[Visible]) -> str:
     return f"SKIPPED {len(ids)} rows: {reason}: {', '.join(ids)}"
 
 
-def that_matter(found: Outline) -> tuple[list[Difference], int, int]:
+def that_matter(found: Outline) -> tuple[list[EnvironmentDifference], int, int]:
     """The differences that can change numbers.
 
     Returns:

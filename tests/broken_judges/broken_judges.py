@@ -303,11 +303,12 @@ def ignores_digests_of_the_golden(monkeypatch):
 
 
 def takes_one_run_for_two(monkeypatch):
-    monkeypatch.setattr(agreement, "_copied", lambda told: "")
+    monkeypatch.setattr(agreement, "_copied", lambda told: None)
 
 
 def compares_runs_of_different_things(monkeypatch):
-    monkeypatch.setattr(agreement, "unlike", lambda told: "")
+    for module in (agreement, resume_evidence, varied_evidence):
+        monkeypatch.setattr(module, "why_not_comparable", lambda first, other, *, question: None)
 
 
 def takes_every_varied_run_for_equal(monkeypatch):
@@ -327,7 +328,7 @@ def never_looks_at_resumed_checkpoints(monkeypatch):
 
 
 def believes_that_a_run_was_resumed(monkeypatch):
-    monkeypatch.setattr(resume_evidence, "_not_chained", lambda stopped, point: "")
+    monkeypatch.setattr(resume_evidence, "_not_chained", lambda stopped, point: None)
 
 
 def believes_reports(monkeypatch):

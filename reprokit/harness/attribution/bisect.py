@@ -22,6 +22,7 @@ from pathlib import Path
 from reprokit import adapters, capture, workspace
 from reprokit.capture import git_history
 from reprokit.core import fingerprint
+from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import digest
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
@@ -215,8 +216,8 @@ def _where(first: Divergence | None) -> str:
 def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
     """Metrics of the commit that is checked out, or why there are none; and whether it was trained."""
     recipe = worktree_run.load(search.tree, search.name, overrides=tuple(search.request.overrides))
-    if isinstance(recipe, str):
-        return None, recipe, False
+    if isinstance(recipe, Objection):
+        return None, recipe.reason, False
     search.recipes[commit] = recipe
     try:
         key = _key(search, recipe)

@@ -26,7 +26,7 @@ from reprokit.core import inputs
 from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
-from reprokit.harness.judging.gather import tolerances_of
+from reprokit.harness.judging.reference import tolerances_of
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.request import Request

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import recipes, runs
+from reprokit.core.comparability import Objection
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import package_of
@@ -29,7 +30,7 @@ _STOP_S = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class WorktreeRun:
     """What came of a run: its folder, or why there is no finished one."""
 
     folder: Path | None = None
@@ -40,7 +41,7 @@ class Ran:
         return self.folder / METRICS if self.folder else None
 
 
-def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> Ran:
+def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> WorktreeRun:
     """Run a recipe once in a tree.
 
     Args:
@@ -59,21 +60,21 @@ def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress:
     out, err = _output(command, root)
     folder = Path(out.splitlines()[-1]) if out.strip() else None
     if folder is None or not folder.is_dir():
-        return Ran(why=_last_line(err))
+        return WorktreeRun(why=_last_line(err))
     stored = runs.read(folder)
     if not stored.complete:
-        return Ran(why=str(stored.record.get("message") or stored.incomplete_because))
+        return WorktreeRun(why=str(stored.record.get("message") or stored.incomplete_because))
     if not (folder / METRICS).is_file():
-        return Ran(why="the run wrote no metrics")
-    return Ran(folder=folder)
+        return WorktreeRun(why="the run wrote no metrics")
+    return WorktreeRun(folder=folder)
 
 
-def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | str:
+def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | Objection:
     """A tree's recipe, or why it cannot be read."""
     try:
         return recipes.load(name, recipes_dir=root / "recipes", overrides=overrides)
     except ReprokitError as error:
-        return str(error)
+        return Objection(str(error))
 
 
 def _output(command: list[str], root: Path) -> tuple[str, str]:

@@ -1,7 +1,6 @@
-"""Two runs of one thing on two machines: what differs between these, where the runs part, what that says.
+"""Two comparable runs on two machines: how the machines differ, where the runs first differ, what follows.
 
-This module knows run folders; it refuses to run anything, so it names no cause: what differs and can change
-numbers is a suspicion until a run shows it.
+Nothing is run, so no cause is named: what differs and can change numbers is a suspicion until a run shows it.
 
     >>> across(Path("here/runs/x/1"), Path("there/runs/x/1")).says[0]
     'the first 3 updates are equal, bit for bit'
@@ -19,19 +18,18 @@ from typing import Any
 from reprokit import adapters, diagnosis, runs
 from reprokit.capture import environment_diff
 from reprokit.core import rounding
+from reprokit.core.comparability import ACROSS_MACHINES, why_not_comparable
 from reprokit.core.difference import Comparison
-from reprokit.core.evidence import fact
 from reprokit.core.records import to_json
 from reprokit.core.rows import counted
 from reprokit.diagnosis import Began
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL
+from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import first_difference
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.layout import ENVIRONMENT, METRICS, TRACE, read_json
 
-_ONE_THING = ("recipe", "seed", "device", "modified", "plain_command")
-_INPUTS = ("recipe", "trainer", "config")
 _NEVER_CHANGES = "no"
 
 
@@ -81,7 +79,7 @@ class Across:
 
 
 def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
-    """Hold two runs of one thing against each other.
+    """Compare two runs that were made on two machines.
 
     Args:
         one: A run folder.
@@ -89,8 +87,8 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
         ignore: Patterns of metrics to leave out (plain commands only).
 
     Raises:
-        ReportError: One of them is no finished run.
-        UsageError: They are not runs of one thing, or one and the same.
+        ReportError: One of them is incomplete.
+        UsageError: They are not comparable, or one and the same.
         MetricsError: They hold nothing that can be compared.
     """
     stored = [runs.read(folder) for folder in (one, other)]
@@ -125,7 +123,7 @@ def _check(one: runs.StoredRun, other: runs.StoredRun) -> None:
     for run in (one, other):
         if not run.complete:
             raise ReportError(
-                "this is no finished run",
+                "the run is incomplete",
                 where=str(run.path),
                 actual=run.incomplete_because,
                 fix="copy the whole folder, or run it to its end",
@@ -134,16 +132,13 @@ def _check(one: runs.StoredRun, other: runs.StoredRun) -> None:
         raise UsageError(
             "this is one run, given twice", where=str(other.path), fix="name a run of each machine"
         )
-    for key in (*_ONE_THING, *(f"digests.{name}" for name in _INPUTS)):
-        expected, actual = fact(one.record, key), fact(other.record, key)
-        if expected != actual:
-            raise UsageError(
-                f"these are not runs of one thing: {key} differs",
-                where=str(other.path),
-                expected=str(expected),
-                actual=str(actual),
-                fix="run the same commit with the same settings on both",
-            )
+    objection = why_not_comparable(identity_of(one), identity_of(other), question=ACROSS_MACHINES)
+    if objection is not None:
+        raise UsageError(
+            objection.reason,
+            where=str(other.path),
+            fix="run the same commit with the same settings on both",
+        )
 
 
 def _first_update(one: Path, other: Path) -> dict[str, Any] | None:

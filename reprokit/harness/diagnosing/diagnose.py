@@ -23,7 +23,7 @@ from reprokit.execution.docker_config import MOUNTS
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, Tap
 from reprokit.harness.diagnosing.experiments import HASH_SEED, LEFTOVERS, VARIATION, Inquiry, explain, in_turn
 from reprokit.harness.diagnosing.first_divergence import MEASURE, by_operation, like, where_it_began
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, Laboratory, Ran, need
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun, Laboratory, need
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, plan_recipe, shell_line
@@ -197,7 +197,9 @@ def _diagnose(lab: Laboratory) -> Diagnosis:
     return _explained(inquiry) if differs_when_varied(inquiry) else _answer(inquiry, None)
 
 
-def _equal_by_luck(lab: Laboratory, first: Ran, second: Ran, alike: Conditions) -> Ran:
+def _equal_by_luck(
+    lab: Laboratory, first: InstrumentedRun, second: InstrumentedRun, alike: Conditions
+) -> InstrumentedRun:
     """The first of more runs that differs; the last of them where none does."""
     took = second.duration_s
     for number in range(_MOST_REPEATS):

@@ -18,7 +18,7 @@ from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, Laboratory, Ran, need
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun, Laboratory, need
 from reprokit.harness.diagnosing.resume_alignment import Rejoined, check_stopped, rejoined
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
@@ -115,7 +115,7 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
     )
 
 
-def _check_resumed(found: Rejoined, begun: str, resumed: Ran) -> None:
+def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> None:
     """Where the resumed run's log begins where the whole one's does: whether it is known to have gone on."""
     if begun == diagnosis.ANEW:
         raise UsageError(

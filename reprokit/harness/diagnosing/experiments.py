@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.diagnosis import RuledOut
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, Laboratory, Ran
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun, Laboratory
 from reprokit.harness.running.apply_variations import joined
 from reprokit.variations import Variation
 
@@ -47,8 +47,8 @@ class Inquiry:
     """
 
     lab: Laboratory
-    first: Ran
-    other: Ran
+    first: InstrumentedRun
+    other: InstrumentedRun
     variations: tuple[Variation, ...] = ()
     causes: tuple[Cause, ...] = ()
     known: list[str] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Inquiry:
     began: Began | None = None
 
 
-def under(chosen: Sequence[Variation], first: Ran) -> Conditions:
+def under(chosen: Sequence[Variation], first: InstrumentedRun) -> Conditions:
     """The conditions of a run under variations."""
     found = joined(chosen)
     return Conditions(

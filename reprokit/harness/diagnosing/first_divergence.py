@@ -19,7 +19,7 @@ from typing import Any
 from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.experiments import Inquiry, all_held, under
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, Ran
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
 _WORLD = "environment "
@@ -33,7 +33,7 @@ class Pair:
     other: Conditions
 
 
-def like(run: Ran) -> dict[str, Any]:
+def like(run: InstrumentedRun) -> dict[str, Any]:
     """Orders for a run to be looked at where that one was."""
     return diagnosis.schedules(run.trace) if run.trace.progress else {}
 
@@ -77,7 +77,9 @@ def _held(inquiry: Inquiry) -> Pair:
     return Pair(one=held, other=replace(varied, pins=("*",), hash_seed=True, fresh=True))
 
 
-def _made(inquiry: Inquiry, pair: Pair, orders: dict[str, Any], *, label: str) -> tuple[Ran, Ran]:
+def _made(
+    inquiry: Inquiry, pair: Pair, orders: dict[str, Any], *, label: str
+) -> tuple[InstrumentedRun, InstrumentedRun]:
     level = "deep" if orders["mode"] == "deep" else "light"
     one = inquiry.lab.run(label, replace(pair.one, progress=orders, level=level))
     other = inquiry.lab.run(label, replace(pair.other, progress=orders, level=level))
@@ -163,6 +165,6 @@ def simulator(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ..
     return (diagnosis.cause_of_simulator(found, confidence="high"),)
 
 
-def _answers(ran: Ran) -> Any:
+def _answers(ran: InstrumentedRun) -> Any:
     path = ran.traced / "alone.json"
     return json.loads(path.read_bytes()) if path.is_file() and not ran.trouble else None

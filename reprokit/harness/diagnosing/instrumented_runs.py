@@ -63,7 +63,7 @@ class Conditions:
     """
 
     pins: tuple[str, ...] = ()
-    like: Ran | None = None
+    like: InstrumentedRun | None = None
     hash_seed: bool = False
     fresh: bool = False
     vary: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class InstrumentedRun:
     """What a run left.
 
     Attributes:
@@ -140,7 +140,7 @@ class Laboratory:
         self._tolerances = tolerances
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
-        self._left: dict[str, diagnosis.Left] = {}
+        self._left: dict[str, diagnosis.OutsideFile] = {}
 
     def __enter__(self) -> Self:
         try:
@@ -155,7 +155,7 @@ class Laboratory:
         """Nothing is held open."""
 
     @property
-    def left(self) -> Mapping[str, diagnosis.Left]:
+    def left(self) -> Mapping[str, diagnosis.OutsideFile]:
         """Files outside the runs' folders that runs have written so far, as they were before the first."""
         return self._left
 
@@ -164,7 +164,7 @@ class Laboratory:
         """Whether the budget is used up."""
         return self.made >= self.budget
 
-    def run(self, label: str, given: Conditions | None = None) -> Ran:
+    def run(self, label: str, given: Conditions | None = None) -> InstrumentedRun:
         """Make one run.
 
         Args:
@@ -208,7 +208,7 @@ class Laboratory:
         bring_out(self.spec, stage, traced)
         stage.rename(self.folder / label)
         trace = diagnosis.read_trace(traced)
-        ran = Ran(
+        ran = InstrumentedRun(
             label=label,
             folder=self.folder / label,
             trace=trace,
@@ -223,7 +223,7 @@ class Laboratory:
                 self._left.setdefault(path, one)
         return ran
 
-    def compare(self, first: Ran, second: Ran) -> Comparison:
+    def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
         """Whether two runs have the same numbers.
 
         Raises:
@@ -236,7 +236,7 @@ class Laboratory:
             ignore=self._ignore,
         )
 
-    def equal(self, first: Ran, second: Ran) -> bool:
+    def equal(self, first: InstrumentedRun, second: InstrumentedRun) -> bool:
         """Whether two runs have the same numbers; a run that failed is like no other."""
         return not second.trouble and self.compare(first, second).within_tolerance
 
@@ -277,7 +277,7 @@ class Laboratory:
         return changed(spec, start=given.start, cpu=given.cpu)
 
 
-def need(ran: Ran) -> Ran:
+def need(ran: InstrumentedRun) -> InstrumentedRun:
     """A run, where nothing can go on without its result.
 
     Raises:
@@ -292,7 +292,7 @@ def need(ran: Ran) -> Ran:
     return ran
 
 
-def restore(left: Mapping[str, diagnosis.Left]) -> None:
+def restore(left: Mapping[str, diagnosis.OutsideFile]) -> None:
     """Put files back as they were before the first run: contents, or absence. Folders go once empty."""
     for one in sorted(left.values(), key=lambda found: -len(found.path)):
         path = Path(one.path)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.experiments import LEFTOVERS, Inquiry, under
 from reprokit.harness.diagnosing.first_divergence import like
-from reprokit.harness.diagnosing.instrumented_runs import Ran
+from reprokit.harness.diagnosing.instrumented_runs import InstrumentedRun
 from reprokit.harness.running.apply_variations import there
 from reprokit.variations import Unmade, Variation, survey
 
@@ -51,7 +51,7 @@ def differs_when_varied(inquiry: Inquiry) -> bool:
     return True
 
 
-def _all_at_once(inquiry: Inquiry, chosen: Sequence[Variation]) -> Ran:
+def _all_at_once(inquiry: Inquiry, chosen: Sequence[Variation]) -> InstrumentedRun:
     first = inquiry.first
     return inquiry.lab.run("all-varied", replace(under(chosen, first), progress=like(first)))
 

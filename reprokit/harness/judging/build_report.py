@@ -1,7 +1,6 @@
-"""From evidence to a report: the rows, the verdict, the sentence a person needs, the next command.
+"""From evidence to a report: checks, verdict, one sentence for a person, the next command.
 
-Pure but for reading metric series for the curves and the end of a failed run's log. It refuses to
-know how the runs came about.
+Pure but for reading metric series for the curves and the end of a failed run's log.
 
     >>> report_of(evidence, folders=folders, command="reprokit reproduce cartpole_baseline", now=now).verdict
     <Verdict.REPRODUCED: 'REPRODUCED'>
@@ -131,8 +130,8 @@ def _finite(value: float) -> float | None:
 
 
 def evidence_digests(folders: Sequence[Path], golden: str | None) -> dict[str, str]:
-    """SHA-256 of every marker that the evidence hangs on: path → digest, as far as they exist."""
+    """SHA-256 of every file that seals the evidence: path → digest, as far as they exist."""
     markers = [folder / MARKER for folder in folders]
     if golden is not None:
-        markers += [Path(golden) / PROVENANCE, Path(golden) / MARKER]  # a run may play the part
+        markers += [Path(golden) / PROVENANCE, Path(golden) / MARKER]  # the reference may be a run
     return {str(path): workspace.sha256_of(path) for path in markers if path.is_file()}

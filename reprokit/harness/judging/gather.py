@@ -1,7 +1,6 @@
 """From run folders to evidence: everything that a check may look at, read from disk once.
 
-This module knows where a run keeps what; it refuses to judge. It needs no engine: a run folder
-alone suffices to judge again.
+No engine is needed: a run folder alone suffices to judge again.
 
     >>> gather(recipe, folders, golden_dir=project.golden_dir).repeats[0].identical
     True
@@ -13,26 +12,32 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit import adapters, golden, recipes, runs, workspace
+from reprokit import adapters, golden, runs, workspace
 from reprokit.capture import environment_diff
 from reprokit.core import fingerprint, inputs
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
+from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem
-from reprokit.errors import GoldenError, MetricsError, UsageError
+from reprokit.errors import MetricsError
+from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
 from reprokit.harness.judging.resume_evidence import resume_evidence
+from reprokit.harness.judging.run_identity import config_of
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.lock_files import locked_versions
-from reprokit.layout import CHECKPOINTS, CONFIG, ENVIRONMENT, MANIFEST, METRICS, RUNTIME, TRACE, read_json
+from reprokit.layout import CHECKPOINTS, ENVIRONMENT, MANIFEST, METRICS, RUNTIME, TRACE, read_json
 from reprokit.nested_diff import ABSENT, differences
 from reprokit.recipes import Recipe
+
+_UNFINISHED = "no finished run to compare"
 
 
 def gather(
     recipe: Recipe | None,
     folders: Sequence[Path],
     *,
-    golden_dir: Path,
+    golden_dir: Path | None = None,
+    reference: Reference | None = None,
     seed: int | None = None,
     rerun: str = "",
     ignore: Sequence[str] = (),
@@ -40,12 +45,13 @@ def gather(
     interrupted: Sequence[Path] = (),
     varied: Sequence[Path] = (),
 ) -> Evidence:
-    """Read the run folders of one recipe and seed, and the golden they are held against.
+    """Read the run folders of one recipe and seed, and what they are compared with.
 
     Args:
         recipe: The recipe, or None for a plain command.
         folders: Run folders, in the order they were started.
-        golden_dir: Where goldens live.
+        golden_dir: Where goldens live, among which the one of recipe, platform and seed is looked up.
+        reference: What to compare with in its place.
         seed: The seed that was asked for, or None.
         rerun: The command that anyone can type to check the result.
         ignore: Patterns of metrics that a person asked to leave out (plain commands only).
@@ -59,10 +65,18 @@ def gather(
     platform = fingerprint.platform_of(environment)
     finished = [run.path for run in stored if run.complete]
     pairs = [(finished[0], other) for other in finished[1:]] if len(finished) == len(stored) else []
-    blessed, missing = _golden_evidence(recipe, stored, environment, platform, golden_dir)
+    if reference is None:
+        found = _golden_of(recipe, stored, platform=platform, golden_dir=golden_dir)
+    else:
+        found = _usable(reference, stored, platform=platform)
+    blessed = None
+    if not isinstance(found, Objection):
+        blessed = _golden_evidence(found, stored[0], environment)
+    run = reference.run if reference else None
+    modified = overrides_of(stored[0].record) if stored else ()
     return Evidence(
-        recipe=recipe.as_data() if recipe else None,
-        modified=tuple((stored[0].record if stored else {}).get("modified") or ()),
+        recipe=_recipe_data(recipe, overrides=run.overrides if run else ()),
+        modified=() if run and modified == run.overrides else modified,
         platform=platform,
         runs=evidence,
         repeats=tuple(_compare_runs(*pair, recipe, ignore=ignore) for pair in pairs),
@@ -74,7 +88,8 @@ def gather(
         seed=seed,
         rerun=rerun,
         golden=blessed,
-        golden_missing_because=missing,
+        reference_run=run,
+        golden_missing_because=found.reason if isinstance(found, Objection) else "",
         ignore=tuple(ignore),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
@@ -109,69 +124,83 @@ def _unreadable(error: MetricsError) -> Problem:
     return Problem(kind=error.kind, side="both", line=None, message=str(error), severity="error")
 
 
-def _golden_evidence(
-    recipe: Recipe | None,
-    stored: Sequence[runs.StoredRun],
-    environment: Mapping[str, Any],
-    platform: str,
-    golden_dir: Path,
-) -> tuple[GoldenEvidence | None, str]:
+def _golden_of(
+    recipe: Recipe | None, stored: Sequence[runs.StoredRun], *, platform: str, golden_dir: Path | None
+) -> Reference | Objection:
+    """The golden of the runs, or why there is none."""
     if recipe is None:
-        return None, "a plain command has no golden"
+        return Objection("a plain command has no golden")
+    if golden_dir is None:
+        return Objection("no folder of goldens was given")
     if not stored or not stored[0].complete:
-        return None, "no finished run to compare"
+        return Objection(_UNFINISHED)
     if platform not in recipe.platforms:
-        return None, f"the recipe does not declare the platform {platform}"
+        return Objection(f"the recipe does not declare the platform {platform}")
     seed = int(stored[0].record.get("seed", -1))
     folder = golden.locate(golden_dir, recipe=recipe.name, platform=platform, seed=seed)
     if not folder.is_dir():
-        return None, f"there is no golden for {recipe.name} on {platform} with seed {seed}"
-    blessed = golden.load(folder)
-    changed = inputs.changed(blessed.provenance["digests"], stored[0].record.get("digests") or {})
+        return Objection(f"there is no golden for {recipe.name} on {platform} with seed {seed}")
+    return golden_reference(golden.load(folder), recipe)
+
+
+def _usable(
+    reference: Reference, stored: Sequence[runs.StoredRun], *, platform: str
+) -> Reference | Objection:
+    """A given reference, or why the runs cannot be compared with it."""
+    if not stored or not stored[0].complete:
+        return Objection(_UNFINISHED)
+    if reference.platform != platform:
+        return Objection(f"{reference.noun} was made on {reference.platform}, these runs on {platform}")
+    return reference
+
+
+def _golden_evidence(
+    reference: Reference, first: runs.StoredRun, environment: Mapping[str, Any]
+) -> GoldenEvidence:
+    digests = first.record.get("digests") or {}
+    changed = inputs.changed(reference.digests, digests)
+    trace = reference.trace
     return GoldenEvidence(
-        path=str(folder),
-        provenance=blessed.provenance,
-        num_records=adapters.summarise(blessed.metrics).num_records,
-        comparison=_compare_with_golden(blessed, stored[0].path / METRICS, recipe),
-        fingerprint_equal=fingerprint.same(blessed.provenance["environment"], environment),
-        environment_diff=_environment_diff(blessed.provenance["environment"], environment),
+        noun=reference.noun,
+        path=str(reference.path),
+        provenance=reference.provenance,
+        num_records=reference.num_records,
+        comparison=_compare_with(reference, first.path / METRICS),
+        fingerprint_equal=fingerprint.same(reference.environment, environment),
+        environment_diff=_environment_diff(reference.environment, environment),
         recipe_digest_equal=not changed,
         changed=changed,
-        trace=compare_traces(blessed.trace, stored[0].path / TRACE, thinned=True),
-        has_trace=True,
-    ), ""
+        trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
+        has_trace=trace is not None,
+    )
+
+
+def _recipe_data(recipe: Recipe | None, *, overrides: Sequence[str]) -> dict[str, Any] | None:
+    """The recipe as data; what it promises of its results, it does not promise of overridden settings."""
+    if recipe is None:
+        return None
+    data = recipe.as_data()
+    if overrides:
+        because = f"the run was made with --set {' --set '.join(overrides)}"
+        rules = data.setdefault("checks", {})
+        rules["relax"] = [*(rules.get("relax") or ()), {"check": "headline_results", "because": because}]
+    return data
 
 
 def _environment_diff(recorded: Mapping[str, Any], environment: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """How the environment differs, in the sections that the golden keeps."""
+    """How the environment differs, in the sections that the reference keeps."""
     return environment_diff.diff(recorded, {name: environment.get(name) for name in recorded})
 
 
-def _compare_with_golden(blessed: golden.Golden, actual: Path, recipe: Recipe) -> Comparison:
-    """At the recipe's tolerances, but never wider than those that the golden was blessed with."""
-    tolerances = tolerances_of(recipe, blessed)
+def _compare_with(reference: Reference, actual: Path) -> Comparison:
     try:
-        return adapters.compare(blessed.metrics, actual, tolerances=tolerances)
+        return adapters.compare(reference.metrics, actual, tolerances=reference.tolerances)
     except MetricsError as error:
         return _nothing_to_compare(error)
 
 
-def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> recipes.NarrowerTolerances:
-    """How far a run may be from a golden: what both recipe and golden grant on the golden's platform.
-
-    Raises:
-        GoldenError: The golden's tolerances cannot be read.
-    """
-    platform = str(blessed.provenance["platform"])
-    try:
-        then = recipes.tolerances_from(blessed.provenance["tolerances"], platform=platform)
-    except (UsageError, TypeError, AttributeError) as error:
-        raise GoldenError(f"its tolerances cannot be read: {error}", where=str(blessed.path)) from error
-    return recipes.NarrowerTolerances(one=recipe.tolerances_on(platform), other=then)
-
-
 def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
-    config = _config(run.path)
+    config = config_of(run.path)
     trace = run.path / TRACE
     traced = trace.is_file()
     return RunEvidence(
@@ -196,13 +225,13 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
 
 
 def _with_leftovers(summary: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """What stayed in ``output/`` was not compared: a run that left something there is not whole."""
+    """What stayed in ``output/`` was not compared: a run that left something there is incomplete."""
     problems = tuple(
         Problem(
             kind="left_in_output",
             side="both",
             line=None,
-            message=f"{name} is a link, a special file or a name of the host's, and was not compared",
+            message=f"{name} is a link, a special file or has a reserved name, so it was not compared",
             severity="error",
         )
         for name in record.get("left_in_output") or ()
@@ -248,11 +277,6 @@ def _removed(folder: Path) -> dict[str, dict[str, Any]]:
     removed = read_json(folder / CHECKPOINTS / MANIFEST).get("removed")
     found = removed.items() if isinstance(removed, dict) else ()
     return {name: entry for name, entry in found if isinstance(entry, dict)}
-
-
-def _config(folder: Path) -> dict[str, Any] | None:
-    path = folder / CONFIG
-    return recipes.read_mapping(path) if path.is_file() else None
 
 
 def _config_differs(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
-"""A stopped run and the run that it was resumed as, held against the run that was never stopped.
+"""A stopped run and the run that resumed it, compared with the run that was never stopped.
 
-This module knows how two halves make a whole: records up to the checkpoint from the one, all later ones from
-the other. It refuses to judge, and to run anything.
+Records up to the checkpoint come from the stopped run, all later ones from the resumed run.
 
     >>> resume_evidence(whole, (stopped, resumed)).first is None
     True
@@ -17,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import checkpoints, runs, workspace
-from reprokit.core.evidence import ResumeEvidence, fact, is_integer
+from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
+from reprokit.core.evidence import ResumeEvidence, is_integer
 from reprokit.errors import CheckpointError
+from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import first_difference
 from reprokit.layout import METRICS, TIMING, TRACE
 from reprokit.runs.listing import key_of
-
-_ONE_THING = ("recipe", "seed", "device", "numerics", "modified", "digests", "image.lock_digest")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,46 +52,47 @@ def resume_evidence(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
     )
     if not seen.signal:
         ended = stopped.record.get("message") or stopped.record.get("outcome")
-        return replace(seen, problem=f"the run that was to be killed ended otherwise: {ended}")
+        return replace(seen, problem=f"the run was not killed as planned, it ended otherwise: {ended}")
     if not seen.resumed:
-        return replace(seen, problem=f"{seen.stopped}: it left no checkpoint to go on from")
+        return replace(seen, problem=f"{seen.stopped}: it left no checkpoint to resume from")
     resumed = runs.read(interrupted[1])
     point = resumed.record.get("resumed_from")
     point = point if isinstance(point, Mapping) else {}
     first = runs.read(whole)
     seen = replace(seen, checkpoint=str(point.get("checkpoint", "")), step=point.get("step"))
-    problem = _not_of_one_thing(first, stopped, resumed) or _not_chained(stopped, point)
-    if not problem and not is_integer(seen.step):
-        problem = f"{seen.resumed}: run.json does not say from which step it went on"
-    if problem or seen.step is None:
-        return replace(seen, problem=problem)
+    objection = _not_comparable(first, stopped, resumed) or _not_chained(stopped, point)
+    if objection is not None:
+        return replace(seen, problem=objection.reason)
+    if not is_integer(seen.step):
+        return replace(seen, problem=f"{seen.resumed}: the step in resumed_from of run.json is no integer")
     if not resumed.complete:
         return replace(seen, failure=f"the resumed run did not finish: {resumed.incomplete_because}")
     return _compared(seen, _Three(whole=first, stopped=stopped, resumed=resumed, step=seen.step))
 
 
-def _not_of_one_thing(whole: runs.StoredRun, *others: runs.StoredRun) -> str:
+def _not_comparable(whole: runs.StoredRun, *others: runs.StoredRun) -> Objection | None:
     if not whole.complete:
-        return f"{whole.path}: {whole.incomplete_because}"
+        return Objection(f"{whole.path}: {whole.incomplete_because}")
+    first = identity_of(whole)
     for other in others:
-        for key in _ONE_THING:
-            if fact(whole.record, key) != fact(other.record, key):
-                return f"{other.path}: {key} is not that of {whole.path}"
-    return ""
+        objection = why_not_comparable(first, identity_of(other), question=RESUMED)
+        if objection is not None:
+            return objection.about(other.path)
+    return None
 
 
-def _not_chained(stopped: runs.StoredRun, point: Mapping[str, Any]) -> str:
+def _not_chained(stopped: runs.StoredRun, point: Mapping[str, Any]) -> Objection | None:
     if point.get("run") != key_of(stopped.path.resolve()):
-        return f"the resumed run went on from {point.get('run')}, not from {stopped.path}"
+        return Objection(f"the resumed run continues {point.get('run')}, not {stopped.path}")
     name = str(point.get("checkpoint"))
     try:
         there = checkpoints.listed(checkpoints.folder_of(stopped.path))
     except CheckpointError as error:
-        return error.told()
+        return Objection(error.told())
     sha256 = {one.path.name: one.sha256 for one in there}
     if sha256.get(name) != point.get("sha256"):
-        return f"{name} of {stopped.path} is no longer the file that was resumed from"
-    return ""
+        return Objection(f"{name} of {stopped.path} is no longer the file that was resumed from")
+    return None
 
 
 def _compared(seen: ResumeEvidence, three: _Three) -> ResumeEvidence:

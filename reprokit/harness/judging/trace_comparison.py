@@ -1,9 +1,9 @@
-"""Traces held against each other: digests of parameters and random states, update by update.
-
-This module knows ``trace.jsonl``; it refuses to know what the digests are of.
+"""Two traces compared update by update: digests of parameters, random states and whatever else they hold.
 
     >>> compare_traces(Path("run-1/trace.jsonl"), Path("run-2/trace.jsonl")).equal
     True
+
+What the digests are of does not matter here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Runs under other surroundings, held against the run whose surroundings nobody touched.
+"""Runs under varied surroundings, compared with the first run, of which nothing was varied.
 
-This module knows run folders and what makes two runs comparable; it refuses to judge, and to run anything.
+A varied run that is not comparable with the first run, or did not finish, says so in place of a difference.
 
-    >>> varied_evidence(first, [folder]).runs[0].difference
-    'from step 2048 on: losses/policy is 0.25, expected 0.125'
+>>> varied_evidence(first, [folder]).runs[0].difference
+'from step 2048 on: losses/policy is 0.25, expected 0.125'
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 from reprokit import adapters, runs
 from reprokit.core.agreement import difference
-from reprokit.core.evidence import VariedEvidence, VariedRun, fact
+from reprokit.core.comparability import VARIED, Objection, why_not_comparable
+from reprokit.core.evidence import VariedEvidence, VariedRun
 from reprokit.errors import MetricsError
+from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import compare_traces
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.layout import METRICS, TRACE
-
-_ONE_THING = ("recipe", "seed", "device", "numerics", "modified", "digests", "backend", "image.lock_digest")
 
 
 def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
@@ -35,9 +35,9 @@ def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
     held: dict[str, str] = {}
     unmade: dict[str, str] = {}
     for one in stored:
-        told = _told(one)
-        held.update(_words(told.get("held")))
-        unmade.update(_words(told.get("unmade")))
+        told = _variation(one)
+        held.update(_texts(told.get("held")))
+        unmade.update(_texts(told.get("unmade")))
     return VariedEvidence(runs=tuple(_run(whole, one) for one in stored), held=held, unmade=unmade)
 
 
@@ -50,13 +50,13 @@ def agree(folders: Sequence[Path]) -> bool:
 
 
 def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedRun:
-    told = _told(one)
+    told = _variation(one)
     names = tuple(str(name) for name in told.get("names") or ())
     watched = told.get("watched") is True
     about: dict[str, Any] = {"path": str(one.path), "names": names, "watched": watched}
-    problem = _problem(whole, one, watched=watched)
-    if problem:
-        return VariedRun(**about, problem=problem)
+    objection = _objection(whole, one, watched=watched)
+    if objection is not None:
+        return VariedRun(**about, problem=objection.reason)
     if not one.complete:
         message = one.record.get("message") or one.incomplete_because
         return VariedRun(**about, failure=str(message))
@@ -64,17 +64,17 @@ def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedRun:
     return VariedRun(**about, records=records, difference=parted)
 
 
-def _problem(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> str:
+def _objection(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> Objection | None:
     if not isinstance(one.record.get("varied"), Mapping):
-        return f"{one.path}: run.json does not say what was varied"
+        return Objection(f"{one.path}: run.json does not say what was varied")
     if not whole.complete:
-        return f"{whole.path}: {whole.incomplete_because}"
-    for key in _ONE_THING:
-        if fact(whole.record, key) != fact(one.record, key):
-            return f"{one.path}: {key} is not that of {whole.path}"
+        return Objection(f"{whole.path}: {whole.incomplete_because}")
+    objection = why_not_comparable(identity_of(whole), identity_of(one), question=VARIED)
+    if objection is not None:
+        return objection.about(one.path)
     if one.complete and watched and not any((one.path / WATCH).glob("trace-*.json")):
-        return f"{one.path}: the watch was not loaded, so nothing that it varies was varied"
-    return ""
+        return Objection(f"{one.path}: the watch was not loaded, so nothing that it varies was varied")
+    return None
 
 
 def _compared(first: Path, other: Path) -> tuple[int, str]:
@@ -82,7 +82,7 @@ def _compared(first: Path, other: Path) -> tuple[int, str]:
     try:
         found = adapters.compare(first / METRICS, other / METRICS)
     except MetricsError as error:
-        return 0, f"and cannot be compared: {error}"
+        return 0, f"in a way that cannot be compared: {error}"
     if not found.identical:
         return found.records_compared, difference(found)
     if (first / TRACE).is_file() or (other / TRACE).is_file():
@@ -96,10 +96,10 @@ def _compared(first: Path, other: Path) -> tuple[int, str]:
     return found.records_compared, ""
 
 
-def _told(one: runs.StoredRun) -> Mapping[str, Any]:
+def _variation(one: runs.StoredRun) -> Mapping[str, Any]:
     told = one.record.get("varied")
     return told if isinstance(told, Mapping) else {}
 
 
-def _words(value: object) -> dict[str, str]:
+def _texts(value: object) -> dict[str, str]:
     return {str(key): str(text) for key, text in value.items()} if isinstance(value, Mapping) else {}

@@ -1,6 +1,6 @@
 """What changed between a golden and a run, in words: settings with their lines, packages, machine.
 
-Pure. This module knows how a change reads in a sentence; it refuses to judge whether it mattered.
+Pure. Whether a change mattered is not said here.
 
     >>> settings({"env": {"gamma": 0.99}}, {"env": {"gamma": 0.98}}, recipe="pg", lines={"env.gamma": 7})
     ('recipes/pg/recipe.yaml:7 env.gamma 0.99 → 0.98',)
@@ -42,7 +42,7 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
     """What of the recipe is not the golden's, for the end of a sentence: settings first, then files."""
     golden = evidence.golden
     if golden is None or not golden.changed:
-        return "nothing of the recipe has changed since then"
+        return "nothing in the recipe has changed since then"
     run = evidence.runs[0].run if evidence.runs else {}
     config = run.get("training_config")
     told: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ def recipe_line(recipe: str, path: str, lines: Mapping[str, int]) -> str:
 
 
 def uncounted_tolerance(evidence: Evidence, metric: str | None) -> str:
-    """That the recipe grants a metric more than its golden was blessed with; "" where it does not."""
+    """That the recipe's tolerance of a metric is wider than the golden's; "" where it is not."""
     declared = (evidence.recipe or {}).get("tolerances")
     blessed = evidence.golden.provenance.get("tolerances") if evidence.golden else None
     if metric is None or not isinstance(declared, Mapping) or not isinstance(blessed, Mapping):
@@ -71,8 +71,8 @@ def uncounted_tolerance(evidence: Evidence, metric: str | None) -> str:
     if counted == recipe.of(metric):
         return ""
     return (
-        f"the recipe's tolerance for {metric} ({_granted(recipe.of(metric))}) does not count beyond what its "
-        f"golden was blessed with ({_granted(golden.of(metric))}): bless it again to widen it"
+        f"the recipe's tolerance for {metric} ({_granted(recipe.of(metric))}) is wider than the one that the "
+        f"golden was promoted with ({_granted(golden.of(metric))}), and counts only after the next promotion"
     )
 
 

@@ -1,13 +1,14 @@
 """What each verdict says to a person: one sentence, and the command to type next.
 
-Pure. This module knows the words; it refuses to judge.
-
     >>> sentence(case)
     '2 runs agree with each other and with the golden, bit for bit.'
+
+Pure: it reads nothing, and judges nothing.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,12 @@ class Case:
     @property
     def count(self) -> int:
         return len(self.evidence.runs)
+
+    @property
+    def reference(self) -> str:
+        """What the runs were compared with, as a sentence calls it."""
+        golden, repeated = self.evidence.golden, self.evidence.reference_run
+        return golden.noun if golden else repeated.noun if repeated else "the golden"
 
     @property
     def where(self) -> str:
@@ -71,21 +78,22 @@ def _nondeterministic(case: Case) -> str:
 
 def _regression(case: Case) -> str:
     if case.evidence.modified:
-        differ = f"Other numbers than the golden's from {case.where} on"
-        return f"{differ}, as is to be expected of runs that {_not_the_recipe(case)}{_rounding(case)}."
+        differ = f"The metrics differ from {case.reference} from {case.where} on"
+        return f"{differ}, as expected: the runs {_modified(case)}{_rounding(case)}."
     since = what_changed.code(case.evidence, case.lines)
     also = f"{_tolerance(case)}{_rounding(case)}"
-    return f"Same numerics as the golden, other numbers from {case.where} on; {since}{also}."
+    differ = f"{case.count} runs agree, but differ from {case.reference} from {case.where} on"
+    return f"{differ}, in an environment that computes the same; {since}{also}."
 
 
 def _stale(case: Case) -> str:
     golden = case.evidence.golden
     told = what_changed.environment(golden) if golden else ""
-    told = told or "the recorded environments do not say how"
-    differ = f"{case.count} runs agree, but differ from the golden from {case.where} on"
+    told = told or "how it differs is not recorded"
+    differ = f"{case.count} runs agree, but differ from {case.reference} from {case.where} on"
     also = f"; {what_changed.code(case.evidence, case.lines)} too" if golden and golden.changed else ""
     if case.evidence.modified:
-        also = f"; they {_not_the_recipe(case)}"
+        also = f"; the runs {_modified(case)}"
     return f"{differ}, in another environment: {told}{also}{_tolerance(case)}{_rounding(case)}."
 
 
@@ -98,7 +106,7 @@ def _tolerance(case: Case) -> str:
 
 
 def _rounding(case: Case) -> str:
-    """Which operations round differently on this CPU than on the golden's; "" where no record says."""
+    """Which operations round differently on this CPU than on the golden's; "" where it is not recorded."""
     golden, runs = case.evidence.golden, case.evidence.runs
     recorded = golden.provenance.get("environment") if golden else None
     if not isinstance(recorded, Mapping) or not runs:
@@ -109,20 +117,20 @@ def _rounding(case: Case) -> str:
 
 def _no_golden(case: Case) -> str:
     if case.evidence.modified:
-        agree = f"{case.count} runs agree, but they {_not_the_recipe(case)}"
+        agree = f"{case.count} runs agree, but they {_modified(case)}"
         return f"{agree}, and {case.judged.because}."
-    failed = f"; and they are not fit to be one: {', '.join(case.failed)} failed" if case.failed else ""
+    failed = f"; they cannot become one either: {', '.join(case.failed)} failed" if case.failed else ""
     return f"{case.count} runs agree, but {case.judged.because}{failed}."
 
 
-def _not_the_recipe(case: Case) -> str:
-    """To follow "runs that": which settings were not the recipe's."""
+def _modified(case: Case) -> str:
+    """To follow "the runs": which settings were not the recipe's."""
     sets = " ".join(f"--set {override}" for override in case.evidence.modified)
-    return f"were modified with {sets}, which is not the recipe"
+    return f"were made with {sets}, not with the recipe's own settings"
 
 
-def _not_enough(case: Case) -> str:
-    return f"The numbers are not the problem: {case.judged.because}."
+def _check_failed(case: Case) -> str:
+    return f"{case.count} runs agree, but {case.judged.because}."
 
 
 def _unjudged(case: Case) -> str:
@@ -134,22 +142,22 @@ def _reproduced(case: Case) -> str:
     if golden is None:
         return _repeatable(case)
     told = what_changed.environment(golden)
-    note = f" Note: {told}, and the numbers are the golden's all the same." if told else ""
+    note = f" Note: {told}; the metrics equal those of {case.reference} nevertheless." if told else ""
     if not golden.comparison.identical:
         return (
-            f"{case.count} runs agree bit for bit, and with the golden within the recipe's tolerance: "
-            f"approximate passed, exact failed{_drift(golden)}, which is how drift begins.{note}"
+            f"{case.count} runs agree bit for bit, and with {case.reference} within the recipe's tolerance, "
+            f"but not exactly{_drift(golden)}; this may be the start of a drift.{note}"
         )
-    return f"{case.count} runs agree with each other and with the golden, bit for bit.{note}"
+    return f"{case.count} runs agree with each other and with {case.reference}, bit for bit.{note}"
 
 
 def _drift(golden: GoldenEvidence) -> str:
-    """Which metric is off the furthest, though within its tolerance; "" where no number is."""
+    """Which metric has the largest relative error, within its tolerance; "" where none has any."""
     errors = {
         name: one.max_rel_error for name, one in golden.comparison.per_metric.items() if one.max_rel_error
     }
     worst = max(errors, key=errors.__getitem__, default=None)
-    return "" if worst is None else f" (furthest off is {worst}, by {errors[worst]:.2g} of its value)"
+    return "" if worst is None else f" (largest relative error: {errors[worst]:.2g}, of {worst})"
 
 
 def _repeatable(case: Case) -> str:
@@ -197,8 +205,12 @@ def _seed(case: Case) -> int:
 
 
 def _after_no_golden(case: Case) -> str:
-    """Bless, where that would be taken; else what must come first."""
+    """Promote, where that would be accepted; else what must come first."""
     evidence = case.evidence
+    if evidence.reference_run is not None:
+        return shlex.join(
+            ["reprokit", "env", "diff", evidence.reference_run.path, *map(str, case.folders[:1])]
+        )
     recipe = evidence.recipe or {}
     if evidence.modified:
         return _as_it_stands(case)
@@ -215,7 +227,10 @@ def _after_no_golden(case: Case) -> str:
 
 
 def _after_regression(case: Case) -> str:
-    """See what changed; where nothing is known to have, find out whether the golden still holds."""
+    """See what changed; where nothing is known to have changed, find out what differs."""
+    if case.evidence.reference_run is not None:
+        folders = [case.evidence.reference_run.path, *map(str, case.folders)]
+        return shlex.join(["reprokit", "runs", "compare", *folders])
     if case.evidence.modified:
         return _as_it_stands(case)
     golden, recipe = case.evidence.golden, case.evidence.recipe
@@ -245,7 +260,7 @@ _SENTENCES: Mapping[Verdict, Callable[[Case], str]] = {
     Verdict.REGRESSION: _regression,
     Verdict.STALE_GOLDEN: _stale,
     Verdict.NO_GOLDEN: _no_golden,
-    Verdict.CHECK_FAILED: _not_enough,
+    Verdict.CHECK_FAILED: _check_failed,
     Verdict.UNJUDGED: _unjudged,
     Verdict.REPRODUCED: _reproduced,
     Verdict.REPEATABLE: _repeatable,

@@ -16,7 +16,7 @@ from typing import Any
 from reprokit import adapters
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.trace_comparison import compare_traces
-from reprokit.harness.portability.first_updates import Left
+from reprokit.harness.portability.first_updates import PartialRun
 from reprokit.harness.portability.nonportable_ops import Guilty
 
 
@@ -87,7 +87,7 @@ class Measure:
     name: str
 
 
-def first_difference(measure: Measure, left: Left) -> dict[str, Any] | None:
+def first_difference(measure: Measure, left: PartialRun) -> dict[str, Any] | None:
     """Where a run parts from the measure: in its trace, or in metrics that the trace does not decide."""
     traced = compare_traces(measure.trace, left.trace)
     if not traced.equal and traced.first is not None:

@@ -37,7 +37,7 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class PartialRun:
     """What a program left behind.
 
     Attributes:
@@ -93,14 +93,14 @@ class Bench:
         told = [(left.folder / name).read_text(encoding="utf-8", errors="replace") for name in LOGS]
         return answered(cpu, stdout=told[0], stderr=told[1])
 
-    def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> Left:
+    def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> PartialRun:
         """Train for the first updates: natively, or on an emulated CPU."""
         words = list(self.spec.command)
         at = words.index("--")
         words[at:at] = ["--max-updates", str(self.updates)]
         return self._run(label, words, cpu=cpu, ends_with=STOPPED_EARLY)
 
-    def record(self, *, updates: int) -> Left:
+    def record(self, *, updates: int) -> PartialRun:
         """Train natively and write down every operation that is called: ``output/calls.pt``."""
         words = list(self.spec.command)
         at = words.index("--")
@@ -109,7 +109,7 @@ class Bench:
         words[at : at + 1] = ["reprokit.probes.operation_recorder", "--output", "{run_dir}/calls.pt", "--"]
         return self._run("operations", words, ends_with=STOPPED_EARLY)
 
-    def learn(self) -> Left:
+    def learn(self) -> PartialRun:
         """Ask whether it could learn at all: ``output/learning.json`` of ``runtime.learning_probe``."""
         words = list(self.spec.command)
         at = words.index("--")
@@ -117,7 +117,7 @@ class Bench:
         words[words.index(_LAUNCHER)] = "reprokit.probes.learning_probe"
         return self._run("probe", words, ends_with=0)
 
-    def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> Left:
+    def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> PartialRun:
         """Run the recorded operations again, one by one.
 
         Args:
@@ -138,7 +138,7 @@ class Bench:
         ends_with: int,
         cpu: EmulatedCpu | None = None,
         mounts: tuple[Mount, ...] = (),
-    ) -> Left:
+    ) -> PartialRun:
         folder = self.folder / label
         self._furnish(folder)
         own = (
@@ -150,7 +150,7 @@ class Bench:
         if cpu is not None:
             spec = under(spec, cpu=cpu.name, emulator=self.emulator)
         result = self.backend.run(spec, folder, on_tick=lambda: self._tick(label))
-        return Left(folder=folder, trouble=_trouble(result, ends_with=ends_with))
+        return PartialRun(folder=folder, trouble=_trouble(result, ends_with=ends_with))
 
     def _furnish(self, folder: Path) -> None:
         try:
@@ -185,7 +185,7 @@ def side_by_side(
             raise
 
 
-def need(left: Left, what: str) -> Left:
+def need(left: PartialRun, what: str) -> PartialRun:
     """What a program left, where nothing can go on without it.
 
     Raises:

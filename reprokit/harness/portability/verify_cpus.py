@@ -32,7 +32,7 @@ from reprokit.harness.portability.cpu_answer import (
     head,
     where,
 )
-from reprokit.harness.portability.first_updates import Bench, Left, need, side_by_side
+from reprokit.harness.portability.first_updates import Bench, PartialRun, need, side_by_side
 from reprokit.harness.running import emulation
 from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.execute import Progress
@@ -149,7 +149,7 @@ class _Judge:
         natively = self._native_answer(seed, measure, native, first, blessed=blessed)
         self.progress.phase(f"the same on {', '.join(self.cpus)}")
 
-        def one(name: str) -> tuple[EmulatedCpu, Left | None]:
+        def one(name: str) -> tuple[EmulatedCpu, PartialRun | None]:
             cpu = bench.look_at(name)
             return cpu, bench.train(name, cpu=cpu) if cpu.avx2 else None
 
@@ -189,7 +189,7 @@ class _Judge:
             backend=backend_named(backend, self.project),
         )
 
-    def _measure(self, seed: int, native: Left, *, folder: Path) -> tuple[Measure, bool]:
+    def _measure(self, seed: int, native: PartialRun, *, folder: Path) -> tuple[Measure, bool]:
         """The golden's first updates, cut out of it; or the native run where there is none."""
         path = golden.locate(
             self.project.golden_dir, recipe=self.recipe.name, platform=self.platform, seed=seed
@@ -206,7 +206,7 @@ class _Judge:
         return Measure(trace=trace, metrics=metrics, name="the golden"), True
 
     def _native_answer(
-        self, seed: int, measure: Measure, native: Left, first: dict[str, Any] | None, *, blessed: bool
+        self, seed: int, measure: Measure, native: PartialRun, first: dict[str, Any] | None, *, blessed: bool
     ) -> CpuAnswer:
         updates = count(native.trace)
         answer = CpuAnswer(
@@ -237,9 +237,9 @@ class _Judge:
         self,
         seed: int,
         cpu: EmulatedCpu,
-        left: Left | None,
+        left: PartialRun | None,
         measure: Measure,
-        native: Left,
+        native: PartialRun,
         natively: CpuAnswer,
     ) -> CpuAnswer:
         answer = CpuAnswer(

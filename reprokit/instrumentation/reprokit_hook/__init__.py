@@ -59,11 +59,11 @@ def _follow_training(watch: Watch) -> Callable[[], None]:
     """Look at updates, loaders and environments, where that is ordered; what is to be done last of all."""
     from . import gym_envs, imports, torch_updates
     from .draws import Draws
-    from .progress import Progress
+    from .progress import TrainingProgress
 
     if not watch.orders.get("progress"):
         return lambda: None
-    progress = watch.progress = Progress(watch.orders["progress"], watch.process)
+    progress = watch.progress = TrainingProgress(watch.orders["progress"], watch.process)
     loaders, vectors = "torch.utils.data.dataloader", "gymnasium.vector.vector_env"
     imports.after("torch", lambda module: torch_updates.watch_learning(module, watch, progress))
     imports.after(loaders, lambda module: torch_updates.watch_loaders(module, progress))

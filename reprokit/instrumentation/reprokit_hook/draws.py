@@ -1,7 +1,7 @@
 """Who draws: after every line of the program's own code, which generators have another state than before it.
 
 Python's trace function tells of the lines; a generator's state says whether the line, or what it called,
-drew from it. Only for as long as ``Progress`` wants everything.
+drew from it. Only for as long as ``TrainingProgress`` wants everything.
 
     >>> Draws(watch, progress).listen()
 """
@@ -14,21 +14,21 @@ from types import FrameType
 from typing import Any
 
 from .frames import is_own
-from .progress import Progress
+from .progress import TrainingProgress
 from .watch import Watch
 
 
 class Draws:
     """The lines of one thread."""
 
-    def __init__(self, watch: Watch, progress: Progress) -> None:
+    def __init__(self, watch: Watch, progress: TrainingProgress) -> None:
         self._watch, self._progress = watch, progress
         self._states: dict[str, str] = {}
         self._last: tuple[FrameType, int] | None = None
         self._on = self._alone = False
 
     def listen(self) -> None:
-        """Begin or end, as ``Progress`` says."""
+        """Begin or end, as ``TrainingProgress`` says."""
         if self._progress.due and not self._on:
             self._on, self._alone = True, threading.active_count() == 1
             self._states = self._progress.generators.states()

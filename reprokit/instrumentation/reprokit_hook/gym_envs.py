@@ -16,26 +16,26 @@ from typing import Any
 
 from . import digests
 from .frames import own_caller
-from .progress import Progress
+from .progress import TrainingProgress
 from .watch import Watch
 
 _MOST_CALLS = 200_000
 
 
-def watch_environments(module: Any, watch: Watch, progress: Progress) -> None:
+def watch_environments(module: Any, watch: Watch, progress: TrainingProgress) -> None:
     """``gymnasium.core``: every class of environments that is made from now on."""
     worlds = _worlds(watch, progress)
     _subclasses(module.Env, lambda kind: not issubclass(kind, module.Wrapper), worlds)
 
 
-def watch_vectors(module: Any, watch: Watch, progress: Progress) -> None:
+def watch_vectors(module: Any, watch: Watch, progress: TrainingProgress) -> None:
     """``gymnasium.vector.vector_env``: environments that are many by themselves, not made of single ones."""
     made_of_others = ("Wrapper", "SyncVectorEnv", "AsyncVectorEnv")
     worlds = _worlds(watch, progress)
     _subclasses(module.VectorEnv, lambda kind: not kind.__name__.endswith(made_of_others), worlds)
 
 
-def _worlds(watch: Watch, progress: Progress) -> _Worlds:
+def _worlds(watch: Watch, progress: TrainingProgress) -> _Worlds:
     if watch.worlds is None:
         watch.worlds = _Worlds(watch, progress)
     found: _Worlds = watch.worlds
@@ -58,7 +58,7 @@ def _subclasses(base: Any, wanted: Any, worlds: _Worlds) -> None:
 class _Worlds:
     """All environments of a process, numbered as they are first used."""
 
-    def __init__(self, watch: Watch, progress: Progress) -> None:
+    def __init__(self, watch: Watch, progress: TrainingProgress) -> None:
         self._watch, self._progress = watch, progress
         self._numbers: dict[int, int] = {}
         self._all: dict[int, Any] = {}

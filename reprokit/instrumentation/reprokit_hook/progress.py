@@ -28,7 +28,7 @@ _MOST_EVENTS = 20_000
 Digests = dict[str, str]
 
 
-class Progress:
+class TrainingProgress:
     """Of one process.
 
     Attributes:

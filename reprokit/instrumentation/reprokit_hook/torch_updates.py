@@ -1,8 +1,9 @@
 """Every update of PyTorch's parameters: what went in, what came out.
 
 An update is a step of any ``torch.optim`` optimizer, or a call of one of the fused kernels behind them. What
-is digested, and only where ``Progress`` says so: what modules were given with gradients on, what loaders
-handed out, gradients, the optimizer's state and settings, parameters, and every random generator's state.
+is digested, and only where ``TrainingProgress`` says so: what modules were given with gradients on, what
+loaders handed out, gradients, the optimizer's state and settings, parameters, and the state of every random
+generator.
 
     >>> watch_learning(torch, watch)
 """
@@ -15,13 +16,13 @@ from typing import Any
 
 from . import digests
 from .frames import own_caller
-from .progress import Progress
+from .progress import TrainingProgress
 from .watch import Watch
 
 _FUSED = ("_fused_adam_", "_fused_adamw_", "_fused_sgd_", "_fused_adagrad_")
 
 
-def watch_learning(torch: Any, watch: Watch, progress: Progress) -> None:
+def watch_learning(torch: Any, watch: Watch, progress: TrainingProgress) -> None:
     """Listen to optimizers and fused kernels, and to modules where the next update is due."""
     from torch.optim import optimizer as optim  # type: ignore[import-not-found, unused-ignore]
 
@@ -41,7 +42,7 @@ def watch_learning(torch: Any, watch: Watch, progress: Progress) -> None:
 class _Updates:
     """Between the beginning of an update and its end."""
 
-    def __init__(self, torch: Any, watch: Watch, progress: Progress) -> None:
+    def __init__(self, torch: Any, watch: Watch, progress: TrainingProgress) -> None:
         self._torch, self._watch, self._progress = torch, watch, progress
         self._inside = 0
         self._given: dict[str, str] = {}
@@ -147,7 +148,7 @@ def _parameters(optimizer: Any) -> list[Any]:
     return [one for group in optimizer.param_groups for one in group["params"]]
 
 
-def watch_loaders(module: Any, progress: Progress) -> None:
+def watch_loaders(module: Any, progress: TrainingProgress) -> None:
     """What every ``DataLoader`` hands out; and whether an epoch held the same samples, in whatever order."""
     kind = module._BaseDataLoaderIter
     natural = kind.__next__

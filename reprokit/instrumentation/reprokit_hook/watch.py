@@ -28,7 +28,7 @@ from typing import Any
 from . import imports
 from .frames import Site, real
 from .process_names import claim, started
-from .progress import Progress
+from .progress import TrainingProgress
 from .replayed_values import Earlier, named, reordered
 
 _MOST_VALUES = 20_000
@@ -54,7 +54,7 @@ class Watch:
         self.busy = threading.local()
         self._forks = 0
         self.at_end: list[Callable[[], None]] = []
-        self.progress: Progress | None = None
+        self.progress: TrainingProgress | None = None
         self.worlds: Any = None
         self._begin()
 

@@ -17,6 +17,7 @@ from reprokit.core.comparison import Comparison, Divergence, Problem
 from reprokit.core.evidence import (
     Evidence,
     GoldenEvidence,
+    ReferenceRun,
     ResumeEvidence,
     RunEvidence,
     SweepEvidence,
@@ -33,6 +34,8 @@ FINGERPRINT = f"sha256:{'3' * 64}"
 DATA = f"sha256:{'4' * 64}"
 STEPS = tuple(range(2048, 100_353, 2048))
 DIGESTS = {"recipe": f"sha256:{'5' * 64}", "trainer": f"sha256:{'6' * 64}", "lock": LOCK}
+
+REPEATED_RUN = ReferenceRun(path="theirs/T-seed42-1", overrides=("a=1",))
 
 EQUAL = Comparison(
     identical=True,
@@ -654,6 +657,20 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "run.json says nothing": in_run("run", "modified", None),
         "run.json says text": in_run("run", "modified", ""),
         "no run": with_(runs=()),
+        "without the override of the run that is repeated": with_(reference_run=REPEATED_RUN),
+        "one run without it": both(with_(reference_run=REPEATED_RUN), in_run("run", "modified", ["a=1"])),
+        "another override than that": both(
+            with_(reference_run=REPEATED_RUN), in_runs("run", "modified", ["a=2"])
+        ),
+        "an override more than that": both(
+            with_(reference_run=REPEATED_RUN), in_runs("run", "modified", ["a=1", "b=2"])
+        ),
+        "another override was requested": both(
+            with_(reference_run=REPEATED_RUN, modified=("a=2",)), in_runs("run", "modified", ["a=1"])
+        ),
+        "a repeated run, and nobody says with what": both(
+            with_(reference_run=REPEATED_RUN), in_runs("run", "modified", ...)
+        ),
     },
     "versions_locked": {
         "no lock": in_run("run", "image.lock_digest", ...),
@@ -1102,6 +1119,12 @@ GREEN: dict[str, dict[str, Fault]] = {
         "two results": both(
             with_key("expected", "losses/value", {"value": 1.5, "rtol": 0.0, "atol": 0.0}), ending_at(490)
         ),
+    },
+    "unmodified": {
+        "the override of the run that is repeated": both(
+            with_(reference_run=REPEATED_RUN), in_runs("run", "modified", ["a=1"])
+        ),
+        "a run without overrides is repeated": with_(reference_run=replace(REPEATED_RUN, overrides=())),
     },
     "versions_locked": {
         "the lock is not at hand": with_(locked=None),

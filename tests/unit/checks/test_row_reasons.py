@@ -52,7 +52,7 @@ PASSED = {
     "numerics_in_force": "profile portable (version 1) is in force: 12 settings, 6 reports of the libraries",
     "hardware_recorded": "trained on cpu: AMD EPYC, 2 cores, 8.0 GiB",
     "environment_recorded": "every required field is recorded; missing with a reason: host.gpus",
-    "environment_compatible": "the numerics fingerprint is the golden's",
+    "environment_compatible": "the numerics fingerprint is that of the golden",
     "config_saved": "config.yaml holds all 4 sections of the recipe in every run",
     "data_recorded": "every run used the declared data: train",
     "checkpoints_complete": "10 checkpoints and the final model, all unchanged and loadable, in every run",
@@ -265,7 +265,7 @@ FAILED = [
     (
         "environment_compatible",
         "another environment and other numbers",
-        "the environment differs in something that the records do not say, and so do the numbers",
+        "the environment differs in something that the records do not say, and so do the metrics",
     ),
     (
         "config_saved",
@@ -381,21 +381,21 @@ def test_a_broken_promise_is_failed_and_names_what_broke(name, fault, reason):
 ERRORS = [
     ("unchanged_when_varied", "one cannot be made", "clock was not varied: there is no clock"),
     ("numerics_in_force", "an unknown profile asked for", "the recipe asks for the profile 'fastest'"),
-    ("repeatable", "one run only", "it takes two runs to judge, and there is only one"),
-    ("repeatable", "an unfinished run", "a run did not finish, so its numbers prove nothing"),
+    ("repeatable", "one run only", "two runs are needed, and there is only one"),
+    ("repeatable", "an unfinished run", "a run is incomplete, so its metrics prove nothing"),
     ("repeatable", "a torn line", "torn_line in the actual file: cut off"),
     (
         "equals_golden",
         "the golden of another seed",
-        f"{GOLDEN}: provenance.json is of seed 43, but the run of 42",
+        f"{GOLDEN}: provenance.json has seed 43, but the run has 42",
     ),
-    ("equals_golden", "nothing compared", f"{GOLDEN}: not one number could be compared"),
-    ("equals_golden", "an unfinished run", "there is no finished run to hold against the golden"),
+    ("equals_golden", "nothing compared", f"{GOLDEN}: no metric could be compared"),
+    ("equals_golden", "an unfinished run", "there is no finished run to compare with the golden"),
     ("equals_golden", "a torn line", f"{GOLDEN}: torn_line in the actual file: cut off"),
     (
         "equals_golden",
         "neither run nor golden says which seed",
-        f"{GOLDEN}: provenance.json is of seed None, but the run of None",
+        f"{GOLDEN}: provenance.json has seed None, but the run has None",
     ),
     ("trace_equal", "nothing compared", "not one traced update could be compared"),
     ("trace_equal", "traces never compared", "the traces of the runs were not compared"),
@@ -551,7 +551,7 @@ def test_a_trace_says_which_of_its_comparisons_it_passed():
     assert said("trace_equal", planted.with_(golden=None)) == (Status.PASSED, agree)
     assert said("trace_equal", planted.on_golden(comparison=planted.CLOSE)) == (
         Status.PASSED,
-        f"{agree}; the golden's numbers differ from the runs', so its trace is not compared",
+        f"{agree}; the metrics differ from the golden, so its trace is not compared",
     )
 
 
@@ -636,9 +636,8 @@ def test_an_environment_that_differs_with_equal_numbers_passes_and_says_what_dif
     )
     assert status is Status.PASSED
     names = ", ".join(f"inside.packages.p{number}" for number in range(5))
-    assert (
-        reason == f"the environment differs in {names} and 2 more; the numbers are the golden's all the same"
-    )
+    differs = f"the environment differs in {names} and 2 more"
+    assert reason == f"{differs}; the metrics equal those of the golden nevertheless"
 
 
 def test_five_differences_are_all_named():
@@ -652,7 +651,7 @@ def test_five_differences_are_all_named():
 def test_an_environment_that_differs_without_a_comparison_cannot_be_judged():
     status, reason = said("environment_compatible", "another environment and no comparison")
     assert status is Status.ERROR
-    assert reason.endswith("; not one number could be compared")
+    assert reason.endswith("; no metric could be compared")
 
 
 def test_a_container_opened_for_its_gpu_is_hardened_and_says_so():

@@ -8,16 +8,17 @@ from pathlib import Path
 import pytest
 
 from reprokit.core.agreement import (
-    agreement,
     chance_of_another,
     difference,
     differing,
     differing_trace,
-    not_golden,
-    not_repeated,
-    not_two_of_one_thing,
-    unlike,
+    why_not_equal,
+    why_not_golden,
+    why_not_repeated,
+    why_not_repetitions,
+    why_not_two_runs,
 )
+from reprokit.core.comparability import KEYS, Objection
 from reprokit.core.comparison import Divergence
 
 
@@ -34,56 +35,55 @@ FIRST, SECOND = (run.path for run in planted.clean().runs)
 
 
 def test_equal_numbers_in_every_record_agree():
-    assert agreement(planted.EQUAL, records=49) == ""
-    assert agreement(planted.EQUAL, records=49, tolerant=True) == ""
+    assert why_not_equal(planted.EQUAL, records=49) is None
+    assert why_not_equal(planted.EQUAL, records=49, tolerant=True) is None
 
 
 def test_one_record_of_one_metric_is_enough_to_agree():
     one = replace(planted.EQUAL, records_compared=1, metrics_compared=1)
-    assert agreement(one, records=1) == ""
+    assert why_not_equal(one, records=1) is None
     assert (
-        not_golden(
+        why_not_golden(
             planted.both(planted.on_golden(num_records=1, comparison=one), planted.on_run(0, num_records=1))(
                 planted.clean()
             )
         )
-        == ""
+        is None
     )
 
 
 def test_a_warning_that_both_sides_share_does_not_matter():
     problem = replace(planted.TORN.problems[0], kind="duplicate_step", side="both", severity="warning")
-    assert agreement(replace(planted.EQUAL, problems=(problem,)), records=49) == ""
+    assert why_not_equal(replace(planted.EQUAL, problems=(problem,)), records=49) is None
     both = replace(planted.EQUAL, problems=(problem, planted.TORN.problems[0]))
-    assert agreement(both, records=49) == "torn_line in the actual file: cut off"
+    assert why_not_equal(both, records=49) == Objection("torn_line in the actual file: cut off")
 
 
 @pytest.mark.parametrize(
     ("comparison", "why"),
     [
-        (None, "the numbers were never compared"),
-        (replace(planted.EQUAL, records_compared=0), "not one number could be compared"),
-        (replace(planted.EQUAL, records_compared=-1), "not one number could be compared"),
-        (replace(planted.EQUAL, metrics_compared=0), "not one number could be compared"),
+        (None, "the metrics were never compared"),
+        (replace(planted.EQUAL, records_compared=0), "no metric could be compared"),
+        (replace(planted.EQUAL, records_compared=-1), "no metric could be compared"),
+        (replace(planted.EQUAL, metrics_compared=0), "no metric could be compared"),
         (planted.TORN, "torn_line in the actual file: cut off"),
-        (planted.DIFFERENT, "the numbers differ"),
-        (planted.CLOSE, "the numbers differ"),
-        (replace(planted.EQUAL, identical=1), "the numbers differ"),
+        (planted.DIFFERENT, "the metrics differ"),
+        (planted.CLOSE, "the metrics differ"),
+        (replace(planted.EQUAL, identical=1), "the metrics differ"),
         (replace(planted.EQUAL, records_compared=48), "only 48 of 49 records were compared"),
         (replace(planted.EQUAL, records_compared=50), "only 50 of 49 records were compared"),
     ],
 )
 def test_anything_less_does_not_and_says_why(comparison, why):
-    assert agreement(comparison, records=49) == why
+    assert why_not_equal(comparison, records=49) == Objection(why)
 
 
 def test_close_numbers_agree_only_where_a_tolerance_is_meant():
-    assert agreement(planted.CLOSE, records=49, tolerant=True) == ""
+    assert why_not_equal(planted.CLOSE, records=49, tolerant=True) is None
     beyond = replace(planted.CLOSE, within_tolerance=False)
-    assert agreement(beyond, records=49, tolerant=True) == "the numbers differ"
-    assert (
-        agreement(replace(planted.CLOSE, within_tolerance=1), records=49, tolerant=True)
-        == "the numbers differ"
+    assert why_not_equal(beyond, records=49, tolerant=True) == Objection("the metrics differ")
+    assert why_not_equal(replace(planted.CLOSE, within_tolerance=1), records=49, tolerant=True) == Objection(
+        "the metrics differ"
     )
 
 
@@ -109,7 +109,7 @@ def test_a_difference_without_a_step_is_told_by_its_record():
     assert difference(replace(planted.DIFFERENT, divergence=first)) == "from record 0 on: missing record"
     silent = replace(first, what="", step=0)
     assert difference(replace(planted.DIFFERENT, divergence=silent)) == "from step 0 on: whole records differ"
-    assert difference(replace(planted.DIFFERENT, divergence=None)) == "(nobody recorded where)"
+    assert difference(replace(planted.DIFFERENT, divergence=None)) == "(place not recorded)"
 
 
 def test_runs_of_one_thing_are_alike_although_folders_times_and_cores_differ():
@@ -119,21 +119,24 @@ def test_runs_of_one_thing_are_alike_although_folders_times_and_cores_differ():
         planted.in_run("run", "limits", {"cpus": [1]}),
         planted.in_run("environment", "host.kernel", "6.2"),
     )(planted.clean())
-    assert unlike(evidence.runs) == ""
-    assert unlike(planted.plain().runs) == ""
-    assert unlike(()) == ""
+    assert why_not_repetitions(evidence.runs) is None
+    assert why_not_repetitions(planted.plain().runs) is None
+    assert why_not_repetitions(()) is None
 
 
 def test_runs_of_two_things_are_not_and_the_setting_is_named():
     other = planted.in_run("run", "device", "cuda")(planted.clean())
-    assert unlike(other.runs) == f"{SECOND}: device is 'cuda', but 'cpu' in {FIRST}"
-    assert unlike(planted.on_run(1, config=None)(planted.clean()).runs) == (
-        f"{SECOND}: config.yaml is not that of {FIRST}"
+    assert why_not_repetitions(other.runs) == Objection(
+        f"{SECOND}: runs are not comparable: devices differ ('cpu', 'cuda')"
+    )
+    assert why_not_repetitions(planted.on_run(1, config=None)(planted.clean()).runs) == Objection(
+        f"{SECOND}: runs are not comparable: configurations differ"
     )
 
 
 OTHER_THINGS = [
     ("recipe", "other"),
+    ("plain_command", ["other"]),
     ("seed", 43),
     ("seed", 42.0),
     ("device", "cuda"),
@@ -144,7 +147,14 @@ OTHER_THINGS = [
     ("image.variant", "cuda"),
     ("image.lock_digest", "sha256:0"),
     ("image", None),
+    ("resumed_from", {"step": 4096}),
+    ("varied", {"names": ["umask"]}),
 ]
+
+
+def test_every_key_that_repeated_runs_must_share_is_planted():
+    planted_keys = {path for path, _ in OTHER_THINGS} | {"digests", "resumed_from.step", "varied.names"}
+    assert {key.path for key in KEYS} - planted_keys == {"config", "backend"}
 
 
 @pytest.mark.parametrize(("path", "value"), OTHER_THINGS)
@@ -152,15 +162,17 @@ def test_runs_of_two_things_neither_agree_nor_differ(path, value):
     evidence = planted.in_run("run", path, value)(
         planted.clean(repeats=(planted.DIFFERENT,), trace_repeats=(planted.OTHER_TRACE,))
     )
-    assert unlike(evidence.runs)
+    assert why_not_repetitions(evidence.runs)
     assert differing(evidence) is None
     assert differing_trace(evidence) is None
-    assert not_repeated(replace(evidence, repeats=(planted.EQUAL,)))
+    assert why_not_repeated(replace(evidence, repeats=(planted.EQUAL,)))
 
 
 def test_a_third_run_of_another_thing_is_found():
     evidence = planted.third_run(planted.clean())
-    assert unlike(planted.in_run("run", "seed", 7, index=2)(evidence).runs).endswith(f"but 42 in {FIRST}")
+    assert why_not_repetitions(planted.in_run("run", "seed", 7, index=2)(evidence).runs).reason.endswith(
+        "seeds differ (42, 7)"
+    )
 
 
 def test_the_run_that_differs_is_named_with_its_comparison():
@@ -190,7 +202,7 @@ def test_runs_that_were_never_compared_do_not_differ():
     evidence = replace(evidence, repeats=(planted.EQUAL,), trace_repeats=(planted.SAME_TRACE,))
     assert differing(evidence) is None
     assert differing_trace(evidence) is None
-    assert not_repeated(evidence) == "3 runs were compared 1 times"
+    assert why_not_repeated(evidence) == Objection("3 runs were compared 1 times")
 
 
 def test_a_trace_of_which_nothing_was_compared_does_not_differ():
@@ -209,91 +221,90 @@ def test_an_unfinished_run_neither_differs_in_numbers_nor_in_its_trace(index):
 
 
 WHY = {
-    "one run only": "it takes two runs to judge, and there is only one",
+    "one run only": "two runs are needed, and there is only one",
     "no comparison": "2 runs were compared 0 times",
     "one comparison too many": "2 runs were compared 2 times",
     "only some records compared": "only 48 of 49 records were compared",
     "the first run is longer": f"{SECOND} has 49 records, {FIRST} has 50",
     "the second run is longer": f"{SECOND} has 50 records, {FIRST} has 49",
-    "one folder twice": "one run folder is given twice",
+    "one folder twice": "the same run folder is given twice",
     "a copied folder": f"{FIRST}: a copy of another run (20261120T101500Z-seed42-1)",
-    "a run without a name": f"{SECOND}: run.json does not say which run it is",
-    "a run with an empty name": f"{SECOND}: run.json does not say which run it is",
-    "an exit code that is false": f"{FIRST}: run.json does not say that the run completed",
-    "no outcome": f"{SECOND}: run.json does not say that the run completed",
-    "a run of another seed": f"{SECOND}: seed is 43, but 42 in {FIRST}",
-    "both runs of another seed": f"{FIRST}: the seed is 43, but 42 was asked for",
-    "a seed in text": f"{FIRST}: run.json does not say which seed was used, but '42'",
-    "runs of another recipe": f"{FIRST}: a run of 'mountaincar', but 'cartpole' was asked for",
-    "a recipe without a name": f"{FIRST}: a run of 'cartpole', but None was asked for",
-    "an exit code that is not 0": f"{SECOND}: run.json does not say that the run completed",
+    "a run without a name": f"{SECOND}: run.json has no run_id",
+    "a run with an empty name": f"{SECOND}: run.json has no run_id",
+    "an exit code that is false": f"{FIRST}: the run is incomplete according to run.json",
+    "no outcome": f"{SECOND}: the run is incomplete according to run.json",
+    "a run of another seed": f"{SECOND}: runs are not comparable: seeds differ (42, 43)",
+    "both runs of another seed": f"{FIRST}: the seed is 43, but 42 was requested",
+    "a seed in text": f"{FIRST}: the seed in run.json is not an integer: '42'",
+    "runs of another recipe": f"{FIRST}: a run of 'mountaincar', but 'cartpole' was requested",
+    "a recipe without a name": f"{FIRST}: a run of 'cartpole', but None was requested",
+    "an exit code that is not 0": f"{SECOND}: the run is incomplete according to run.json",
 }
 
 
 @pytest.mark.parametrize("fault", WHY)
 def test_what_is_not_a_proof_of_repeatability_says_why(fault):
-    assert not_repeated(planted.FAULTS["repeatable"][fault](planted.clean())) == WHY[fault]
+    assert why_not_repeated(planted.FAULTS["repeatable"][fault](planted.clean())) == Objection(WHY[fault])
 
 
 def test_a_run_that_was_resumed_is_no_proof():
     resumed = planted.in_run("run", "resumed_from", "runs/cartpole/earlier")(planted.clean())
-    assert not_two_of_one_thing(resumed).endswith("a resumed run holds only the later steps of a training")
+    assert why_not_two_runs(resumed).reason.endswith("a resumed run holds only the later steps of a training")
 
 
 def test_a_run_whose_name_is_no_text_has_none():
-    why = f"{SECOND}: run.json does not say which run it is"
-    assert not_repeated(planted.in_run("run", "run_id", 7)(planted.clean())) == why
+    why = f"{SECOND}: run.json has no run_id"
+    assert why_not_repeated(planted.in_run("run", "run_id", 7)(planted.clean())) == Objection(why)
 
 
 def test_what_is_wrong_with_the_runs_is_told_before_what_is_wrong_with_their_comparisons():
     evidence = replace(planted.same_folder_twice(planted.clean()), repeats=())
-    assert not_repeated(evidence) == "one run folder is given twice"
+    assert why_not_repeated(evidence) == Objection("the same run folder is given twice")
 
 
 def test_without_a_seed_that_was_asked_for_the_runs_own_will_do():
-    assert not_repeated(planted.clean(seed=None)) == ""
+    assert why_not_repeated(planted.clean(seed=None)) is None
 
 
 def test_two_agreeing_runs_are_a_proof():
-    assert not_repeated(planted.clean()) == ""
-    assert not_repeated(planted.plain()) == ""
-    assert not_repeated(planted.third_run(planted.clean())) == ""
+    assert why_not_repeated(planted.clean()) is None
+    assert why_not_repeated(planted.plain()) is None
+    assert why_not_repeated(planted.third_run(planted.clean())) is None
 
 
 def test_a_plain_command_may_log_records_that_were_not_asked_for():
     fewer = replace(planted.EQUAL, records_compared=40)
-    assert not_repeated(planted.plain(repeats=(fewer,))) == ""
+    assert why_not_repeated(planted.plain(repeats=(fewer,))) is None
     longer = planted.on_run(1, num_records=50)(planted.plain(repeats=(fewer,)))
-    assert not_repeated(longer) == f"{SECOND} has 50 records, {FIRST} has 49"
+    assert why_not_repeated(longer) == Objection(f"{SECOND} has 50 records, {FIRST} has 49")
 
 
 def test_no_run_is_no_proof():
-    assert not_two_of_one_thing(planted.NO_RUNS) == "it takes two runs to judge, and there is none"
+    assert why_not_two_runs(planted.NO_RUNS) == Objection("two runs are needed, and there is none")
 
 
 def test_a_plain_command_without_a_name_is_no_proof():
     evidence = planted.in_runs("run", "recipe", "")(planted.plain())
-    assert not_two_of_one_thing(evidence) == f"{FIRST}: a run of '', but '' was asked for"
+    assert why_not_two_runs(evidence) == Objection(f"{FIRST}: a run of '', but '' was requested")
 
 
 def test_the_golden_counts_only_where_there_is_one_and_a_run():
-    why = "there is no golden, or no run to hold against it"
-    assert not_golden(planted.clean(golden=None)) == why
-    assert not_golden(planted.clean(runs=())) == why
-    assert not_golden(planted.clean()) == ""
-    assert not_golden(planted.on_golden(comparison=planted.CLOSE)(planted.clean())) == ""
+    why = "there is no golden, or no run to compare with it"
+    assert why_not_golden(planted.clean(golden=None)) == Objection(why)
+    assert why_not_golden(planted.clean(runs=())) == Objection(why)
+    assert why_not_golden(planted.clean()) is None
+    assert why_not_golden(planted.on_golden(comparison=planted.CLOSE)(planted.clean())) is None
 
 
 def test_a_golden_longer_than_the_run_was_not_compared_in_full():
-    assert not_golden(planted.on_golden(num_records=200)(planted.clean())) == (
+    assert why_not_golden(planted.on_golden(num_records=200)(planted.clean())) == Objection(
         "only 49 of 200 records were compared"
     )
-    assert (
-        not_golden(planted.on_run(0, num_records=50)(planted.clean()))
-        == "only 49 of 50 records were compared"
+    assert why_not_golden(planted.on_run(0, num_records=50)(planted.clean())) == Objection(
+        "only 49 of 50 records were compared"
     )
-    assert (
-        not_golden(planted.on_golden(num_records=0)(planted.clean())) == "nobody counted the golden's records"
+    assert why_not_golden(planted.on_golden(num_records=0)(planted.clean())) == Objection(
+        "the golden's records were not counted"
     )
 
 
@@ -313,4 +324,4 @@ def test_at_the_bound_so_many_runs_agree_by_chance_once_in_twenty(num_runs):
 
 def test_a_run_whose_surroundings_were_varied_on_purpose_is_not_one_of_a_pair():
     varied = planted.in_run("run", "varied", {"names": ["umask"]})(planted.clean())
-    assert "its surroundings were varied on purpose" in not_two_of_one_thing(varied)
+    assert "its surroundings were varied on purpose" in why_not_two_runs(varied).reason

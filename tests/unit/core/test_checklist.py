@@ -290,7 +290,7 @@ def test_a_plain_command_without_one_comparable_number_is_unjudged(comparison):
 def test_one_run_is_unjudged_golden_or_not():
     told = judgement(planted.one_run(planted.clean()), rows(), registry=REGISTRY)
     assert told.verdict is Verdict.UNJUDGED
-    assert told.because == "it takes two runs to judge, and there is only one"
+    assert told.because == "two runs are needed, and there is only one"
     assert verdict(planted.one_run(planted.clean(golden=None))) is Verdict.UNJUDGED
 
 
@@ -328,14 +328,14 @@ def test_other_numbers_with_the_same_fingerprint_are_a_regression():
     evidence = planted.on_golden(comparison=planted.DIFFERENT)(planted.clean())
     told = judgement(evidence, rows(a=Status.FAILED), registry=REGISTRY)
     assert told.verdict is Verdict.REGRESSION
-    assert told.because == "same numerics as the golden, other numbers"
+    assert told.because == "the metrics differ from the golden"
 
 
 def test_other_numbers_with_another_fingerprint_are_a_stale_golden():
     evidence = planted.on_golden(comparison=planted.DIFFERENT, fingerprint_equal=False)(planted.clean())
     told = judgement(evidence, rows(a=Status.FAILED), registry=REGISTRY)
     assert told.verdict is Verdict.STALE_GOLDEN
-    assert told.because == "other numbers than the golden, in another environment"
+    assert told.because == "the metrics differ from the golden, in an environment that computes otherwise"
 
 
 def test_another_fingerprint_with_equal_numbers_is_reproduced():
@@ -377,13 +377,13 @@ def test_a_golden_says_nothing_about_a_plain_command():
 
 def test_a_required_row_that_failed_is_check_failed():
     told = judgement(planted.clean(), rows(b=Status.FAILED), registry=REGISTRY)
-    assert (told.verdict, told.because) == (Verdict.CHECK_FAILED, "required and FAILED: b")
+    assert (told.verdict, told.because) == (Verdict.CHECK_FAILED, "required checks failed: b")
 
 
 @pytest.mark.parametrize("status", [Status.ERROR, Status.SKIPPED])
 def test_a_required_row_that_was_not_judged_is_unjudged(status):
     told = judgement(planted.clean(), rows(b=status), registry=REGISTRY)
-    assert (told.verdict, told.because) == (Verdict.UNJUDGED, "required and not judged: b")
+    assert (told.verdict, told.because) == (Verdict.UNJUDGED, "required checks were not judged: b")
 
 
 def test_failed_weighs_more_than_not_judged():
@@ -454,22 +454,22 @@ def test_a_modified_run_is_never_taken_for_the_recipes():
 
 def test_a_row_that_is_absent_is_not_a_row_that_passed():
     told = judgement(planted.clean(), [row("a"), row("c", required=False)], registry=REGISTRY)
-    assert (told.verdict, told.because) == (Verdict.UNJUDGED, "rows are missing: b")
+    assert (told.verdict, told.because) == (Verdict.UNJUDGED, "checks are missing: b")
 
 
 def test_every_row_that_decided_is_named():
     def because(found):
         return judgement(planted.clean(), found, registry=REGISTRY).because
 
-    assert because(rows(a=Status.FAILED, b=Status.FAILED)) == "required and FAILED: a, b"
-    assert because(rows(a=Status.ERROR, b=Status.SKIPPED)) == "required and not judged: a, b"
-    assert because([row("c", required=False)]) == "rows are missing: a, b"
-    assert because([*rows(), row("b"), row("a")]) == "rows appear twice: a, b"
+    assert because(rows(a=Status.FAILED, b=Status.FAILED)) == "required checks failed: a, b"
+    assert because(rows(a=Status.ERROR, b=Status.SKIPPED)) == "required checks were not judged: a, b"
+    assert because([row("c", required=False)]) == "checks are missing: a, b"
+    assert because([*rows(), row("b"), row("a")]) == "checks appear twice: a, b"
 
 
 def test_missing_rows_are_told_before_overrides():
     told = judgement(planted.clean(modified=("a=1",)), [row("a"), row("c")], registry=REGISTRY)
-    assert told.because == "rows are missing: b"
+    assert told.because == "checks are missing: b"
 
 
 def test_an_absent_advisory_row_is_missed_too():
@@ -479,7 +479,7 @@ def test_an_absent_advisory_row_is_missed_too():
 def test_no_rows_at_all_are_unjudged():
     assert verdict(planted.clean(), []) is Verdict.UNJUDGED
     assert judge(planted.clean(), [], registry={}) is Verdict.UNJUDGED
-    assert judgement(planted.clean(), [], registry={}).because == "not one row is required"
+    assert judgement(planted.clean(), [], registry={}).because == "no check is required"
 
 
 def test_nothing_required_is_unjudged():
@@ -489,7 +489,7 @@ def test_nothing_required_is_unjudged():
 
 def test_a_row_that_appears_twice_is_unjudged():
     told = judgement(planted.clean(), [*rows(), row("a")], registry=REGISTRY)
-    assert (told.verdict, told.because) == (Verdict.UNJUDGED, "rows appear twice: a")
+    assert (told.verdict, told.because) == (Verdict.UNJUDGED, "checks appear twice: a")
 
 
 def test_a_row_that_nobody_registered_decides_when_it_is_bad():

@@ -7,6 +7,7 @@ import pytest
 from reprokit.core.evidence import (
     Evidence,
     GoldenEvidence,
+    ReferenceRun,
     RunEvidence,
     SweepEvidence,
     TraceComparison,
@@ -80,3 +81,7 @@ def test_each_run_with_a_problem_is_named():
 
 def test_no_run_is_a_problem():
     assert problems_of_runs(evidence(), lambda run: "") == ("there is no run to look at",)
+
+
+def test_a_run_in_place_of_a_golden_is_called_by_the_name_of_its_folder():
+    assert ReferenceRun(path="runs/r/T-seed42-1/").noun == "the run T-seed42-1"

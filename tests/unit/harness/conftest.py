@@ -230,3 +230,33 @@ def programs() -> dict[str, Any]:
     """The fake programs and results, by name (test files cannot import each other)."""
     made = {"training": training, "logging": logging, "ended": ended}
     return {**made, "host": HOST, "realisation": REALISATION}
+
+
+@pytest.fixture
+def plant() -> Callable[..., None]:
+    """Plants another value under a key of ``core.comparability`` in a run folder, and closes it again."""
+
+    def planted(folder: Path, path: str) -> None:
+        if path == "config":
+            (folder / "config.yaml").write_text("training: {gamma: 0.5}\n")
+            return _close_again(folder, "config.yaml")
+        record = json.loads((folder / "run.json").read_text())
+        *above, last = path.split(".")
+        section = record
+        for name in above:
+            section[name] = dict(section.get(name) or {})
+            section = section[name]
+        section[last] = {"trainer": "another"} if path == "digests" else ["another"]
+        (folder / "run.json").write_text(json.dumps(record))
+        return _close_again(folder, "run.json")
+
+    return planted
+
+
+def _close_again(folder: Path, name: str) -> None:
+    marker = folder / "COMPLETE"
+    if marker.is_file():
+        data = (folder / name).read_bytes()
+        closed = json.loads(marker.read_text())
+        closed["files"][name] = {"sha256": digest_bytes(data), "bytes": len(data)}
+        marker.write_text(json.dumps(closed))

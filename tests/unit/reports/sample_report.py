@@ -29,16 +29,16 @@ _SENTENCES = {
     Verdict.REPEATABLE: "2 runs agree with each other, bit for bit.",
     Verdict.NONDETERMINISTIC: f"Two runs with the same seed differ from step {DIVERGED_AT} on.",
     Verdict.REGRESSION: (
-        f"Same numerics as the golden, other numbers from step {DIVERGED_AT} (record 20, metric "
-        "losses/policy_loss) on; changed since then: trainer."
+        f"2 runs agree, but differ from the golden from step {DIVERGED_AT} (record 20, metric "
+        "losses/policy_loss) on, in an environment that computes the same; changed since then: trainer."
     ),
     Verdict.STALE_GOLDEN: (
-        f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, and so does the environment: "
+        f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, in another environment: "
         "inside.packages.torch was 2.12.1+cpu, is 2.13.0+cpu."
     ),
     Verdict.NO_GOLDEN: "2 runs agree, but there is no golden for cpu-x86_64 with seed 42.",
-    Verdict.CHECK_FAILED: "The numbers agree, but a required check failed: Checkpoints are complete.",
-    Verdict.UNJUDGED: "The numbers agree, but a required check could not be judged: Environment recorded.",
+    Verdict.CHECK_FAILED: "2 runs agree, but a required check failed: Checkpoints are complete.",
+    Verdict.UNJUDGED: "2 runs agree, but a required check could not be judged: Environment recorded.",
     Verdict.NOT_RUN: "A run did not finish: the program used more memory than its limit of 2.0 GiB.",
 }
 _NEXT = {

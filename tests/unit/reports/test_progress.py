@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from reprokit.reports.progress import Progress
+from reprokit.reports.progress import ProgressDisplay
 
 
 class _Stream(io.StringIO):
@@ -26,13 +26,17 @@ class _Clock:
         return self.now
 
 
-def _make(*, is_terminal: bool, environ: Mapping[str, str] | None = None) -> tuple[Progress, _Stream, _Clock]:
+def _make(
+    *, is_terminal: bool, environ: Mapping[str, str] | None = None
+) -> tuple[ProgressDisplay, _Stream, _Clock]:
     stream, clock = _Stream(is_terminal=is_terminal), _Clock()
     environ = {"TERM": "xterm", "COLUMNS": "80", **(environ or {})}
-    return Progress(stream=stream, environ=environ, clock=clock), stream, clock
+    return ProgressDisplay(stream=stream, environ=environ, clock=clock), stream, clock
 
 
-def _update(progress: Progress, step: int, *, label: str = "run 1", total: int | None = 100_000) -> None:
+def _update(
+    progress: ProgressDisplay, step: int, *, label: str = "run 1", total: int | None = 100_000
+) -> None:
     progress.update(label, step, total, steps_per_s=10_000.0, eta_s=None)
 
 
@@ -205,7 +209,7 @@ def test_a_reader_that_went_away_does_not_end_the_run() -> None:
         def write(self, text: str) -> int:
             raise BrokenPipeError(32, "Broken pipe")
 
-    progress = Progress(stream=Closed(is_terminal=True), environ={"TERM": "xterm"}, clock=_Clock())
+    progress = ProgressDisplay(stream=Closed(is_terminal=True), environ={"TERM": "xterm"}, clock=_Clock())
 
     with progress:
         progress.phase("train")

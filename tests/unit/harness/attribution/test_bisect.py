@@ -21,7 +21,7 @@ from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
 from reprokit.harness import Project, Request
 from reprokit.harness.attribution import bisect as bisect_module
 from reprokit.harness.attribution.bisect import Bisection, bisect
-from reprokit.harness.attribution.worktree_run import Ran
+from reprokit.harness.attribution.worktree_run import WorktreeRun
 
 ROOT = Path(__file__).resolve().parents[4]
 NAME = "cartpole_baseline"
@@ -34,18 +34,18 @@ class Trainer:
     gammas: list[str] = field(default_factory=list)
     noise: float = 0.0
 
-    def __call__(self, root: Path, name: str, *, runs_dir: Path, **_: Any) -> Ran:
+    def __call__(self, root: Path, name: str, *, runs_dir: Path, **_: Any) -> WorktreeRun:
         text = (root / "recipes" / "trainers" / "ppo.py").read_text()
         found = re.search(r"gamma: ([\d.]+)", (root / "recipes" / name / "recipe.yaml").read_text())
         assert found is not None
         self.gammas.append(found[1])
         if "# broken" in text:
-            return Ran(why="it crashed")
+            return WorktreeRun(why="it crashed")
         folder = runs_dir / name / f"run-{len(self.gammas)}"
         folder.mkdir(parents=True)
         loss = float(found[1]) + text.count("# another loss") + self.noise * len(self.gammas)
         (folder / "metrics.jsonl").write_text(json.dumps({"step": 512, "loss": loss}) + "\n")
-        return Ran(folder=folder)
+        return WorktreeRun(folder=folder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from reprokit.harness.attribution.four_cells import (
     attribute,
     blame,
 )
-from reprokit.harness.attribution.worktree_run import Ran
+from reprokit.harness.attribution.worktree_run import WorktreeRun
 
 ROOT = Path(__file__).resolve().parents[4]
 NAME = "cartpole_baseline"
@@ -90,14 +90,14 @@ class Trainer:
     broken: str = ""
     another: dict[str, str] = field(default_factory=dict)
 
-    def __call__(self, root: Path, name: str, *, runs_dir: Path, **_: Any) -> Ran:
+    def __call__(self, root: Path, name: str, *, runs_dir: Path, **_: Any) -> WorktreeRun:
         gamma, lock = facts_of(root)
         self.runs.append((gamma, lock))
         if lock == self.broken:
-            return Ran(why="no such package")
+            return WorktreeRun(why="no such package")
         folder = runs_dir / name / "run"
         write_run(folder, gamma, lock, digests={**digests_of(root), **self.another})
-        return Ran(folder=folder)
+        return WorktreeRun(folder=folder)
 
 
 def digests_of(root: Path) -> dict[str, str]:
@@ -252,9 +252,9 @@ def test_code_and_lock_that_both_change_the_numbers_are_both_named(study, told):
 
 
 def test_a_golden_that_its_own_commit_does_not_give_is_not_reproducible(study, told, monkeypatch):
-    def unlike(root: Path, name: str, *, runs_dir: Path, **_: Any) -> Ran:
+    def unlike(root: Path, name: str, *, runs_dir: Path, **_: Any) -> WorktreeRun:
         write_run(runs_dir / name / "run", "0.5", "first", digests=digests_of(root))
-        return Ran(folder=runs_dir / name / "run")
+        return WorktreeRun(folder=runs_dir / name / "run")
 
     monkeypatch.setattr(four_cells.worktree_run, "run_at", unlike)
     study.gamma("0.98")
@@ -265,10 +265,10 @@ def test_a_golden_that_its_own_commit_does_not_give_is_not_reproducible(study, t
 def test_a_golden_is_not_blamed_for_what_it_was_not_blessed_with(study, told, monkeypatch, changed):
     another = {changed: f"sha256:{'b' * 64}"}
 
-    def moved(root: Path, name: str, *, runs_dir: Path, **_: Any) -> Ran:
+    def moved(root: Path, name: str, *, runs_dir: Path, **_: Any) -> WorktreeRun:
         folder = runs_dir / name / "run"
         write_run(folder, "0.5", "first", digests={**digests_of(root), **another})
-        return Ran(folder=folder)
+        return WorktreeRun(folder=folder)
 
     monkeypatch.setattr(four_cells.worktree_run, "run_at", moved)
     study.gamma("0.98")

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from reprokit.core.comparability import ACROSS_MACHINES, KEYS
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.across_machines import across
 
@@ -77,14 +78,33 @@ def test_one_run_given_twice_is_refused(pair):
 def test_runs_of_another_seed_are_refused(make, programs):
     (one,) = make.of_recipe(programs["training"]())
     (other,) = make.of_recipe(programs["training"](), seed=43)
-    with pytest.raises(UsageError, match="not runs of one thing: seed differs"):
+    with pytest.raises(UsageError, match=r"runs are not comparable: seeds differ \(42, 43\)"):
         across(one, other)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_runs_that_are_not_comparable_are_refused(pair, plant, key):
+    one, other = pair()
+    plant(other, key.path)
+    if key.path in ACROSS_MACHINES.may_differ:
+        assert across(one, other).verdict == "REPEATABLE"
+        return
+    with pytest.raises(UsageError, match="runs are not comparable: ") as refused:
+        across(one, other)
+    assert f"{key.plural} differ" in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["lock", "runtime"])
+def test_the_environments_of_two_machines_may_differ(pair, plant, name):
+    one, other = pair()
+    plant(other, f"digests.{name}")
+    assert across(one, other).verdict == "REPEATABLE"
 
 
 def test_a_run_that_did_not_finish_is_refused(pair):
     one, other = pair()
     (other / "COMPLETE").unlink()
-    with pytest.raises(ReportError, match="no finished run"):
+    with pytest.raises(ReportError, match="the run is incomplete"):
         across(one, other)
 
 

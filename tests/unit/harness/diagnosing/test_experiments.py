@@ -11,7 +11,7 @@ import pytest
 from reprokit.diagnosis import Site, Trace
 from reprokit.harness.diagnosing.diagnose import _equal_by_luck
 from reprokit.harness.diagnosing.experiments import HASH_SEED, Inquiry, explain
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, Ran
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun
 from reprokit.variations import Variation
 
 CLOCK, ENTROPY = "clock|train.py|8", "entropy|train.py|9"
@@ -61,7 +61,7 @@ def ran(label, drawn):
         for name, value in drawn.items()
     }
     trace = Trace(sites=sites, files={}, processes=1, started=1)
-    return Ran(
+    return InstrumentedRun(
         label=label,
         folder=Path("none"),
         trace=trace,

@@ -1,11 +1,11 @@
 """Files that runs leave outside their folders are put back as they were before the first."""
 
-from reprokit.diagnosis import Left
+from reprokit.diagnosis import OutsideFile
 from reprokit.harness.diagnosing.instrumented_runs import restore
 
 
 def _left(path, *, existed=False, folder=False, kept=None):
-    return Left(
+    return OutsideFile(
         path=str(path),
         written=("train.py", 3, "main"),
         read=None,

@@ -12,7 +12,7 @@ import pytest
 from reprokit.diagnosis import Operation, Trace
 from reprokit.harness.diagnosing.experiments import Inquiry
 from reprokit.harness.diagnosing.first_divergence import Pair, simulator, where_it_began
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, Ran
+from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun
 
 FOUND = Operation(name="environment 0", file="train.py", line=9, function="main", number=3)
 
@@ -27,7 +27,7 @@ def trace(*events, mode="measure", **more):
 
 
 def ran(label, found, *, folder=Path("none"), trouble=""):
-    return Ran(
+    return InstrumentedRun(
         label=label,
         folder=folder,
         trace=found,

@@ -73,8 +73,8 @@ SAID = [
             Verdict.REPRODUCED,
             evidence=with_golden(comparison=compare_records(ROW, [{"step": 10, "loss": 2.0}])),
         ),
-        "2 runs agree bit for bit, and with the golden within the recipe's tolerance: approximate passed, "
-        "exact failed (furthest off is loss, by 1 of its value), which is how drift begins.",
+        "2 runs agree bit for bit, and with the golden within the recipe's tolerance, but not "
+        "exactly (largest relative error: 1, of loss); this may be the start of a drift.",
         "",
         id="reproduced within tolerance",
     ),
@@ -93,15 +93,17 @@ SAID = [
     ),
     pytest.param(
         case(Verdict.REGRESSION, divergence=HERE, evidence=with_golden(changed=("trainer", "config"))),
-        "Same numerics as the golden, other numbers from step 10 (record 0, metric loss) on; "
+        "2 runs agree, but differ from the golden from step 10 (record 0, metric loss) on, in an environment "
+        "that computes the same; "
         "changed since then: trainer, config.",
         f"reprokit diff {GOLDEN} runs/r/T-1",
         id="regression",
     ),
     pytest.param(
         case(Verdict.REGRESSION, divergence=HERE, evidence=with_golden()),
-        "Same numerics as the golden, other numbers from step 10 (record 0, metric loss) on; "
-        "nothing of the recipe has changed since then.",
+        "2 runs agree, but differ from the golden from step 10 (record 0, metric loss) on, in an environment "
+        "that computes the same; "
+        "nothing in the recipe has changed since then.",
         "reprokit reproduce r --attribute",
         id="regression out of nowhere",
     ),
@@ -124,7 +126,7 @@ SAID = [
     pytest.param(
         case(Verdict.STALE_GOLDEN, divergence=HERE, evidence=with_golden()),
         "2 runs agree, but differ from the golden from step 10 (record 0, metric loss) on, in another "
-        "environment: the recorded environments do not say how.",
+        "environment: how it differs is not recorded.",
         f"reprokit env diff {GOLDEN} runs/r/T-1",
         id="stale golden without a difference",
     ),
@@ -136,7 +138,7 @@ SAID = [
     ),
     pytest.param(
         case(Verdict.CHECK_FAILED),
-        "The numbers are not the problem: the reason.",
+        "2 runs agree, but the reason.",
         "reprokit report show runs/r/T-1 runs/r/T-2",
         id="check failed",
     ),
@@ -176,8 +178,8 @@ KERNEL = {"field": "host.kernel", "expected": "6.1", "actual": "6.5", "can_chang
 def test_equal_numbers_in_another_environment_are_reproduced_with_a_note_that_names_the_package():
     told = sentence(case(Verdict.REPRODUCED, evidence=with_golden(environment_diff=[NUMPY, KERNEL])))
     assert told == (
-        "2 runs agree with each other and with the golden, bit for bit. Note: package numpy 2.4.6 → 2.4.7, "
-        "and the numbers are the golden's all the same."
+        "2 runs agree with each other and with the golden, bit for bit. Note: package numpy 2.4.6 → 2.4.7; "
+        "the metrics equal those of the golden nevertheless."
     )
 
 
@@ -224,8 +226,8 @@ def test_runs_with_an_override_that_differ_from_the_golden_are_no_change_of_the_
         Verdict.REGRESSION, divergence=HERE, evidence=replace(MODIFIED, golden=golden(changed=("config",)))
     )
     assert sentence(told) == (
-        "Other numbers than the golden's from step 10 (record 0, metric loss) on, as is to be expected of "
-        "runs that were modified with --set training.gamma=0.98, which is not the recipe."
+        "The metrics differ from the golden from step 10 (record 0, metric loss) on, as expected: the "
+        "runs were made with --set training.gamma=0.98, not with the recipe's own settings."
     )
     assert next_command(told) == "reprokit reproduce r --seed 7"
 
@@ -233,8 +235,8 @@ def test_runs_with_an_override_that_differ_from_the_golden_are_no_change_of_the_
 def test_runs_with_an_override_are_nothing_to_bless():
     told = case(Verdict.NO_GOLDEN, evidence=MODIFIED, failed=("unmodified",))
     assert sentence(told) == (
-        "2 runs agree, but they were modified with --set training.gamma=0.98, which is not the recipe, and "
-        "the reason."
+        "2 runs agree, but they were made with --set training.gamma=0.98, not with the recipe's own "
+        "settings, and the reason."
     )
     assert next_command(told) == "reprokit reproduce r --seed 7"
 
@@ -242,7 +244,7 @@ def test_runs_with_an_override_are_nothing_to_bless():
 def test_runs_that_failed_a_required_row_are_nothing_to_bless():
     told = case(Verdict.NO_GOLDEN, failed=("headline_results", "seeded"))
     assert sentence(told) == (
-        "2 runs agree, but the reason; and they are not fit to be one: headline_results, seeded failed."
+        "2 runs agree, but the reason; they cannot become one either: headline_results, seeded failed."
     )
     assert "promote" not in next_command(told)
 
@@ -305,10 +307,10 @@ def declared(**terms):
         (
             {"rtol": 3},
             {"rtol": 0.1},
-            "loss (rtol 3) does not count beyond what its golden was blessed with (rtol 0.1)",
+            "loss (rtol 3) is wider than the one that the golden was promoted with (rtol 0.1)",
         ),
-        ({"atol": 3, "mean_of": 5}, {}, "loss (atol 3, mean of 5) does not count beyond"),
-        ({"rtol": 3}, {}, "(exact): bless it again to widen it"),
+        ({"atol": 3, "mean_of": 5}, {}, "loss (atol 3, mean of 5) is wider than"),
+        ({"rtol": 3}, {}, "(exact), and counts only after the next promotion"),
     ],
 )
 def test_a_tolerance_that_was_not_counted_is_told(verdict, typed, blessed, told):

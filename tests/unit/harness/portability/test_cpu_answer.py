@@ -8,7 +8,7 @@ import pytest
 
 from reprokit.harness import CpuAnswer, CpuVerdict, gate_code
 from reprokit.harness.portability.cpu_answer import Measure, count, first_difference, head, where
-from reprokit.harness.portability.first_updates import Left
+from reprokit.harness.portability.first_updates import PartialRun
 
 TRACE = [{"update": n, "step": 64 * n, "parameters": {"weight": f"{n}a", "bias": f"{n}b"}} for n in (1, 2, 3)]
 METRICS = [{"step": 64 * n, "loss/value": 1.0 / n} for n in (1, 2, 3)]
@@ -21,7 +21,7 @@ def left(tmp_path):
         output.mkdir(parents=True)
         for file, records in (("trace.jsonl", trace), ("metrics.jsonl", metrics)):
             (output / file).write_text("".join(json.dumps(record) + "\n" for record in records))
-        return Left(folder=tmp_path / name)
+        return PartialRun(folder=tmp_path / name)
 
     return make
 

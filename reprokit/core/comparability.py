@@ -1,0 +1,166 @@
+"""Whether two runs may be compared at all: one list of what they must share, with the reasons.
+
+Repeating, resuming, varying and running on another machine all use this list. What one of them
+lets differ is named in its ``Question``, so a key that is added here counts for all four.
+
+    >>> why_not_comparable({"seed": 1}, {"seed": 2}, question=REPEATED).reason
+    'runs are not comparable: seeds differ (1, 2)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reprokit.core.evidence import fact
+
+_ABSENT = object()
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why something is not proven. A function that returns ``Objection | None`` has proven it with None."""
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        if not self.reason:
+            raise ValueError("an objection needs a reason")
+
+    def about(self, path: object) -> Objection:
+        """The same, with the file or folder that it is about before it."""
+        return Objection(f"{path}: {self.reason}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """Something that two runs must share.
+
+    Attributes:
+        path: Dotted path in the identity of a run, see ``identity``.
+        plural: How it is called in "... differ".
+        why: Why runs in which it differs say nothing about each other.
+    """
+
+    path: str
+    plural: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What runs are compared for.
+
+    Attributes:
+        name: The question.
+        may_differ: Dotted path → why this question can be answered although it differs.
+    """
+
+    name: str
+    may_differ: Mapping[str, str] = field(default_factory=dict)
+
+
+#: A key that neither run has is no difference: a plain command has no numerics profile and no lock.
+KEYS = (
+    Key(path="recipe", plural="recipes", why="another training computes other numbers"),
+    Key(path="plain_command", plural="plain commands", why="another program computes other numbers"),
+    Key(path="seed", plural="seeds", why="other random draws give other numbers"),
+    Key(path="device", plural="devices", why="another device rounds otherwise"),
+    Key(
+        path="command",
+        plural="command lines",
+        why="other options; recorded with its placeholders, so folders do not matter",
+    ),
+    Key(path="numerics", plural="numerics profiles", why="another profile may round otherwise"),
+    Key(path="modified", plural="overrides (--set)", why="an override is another setting"),
+    Key(path="config", plural="configurations", why="config.yaml holds the settings as they were used"),
+    Key(path="digests", plural="digests", why="recipe, trainer, runtime, configuration or lock changed"),
+    Key(path="image.variant", plural="environments", why="another variant has other packages"),
+    Key(path="image.lock_digest", plural="package locks", why="another lock has other packages"),
+    Key(path="backend", plural="backends", why="a container isolates, a virtual environment does not"),
+    Key(path="resumed_from.step", plural="first steps", why="a resumed run holds the later steps only"),
+    Key(path="varied.names", plural="variations", why="a variation may change the numbers on purpose"),
+)
+
+_ONE_LOCK = "a container and a virtual environment of one lock must compute the same numbers"
+_ENVIRONMENTS = "how the two environments differ is what is being asked"
+
+REPEATED = Question(name="do the runs repeat?", may_differ={"backend": _ONE_LOCK})
+RESUMED = Question(
+    name="does a resumed run continue the interrupted one exactly?",
+    may_differ={
+        "backend": _ONE_LOCK,
+        "command": "it names the step to stop at, or the checkpoint to resume from",
+        "resumed_from.step": "one run starts at the first step, the other at the checkpoint",
+    },
+)
+VARIED = Question(
+    name="is the result the same under other surroundings?",
+    may_differ={
+        "command": "it starts with the program that sets up the variation",
+        "varied.names": "only one of the two runs was varied",
+    },
+)
+ACROSS_MACHINES = Question(
+    name="where do runs on two machines first differ?",
+    may_differ={
+        "backend": _ENVIRONMENTS,
+        "command": "the options of the launcher belong to its version; plain commands are compared apart",
+        "digests.lock": _ENVIRONMENTS,
+        "digests.runtime": "another version of reprokit is part of the environment",
+        "image.lock_digest": _ENVIRONMENTS,
+    },
+)
+
+
+def identity(record: Mapping[str, Any], *, config: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What says which training a run was: ``run.json``, and ``config.yaml`` under ``config``."""
+    return {**record, "config": config}
+
+
+def why_not_comparable(
+    first: Mapping[str, Any], other: Mapping[str, Any], *, question: Question
+) -> Objection | None:
+    """The first key in which two runs differ although they must share it; None when there is none.
+
+    Values of different types differ: True is not 1, and 42.0 is not 42.
+
+    Args:
+        first: The identity of a run.
+        other: The identity of the run that is compared with it.
+        question: What they are compared for.
+    """
+    for key in KEYS:
+        for path, expected, actual in _differences(fact(first, key.path), fact(other, key.path), at=key.path):
+            if path not in question.may_differ:
+                part = path.removeprefix(key.path).removeprefix(".")
+                where = f" in {part}" if part else ""
+                values = _shown(expected, actual)
+                return Objection(f"runs are not comparable: {key.plural} differ{where}{values}")
+    return None
+
+
+def _differences(expected: Any, actual: Any, *, at: str) -> Iterator[tuple[str, Any, Any]]:
+    """Every place in which two values differ, as far down as both are mappings."""
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        for name in dict.fromkeys((*expected, *actual)):
+            values = (expected.get(name, _ABSENT), actual.get(name, _ABSENT))
+            yield from _differences(*values, at=f"{at}.{name}")
+    elif not _equal(expected, actual):
+        yield at, expected, actual
+
+
+def _equal(expected: Any, actual: Any) -> bool:
+    if isinstance(expected, list | tuple) and type(expected) is type(actual):
+        return len(expected) == len(actual) and all(map(_equal, expected, actual))
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        return not any(_differences(expected, actual, at=""))
+    return type(expected) is type(actual) and bool(expected == actual)
+
+
+def _shown(expected: Any, actual: Any) -> str:
+    """Both values, to follow "differ"; nothing where one is too long to read."""
+    words = ["absent" if value is None or value is _ABSENT else repr(value) for value in (expected, actual)]
+    return f" ({', '.join(words)})" if max(map(len, words)) <= _LONGEST else ""

@@ -1,0 +1,133 @@
+"""What runs are compared with: a golden, or a finished run in its place.
+
+    >>> golden_reference(golden.load(folder), recipe).noun
+    'the golden'
+
+Both are read here; what is made of them does not ask which of the two it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, golden, recipes, runs
+from reprokit.core import fingerprint
+from reprokit.core.comparison import Tolerances
+from reprokit.core.evidence import ReferenceRun
+from reprokit.errors import GoldenError, MetricsError, UsageError
+from reprokit.layout import ENVIRONMENT, METRICS, TRACE, read_json
+from reprokit.recipes import Recipe
+
+_SECTIONS = ("schema", "inside", "host", "image")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """What runs are compared with.
+
+    Attributes:
+        noun: How a sentence calls it.
+        path: Its folder.
+        provenance: ``recipe``, ``platform``, ``seed`` and ``fingerprint`` at least.
+        environment: The sections of its environment record that are compared.
+        digests: Input → digest, as in ``run.json``.
+        tolerances: How far a run may be from it.
+        num_records: Records of its metrics; 0 where they cannot be read.
+        thinned: Whether its trace holds only some updates.
+        run: The run, where it is one.
+    """
+
+    noun: str
+    path: Path
+    provenance: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    digests: Mapping[str, Any]
+    tolerances: Tolerances
+    num_records: int
+    thinned: bool
+    run: ReferenceRun | None = None
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / METRICS
+
+    @property
+    def trace(self) -> Path | None:
+        path = self.path / TRACE
+        return path if self.thinned or path.is_file() else None
+
+    @property
+    def platform(self) -> str:
+        return str(self.provenance["platform"])
+
+
+def golden_reference(blessed: golden.Golden, recipe: Recipe) -> Reference:
+    """A golden, with tolerances that are never wider than those that it was blessed with.
+
+    Raises:
+        GoldenError: The golden's tolerances cannot be read.
+        MetricsError: Its metrics cannot be.
+    """
+    return Reference(
+        noun="the golden",
+        path=blessed.path,
+        provenance=blessed.provenance,
+        environment=blessed.provenance["environment"],
+        digests=blessed.provenance.get("digests") or {},
+        tolerances=tolerances_of(recipe, blessed),
+        num_records=adapters.summarise(blessed.metrics).num_records,
+        thinned=True,
+    )
+
+
+def run_reference(stored: runs.StoredRun, recipe: Recipe) -> Reference:
+    """A finished run in place of a golden; its overrides are what is to be repeated."""
+    recorded = read_json(stored.path / ENVIRONMENT)
+    platform = fingerprint.platform_of(recorded)
+    run = ReferenceRun(path=str(stored.path), overrides=overrides_of(stored.record))
+    return Reference(
+        noun=run.noun,
+        path=stored.path,
+        provenance={
+            "recipe": stored.record["recipe"],
+            "platform": platform,
+            "seed": stored.record["seed"],
+            "fingerprint": fingerprint.fingerprint(recorded),
+        },
+        environment={name: recorded.get(name) for name in _SECTIONS},
+        digests=stored.record.get("digests") or {},
+        tolerances=recipe.tolerances_on(platform),
+        num_records=_num_records(stored.path / METRICS),
+        thinned=False,
+        run=run,
+    )
+
+
+def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> recipes.NarrowerTolerances:
+    """How far a run may be from a golden: what both recipe and golden grant on the golden's platform.
+
+    Raises:
+        GoldenError: The golden's tolerances cannot be read.
+    """
+    platform = str(blessed.provenance["platform"])
+    try:
+        then = recipes.tolerances_from(blessed.provenance["tolerances"], platform=platform)
+    except (UsageError, TypeError, AttributeError) as error:
+        raise GoldenError(f"its tolerances cannot be read: {error}", where=str(blessed.path)) from error
+    return recipes.NarrowerTolerances(one=recipe.tolerances_on(platform), other=then)
+
+
+def overrides_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The overrides (``--set``) that a ``run.json`` names."""
+    modified = record.get("modified")
+    return tuple(str(item) for item in modified) if isinstance(modified, list | tuple) else ()
+
+
+def _num_records(metrics: Path) -> int:
+    try:
+        return adapters.summarise(metrics).num_records
+    except MetricsError:
+        return 0
