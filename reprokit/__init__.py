@@ -6,4 +6,6 @@ goldens and verdicts; it knows nothing about any particular model or algorithm.
     $ reprokit reproduce cartpole_baseline
 """
 
+__all__ = ["__version__"]
+
 __version__ = "0.1.0"

@@ -9,39 +9,52 @@ An adapter is found because its module is called ``from_….py``: adding one is 
 
 from __future__ import annotations
 
-import importlib
 import os
-import pkgutil
 from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import cast
 
 from reprokit.adapters.reading import Adapter, MetricsSource
 from reprokit.errors import MetricsError
 from reprokit.layout import RECORD, TIMING, TRACE
+from reprokit.plugin_files import PluginFolder, load
 
 #: What is never compared as metrics, by contract: durations, and the trace, which is judged elsewhere.
 NOT_METRICS = frozenset({TIMING, TRACE})
 #: What a recipe's run keeps beside its metrics. A plain command may put anything there.
 _OF_A_RECIPE = frozenset({"source", "checkpoints"})
+_FOLDER = PluginFolder(
+    package="reprokit.adapters",
+    kind="adapter",
+    protocol=Adapter,
+    guide="reprokit/adapters/reading.py",
+    prefix="from_",
+    unique=("ORDER", "NAME"),
+)
 
 
 @cache
 def adapters() -> tuple[Adapter, ...]:
-    """Every adapter of this package, in the order in which they are asked."""
-    package = __package__ or ""
-    folder = str(Path(__file__).parent)
-    names = [found.name for found in pkgutil.iter_modules([folder]) if found.name.startswith("from_")]
-    modules = [cast("Adapter", importlib.import_module(f"{package}.{name}")) for name in names]
-    return tuple(sorted(modules, key=lambda module: module.ORDER))
+    """Every adapter of this package, in the order in which they are asked.
+
+    Raises:
+        CannotJudgeError: A file called ``from_….py`` is not an adapter.
+    """
+    return tuple(module for _, module in load(_FOLDER, [str(Path(__file__).parent)]))
 
 
 def adapter_named(name: str) -> Adapter:
-    """The adapter that a source names."""
-    return next(adapter for adapter in adapters() if name == adapter.NAME)
+    """The adapter that a source names.
+
+    Raises:
+        MetricsError: There is none of that name.
+    """
+    by_name = {adapter.NAME: adapter for adapter in adapters()}
+    if name not in by_name:
+        raise MetricsError("no adapter reads this format", expected=" or ".join(by_name), actual=repr(name))
+    return by_name[name]
 
 
 def source_of(path: Path) -> MetricsSource:

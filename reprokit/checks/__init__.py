@@ -11,13 +11,10 @@ row's id, and it has what ``core.rows.Check`` asks for.
 from __future__ import annotations
 
 import difflib
-import importlib
-import itertools
-import pkgutil
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, cast
+from typing import Any
 
 from reprokit.core.evidence import Evidence
 from reprokit.core.records import canonical_json
@@ -32,7 +29,7 @@ from reprokit.core.rows import (
     requirements,
     unjudged,
 )
-from reprokit.errors import CannotJudgeError
+from reprokit.plugin_files import PluginFolder, load
 
 __all__ = ["discover", "registry", "run_all"]
 
@@ -74,31 +71,10 @@ def discover(path: Iterable[str] | None = None, *, package: str = __name__) -> t
     Raises:
         CannotJudgeError: One cannot be imported, is not a check, or takes another one's place.
     """
-    names = sorted(found.name for found in pkgutil.iter_modules(__path__ if path is None else path))
-    checks = sorted((_load(name, package) for name in names), key=lambda check: check.ORDER)
-    for before, after in itertools.pairwise(checks):
-        if before.ORDER == after.ORDER:
-            raise _not_a_check(after.ID, f"its ORDER {after.ORDER} is that of {before.ID}")
-    return tuple(checks)
-
-
-def _load(name: str, package: str) -> Check:
-    try:
-        module = cast("Any", importlib.import_module(f"{package}.{name}"))
-    except Exception as error:
-        raise _not_a_check(name, f"it cannot be imported: {error}") from error
-    wanted = {"ID": str, "TITLE": str, "ORDER": int, "ADVISORY": bool, "NEEDS_RECIPE": bool}
-    for attribute, kind in wanted.items():
-        if type(getattr(module, attribute, None)) is not kind:
-            raise _not_a_check(name, f"{attribute} must be of type {kind.__name__}")
-    if name != module.ID or not module.TITLE or not callable(getattr(module, "check", None)):
-        raise _not_a_check(name, "its ID must be the file's name, and it needs a TITLE and check()")
-    return cast("Check", module)
-
-
-def _not_a_check(name: str, why: str) -> CannotJudgeError:
-    fix = "see docs/reference/checks.md, or remove the file"
-    return CannotJudgeError(f"this file is not a check: {why}", where=f"reprokit/checks/{name}.py", fix=fix)
+    folder = PluginFolder(
+        package=package, kind="check", protocol=Check, guide="docs/reference/checks.md", file_name="ID"
+    )
+    return tuple(module for _, module in load(folder, __path__ if path is None else path))
 
 
 def _row(check: Check, evidence: Evidence) -> CheckResult:

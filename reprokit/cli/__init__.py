@@ -23,6 +23,8 @@ from reprokit import __version__
 from reprokit.cli.options import examples
 from reprokit.errors import ReprokitError
 
+__all__ = ["main", "root"]
+
 #: verb → (module, one line of help). The line is repeated here so that the map needs no import.
 VERBS = {
     "reproduce": ("reproduce", "Train twice, compare, hold against the golden, give a verdict."),

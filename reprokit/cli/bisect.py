@@ -9,7 +9,7 @@ import click
 from reprokit.cli.options import examples, folder_options, project_of, request_of, run_options
 
 if TYPE_CHECKING:
-    from reprokit.harness.attribution.bisect import Bisection
+    from reprokit.harness.attribution import Bisection
 
 _MOST_FILES = 10
 
@@ -41,7 +41,7 @@ def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> 
     import json
 
     from reprokit.cli import show_report
-    from reprokit.harness.attribution.bisect import bisect
+    from reprokit.harness.attribution import bisect
 
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:

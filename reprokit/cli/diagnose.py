@@ -19,7 +19,7 @@ from reprokit.cli.options import (
 
 if TYPE_CHECKING:
     from reprokit.diagnosis import Cause
-    from reprokit.harness.diagnosing.diagnosis import Diagnosis
+    from reprokit.harness.diagnosing import Diagnosis
 
 _MOST_TAPS = 12
 
@@ -102,10 +102,8 @@ def command(
     from reprokit.cli import show_report
     from reprokit.cli.diagnose_across import show_across
     from reprokit.cli.diagnose_output import annotate, keep_page
-    from reprokit.harness.diagnosing.diagnose import diagnose_command, diagnose_recipe
-    from reprokit.harness.diagnosing.diagnose_resume import Words, diagnose_resume
-    from reprokit.harness.running.apply_variations import check_names
-    from reprokit.harness.running.plan import shell_line
+    from reprokit.harness.diagnosing import Words, diagnose_command, diagnose_recipe, diagnose_resume
+    from reprokit.harness.running import check_names, shell_line
 
     if (folders := options.pop("across")) is not None:
         return show_across(folders, recipe, ignore=ignore, as_json=as_json)

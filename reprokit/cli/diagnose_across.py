@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from reprokit.harness.diagnosing.across_machines import Across
+    from reprokit.harness.diagnosing import Across
 
 _MOST = 12
 
@@ -25,7 +25,7 @@ def show_across(
     import json
 
     from reprokit.cli.options import plain_command
-    from reprokit.harness.diagnosing.across_machines import across
+    from reprokit.harness.diagnosing import across
 
     if recipe is not None or plain_command() is not None:
         raise click.UsageError("--across runs nothing: leave recipe and command out")

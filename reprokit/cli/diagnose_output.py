@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from reprokit.harness.diagnosing.diagnosis import Diagnosis
+    from reprokit.harness.diagnosing import Diagnosis
 
 _MOST, _FEW = 30, 4
 

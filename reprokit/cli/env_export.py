@@ -40,7 +40,7 @@ def export_record(record: Path, form: str, output: Path, force: bool, as_json: b
     import json
 
     from reprokit.errors import UsageError
-    from reprokit.harness.curation.export_environment import export_environment
+    from reprokit.harness.curation import export_environment
     from reprokit.workspace import write_atomic
 
     made = export_environment(record, form=form, root=Path.cwd())

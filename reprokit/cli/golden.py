@@ -11,7 +11,7 @@ from reprokit.cli.options import examples, folder_options, picture_file, project
 from reprokit.layout import PROVENANCE, RECORD
 
 if TYPE_CHECKING:
-    from reprokit.harness.curation.golden_diff import GoldenDiff
+    from reprokit.harness.curation import GoldenDiff
 
 _PLOT_POINTS = 600
 _LISTED = 6
@@ -191,7 +191,7 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
     import json
 
     from reprokit import golden
-    from reprokit.harness.curation.lint import lint_goldens
+    from reprokit.harness.curation import lint_goldens
     from reprokit.reports.escaping import one_line
 
     project = project_of(options)
@@ -233,7 +233,7 @@ def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -
     import json
 
     from reprokit.core.comparison import exit_code, to_json
-    from reprokit.harness.curation.golden_diff import compare_goldens, opened
+    from reprokit.harness.curation import compare_goldens, opened
     from reprokit.reports import golden_diff
 
     picture_file(plot)

@@ -10,7 +10,7 @@ import click
 from reprokit.cli.image_lock import lock_packages
 from reprokit.cli.image_show import show_image
 from reprokit.cli.image_verify import rebuild_image, verify_image
-from reprokit.cli.options import engine_option, examples
+from reprokit.cli.options import base_option, engine_option, examples
 
 if TYPE_CHECKING:
     from reprokit.images.inventory import Row
@@ -35,11 +35,7 @@ def command() -> None:
     ),
 )
 @click.argument("variant", default="cpu")
-@click.option(
-    "--base",
-    type=click.Choice(["auto", "registry", "bootstrap"]),
-    default="auto",
-    show_default=True,
+@base_option(
     help="The digest-pinned image of a registry, or an equivalent one from distribution packages.",
 )
 @click.option(

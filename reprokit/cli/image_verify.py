@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.options import engine_option, examples
+from reprokit.cli.options import base_option, engine_option, examples
 
 if TYPE_CHECKING:
     from reprokit.images.verify import Verified
@@ -34,11 +34,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Builders to take in turn  [default: those that can be used here].",
 )
-@click.option(
-    "--base",
-    type=click.Choice(["auto", "registry", "bootstrap"]),
-    default="auto",
-    show_default=True,
+@base_option(
     help="What to build on: a registry's image, or distribution packages.",
 )
 @engine_option

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, project_of, request_of
+from reprokit.cli.options import backend_option, examples, folder_options, project_of, request_of
 
 if TYPE_CHECKING:
-    from reprokit.harness.learning import Learned
+    from reprokit.harness import Learned
     from reprokit.learning.curve import Point
 
 _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magenta"}
@@ -33,11 +33,7 @@ _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magen
     is_flag=True,
     help="Also train a little: watch, check the environment, memorise one transition.",
 )
-@click.option(
-    "--backend",
-    type=click.Choice(["auto", "docker", "local"]),
-    default="auto",
-    show_default=True,
+@backend_option(
     metavar="BACKEND",
     help="Where the probe runs: docker, local or auto.",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import examples, project_of
+from reprokit.cli.options import backend_option, base_option, examples, project_of
 
 _SHOWN = 5
 
@@ -37,18 +37,10 @@ def command() -> None:
     show_default=True,
     help="The numerics profile to set.",
 )
-@click.option(
-    "--backend",
-    type=click.Choice(["auto", "docker", "local"]),
-    default="auto",
-    show_default=True,
+@backend_option(
     help="Container, virtual environment of the same lock, or whichever is there.",
 )
-@click.option(
-    "--base",
-    type=click.Choice(["auto", "registry", "bootstrap"]),
-    default="auto",
-    show_default=True,
+@base_option(
     help="What an image is built on.",
 )
 @click.option("--cpu", metavar="MODEL", help="Emulate this CPU (`qemu-x86_64 -cpu help` lists them).")

@@ -11,17 +11,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from reprokit.request import BACKENDS, BASES, Request
+
 if TYPE_CHECKING:
-    from reprokit.harness import Request
     from reprokit.project import Project
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+DEFAULTS = Request()
 _PLAIN = "reprokit.plain_command"
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -66,6 +69,30 @@ def _named_engine(_context: click.Context, _option: click.Parameter, host: str |
     os.environ["DOCKER_HOST"] = host
 
 
+def backend_option(*, help: str, metavar: str | None = None) -> Callable[[_Function], _Function]:  # noqa: A002
+    """``--backend``: how a run is realised."""
+    return click.option(
+        "--backend",
+        type=click.Choice(BACKENDS),
+        default=DEFAULTS.backend,
+        show_default=True,
+        metavar=metavar,
+        help=help,
+    )
+
+
+def base_option(*, help: str, metavar: str | None = None) -> Callable[[_Function], _Function]:  # noqa: A002
+    """``--base``: what an image is built on."""
+    return click.option(
+        "--base",
+        type=click.Choice(BASES),
+        default=DEFAULTS.base,
+        show_default=True,
+        metavar=metavar,
+        help=help,
+    )
+
+
 def run_options(function: _Function) -> _Function:
     """How a run is made: seed, backend, overrides, limits."""
     for option in reversed(
@@ -76,22 +103,10 @@ def run_options(function: _Function) -> _Function:
                 metavar="N",
                 help="Seed  [default: the recipe's first; a command's is 0].",
             ),
-            click.option(
-                "--backend",
-                type=click.Choice(["auto", "docker", "local"]),
-                default="auto",
-                show_default=True,
-                metavar="BACKEND",
-                help="docker, local (virtual environment from the same lock) or auto.",
+            backend_option(
+                metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."
             ),
-            click.option(
-                "--base",
-                type=click.Choice(["auto", "registry", "bootstrap"]),
-                default="auto",
-                show_default=True,
-                metavar="BASE",
-                help="What an image is built on: registry, bootstrap or auto.",
-            ),
+            base_option(metavar="BASE", help="What an image is built on: registry, bootstrap or auto."),
             click.option(
                 "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."
             ),
@@ -115,7 +130,7 @@ def judge_options(function: _Function) -> _Function:
             click.option(
                 "--repeats",
                 type=click.IntRange(2, 100),
-                default=2,
+                default=DEFAULTS.repeats,
                 show_default=True,
                 metavar="N",
                 help="Runs with the same seed.",
@@ -227,27 +242,19 @@ def project_of(options: dict[str, Any]) -> Project:
 def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Request:
     """What the options ask for."""
     from reprokit.cli.signing_options import without_key
-    from reprokit.harness import Request
-    from reprokit.harness.running.plan import shell_line
+    from reprokit.harness.running import shell_line
 
+    known = {one.name for one in fields(Request)}
+    given = {name: value for name, value in options.items() if name in known and value is not None}
     return Request(
-        seed=options.get("seed"),
-        backend=options.get("backend", "auto"),
-        base=options.get("base", "auto"),
-        repeats=options.get("repeats", 1),
-        overrides=tuple(options.get("overrides", ())),
-        ignore=ignore,
-        strict=options.get("strict", False),
-        attribute=options.get("attribute", False),
-        timeout_s=options.get("timeout_s"),
-        side_by_side=not options.get("sequential", False),
-        command=shell_line(["reprokit", *without_key(sys.argv[1:])]),
-        vary=options.get("vary", False),
-        diagnose=options.get("diagnose", False),
-        resume=options.get("resume", False) or options.get("stop_at") is not None,
-        stop_at=options.get("stop_at"),
-        resume_from=options.get("resume_from"),
-        profile_step=options.get("profile_step") or (1 if options.get("profile") else None),
+        **{
+            **given,
+            "ignore": ignore,
+            "side_by_side": not options.get("sequential", False),
+            "command": shell_line(["reprokit", *without_key(sys.argv[1:])]),
+            "resume": options.get("resume", False) or options.get("stop_at") is not None,
+            "profile_step": options.get("profile_step") or (1 if options.get("profile") else None),
+        }
     )
 
 

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reprokit.cli import runs_remote
-from reprokit.cli.options import folder_options, judge_options, picture_file, project_of, request_of
+from reprokit.cli.options import (
+    backend_option,
+    base_option,
+    folder_options,
+    judge_options,
+    picture_file,
+    project_of,
+    request_of,
+)
 
 if TYPE_CHECKING:
     from reprokit.harness import Prune
@@ -199,18 +207,10 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     epilog="Example: reprokit runs reproduce theirs/cartpole_baseline/20261120T101500Z-3fa9-seed42-1",
 )
 @click.argument("run")
-@click.option(
-    "--backend",
-    type=click.Choice(["auto", "docker", "local"]),
-    default="auto",
-    show_default=True,
+@backend_option(
     help="Container, or virtual environment from the same lock; auto: what the run had.",
 )
-@click.option(
-    "--base",
-    type=click.Choice(["auto", "registry", "bootstrap"]),
-    default="auto",
-    show_default=True,
+@base_option(
     help="What an image is built on.",
 )
 @click.option(

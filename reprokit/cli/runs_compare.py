@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from reprokit.cli.tables import shown, table
 
 if TYPE_CHECKING:
-    from reprokit.harness import Beside
-    from reprokit.harness.rerun import Field
+    from reprokit.harness import Beside, Field
 
 _SHOWN = 24
 _CELL = 40

@@ -160,7 +160,7 @@ def _print_end(score: Score, where: list[str]) -> None:
 
 def replay(score: Score, fault: str, where: list[str]) -> str:
     """The command that plants one fault again."""
-    from reprokit.harness.running.plan import shell_line
+    from reprokit.harness.running import shell_line
 
     return shell_line(["reprokit", "selftest", *where, "--seed", str(score.seed), "--only", fault])
 

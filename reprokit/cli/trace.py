@@ -69,7 +69,7 @@ def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
     from dataclasses import asdict
 
     from reprokit.cli.tables import shown
-    from reprokit.harness.judging.trace_comparison import compare_traces
+    from reprokit.harness.judging import compare_traces
 
     found = compare_traces(first, second)
     if as_json:

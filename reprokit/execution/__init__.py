@@ -14,6 +14,8 @@ from typing import Protocol
 
 from reprokit.core.records import RunResult, RunSpec
 
+__all__ = ["Backend"]
+
 TICK_S = 0.5
 
 

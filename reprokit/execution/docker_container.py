@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 import docker
-from docker.errors import APIError, ImageNotFound, NotFound
 from docker.utils.socket import frames_iter
 
 from reprokit.core.records import Outcome
-from reprokit.execution.docker_engine import ENGINE_ERRORS, ClientFactory, explain_unreachable, refusal
+from reprokit.docker_sdk import ENGINE_ERRORS, Fault, explain_unreachable, fault_of, words_of
+from reprokit.execution.docker_engine import ClientFactory
 from reprokit.execution.outcome import Explanation, cannot_write, start_refused
 
 _STREAMS = {"stdout": 1, "stderr": 1, "stream": 1}
@@ -100,12 +100,8 @@ class ContainerLife:
             )
             if not self._unwanted.is_set():
                 self._follow(api)
-        except ImageNotFound:
-            self.failure = _image_missing(self._config["Image"])
-        except APIError as error:
-            self.failure = self.failure or _refused(error)
         except ENGINE_ERRORS as error:
-            self.failure = self.failure or engine_lost(error)
+            self.failure = self.failure or _explained(error, image=self._config["Image"])
         finally:
             with contextlib.suppress(*ENGINE_ERRORS):
                 api.remove_container(self._name, force=True, v=True)
@@ -122,10 +118,9 @@ class ContainerLife:
         try:
             self.exit_code = int(api.wait(self._name)["StatusCode"])
             self.inspected = api.inspect_container(self._name)
-        except NotFound:
-            self.failure = self.failure or _removed_by_others()
-        except (APIError, *ENGINE_ERRORS) as error:
-            self.failure = self.failure or engine_lost(error)
+        except ENGINE_ERRORS as error:  # a refusal too: an engine that shuts down refuses to wait
+            removed = fault_of(error) is Fault.NOT_THERE
+            self.failure = self.failure or (_removed_by_others() if removed else engine_lost(error))
 
     def _copy_output(self, stream: Any) -> None:
         """Write what the program prints to its logs, byte for byte, until its end.
@@ -162,6 +157,14 @@ class ContainerLife:
                 self._client.api.kill(self._name)
 
 
+def _explained(error: BaseException, *, image: str) -> Explanation:
+    """Why the engine did not make, start or follow a container."""
+    fault = fault_of(error)
+    if fault is Fault.IMAGE_MISSING:
+        return _image_missing(image)
+    return engine_lost(error) if fault is Fault.GONE else _refused(words_of(error))
+
+
 def _image_missing(reference: str) -> Explanation:
     return Explanation(
         outcome=Outcome.IMAGE_MISSING,
@@ -170,8 +173,7 @@ def _image_missing(reference: str) -> Explanation:
     )
 
 
-def _refused(error: APIError) -> Explanation:
-    words = refusal(error)
+def _refused(words: str) -> Explanation:
     if "no space left on device" in words.lower():
         return Explanation(
             outcome=Outcome.DISK_FULL,

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from docker.errors import APIError
 
 from reprokit.core.records import RunSpec
-from reprokit.execution.docker_engine import ENGINE_ERRORS, ClientFactory, quick_connect
+from reprokit.docker_sdk import ANSWERS, ENGINE_ERRORS, suppressed
+from reprokit.execution.docker_engine import ClientFactory, quick_connect
 
 WORKSPACE_LABEL = "dev.reprokit.workspace"
 RUN_LABEL = "dev.reprokit.run"
@@ -94,7 +94,7 @@ def remove_orphans(workspace: str, *, client_factory: ClientFactory = quick_conn
                 owner = Owner.from_label(container["Labels"].get(OWNER_LABEL, ""))
                 if owner is None or not owner.is_gone():
                     continue
-                with contextlib.suppress(APIError):  # another start of the tool was faster
+                with suppressed(*ANSWERS):  # another start of the tool was faster
                     client.api.remove_container(container["Id"], force=True, v=True)
                     removed.append(container["Names"][0].removeprefix("/"))
     except ENGINE_ERRORS:

@@ -6,9 +6,11 @@ This package knows the order of things; each thing itself belongs to the part th
     <Verdict.REPRODUCED: 'REPRODUCED'>
 """
 
+from reprokit.harness import learning, selftest
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.prune import Choice, Prune, plan_prune, prune
+from reprokit.harness.learning import Learned
 from reprokit.harness.portability.cpu_answer import CpuAnswer, CpuVerdict
 from reprokit.harness.portability.verify_cpus import verify_cpus
 from reprokit.harness.reproduce import (
@@ -18,7 +20,7 @@ from reprokit.harness.reproduce import (
     run_command_once,
     run_once,
 )
-from reprokit.harness.rerun import Beside, beside, curves, reproduce_run
+from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
 from reprokit.harness.running.request import Request
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.harness.verify import GateAnswer, gate_code, verify
@@ -30,7 +32,9 @@ __all__ = [
     "Choice",
     "CpuAnswer",
     "CpuVerdict",
+    "Field",
     "GateAnswer",
+    "Learned",
     "Project",
     "Prune",
     "Request",
@@ -40,6 +44,7 @@ __all__ = [
     "curves",
     "gate_code",
     "judge_again",
+    "learning",
     "newest_pair",
     "plan_prune",
     "promote",
@@ -50,6 +55,7 @@ __all__ = [
     "run_command_once",
     "run_once",
     "runs_of_report",
+    "selftest",
     "verify",
     "verify_cpus",
 ]

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit import adapters, images, runs
+from reprokit import adapters, runs
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.harness.judging.reference_run import recipe_of
 from reprokit.harness.portability.first_updates import Bench, need
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.request import Request, stamp
-from reprokit.harness.running.start_runs import backend_named, choose_backend
+from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, read_json
 from reprokit.learning import Answer, diagnose
 from reprokit.learning.curve import Point, learning_curve
@@ -137,17 +137,12 @@ def _probed(
         )
     recipe = recipe_of(stored)
     backend = choose_backend(request.backend, progress=progress)
-    realisation = images.resolve(
-        recipe.variant,
-        project=project.root,
-        kind="image" if backend == "docker" else "venv",
-        base=request.base,
-        on_progress=progress.note,
+    realisation = environment_of(
+        recipe, backend=backend, base=request.base, project=project, progress=progress
     )
     plan = plan_recipe(
         recipe,
         seed=int(stored.record["seed"]),
-        repeats=1,
         realisation=realisation,
         backend=backend,
         stamp=stamp(),

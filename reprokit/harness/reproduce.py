@@ -28,7 +28,7 @@ from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.preflight import foresee, must_have_variant
 from reprokit.harness.running.request import Phases, Request, now, stamp
 from reprokit.harness.running.resume_point import choose, fit
-from reprokit.harness.running.run_kinds import Part
+from reprokit.harness.running.run_kinds import ResumedRun, WholeRun
 from reprokit.harness.running.start_runs import run_command, run_recipe, settle
 from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
@@ -36,15 +36,23 @@ from reprokit.recipes import Recipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extra:
-    """Runs beyond the pair: the stopped and the resumed one, and those under other surroundings.
+class RunsBesidePair:
+    """Runs of the same recipe and seed that are held against the pair.
 
-    ``command`` is the plain command.
+    Attributes:
+        stopped: The run that was killed on its way, or None.
+        resumed: The run that went on from it, or None.
+        varied: The runs under other surroundings.
     """
 
-    interrupted: tuple[Path, ...] = ()
+    stopped: Path | None = None
+    resumed: Path | None = None
     varied: tuple[Path, ...] = ()
-    command: tuple[str, ...] = ()
+
+    @property
+    def interrupted(self) -> tuple[Path, ...]:
+        """The stopped and the resumed run, as far as there are any."""
+        return tuple(one for one in (self.stopped, self.resumed) if one)
 
 
 def reproduce(name: str, request: Request, *, project: Project, progress: Progress) -> tuple[Report, Path]:
@@ -58,7 +66,6 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     """
     phases = Phases(progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
-    seed = request.seed if request.seed is not None else recipe.seeds[0]
     if request.vary and not recipe.immune_to:
         raise RecipeError(
             "the recipe names nothing that may be varied",
@@ -66,14 +73,15 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
             expected="`immune_to: [hash_seed, ...]`",
             fix="add it, or leave out --vary",
         )
-    foresee(recipe, seed=seed, project=project, progress=progress)
-    folders = run_recipe(recipe, request, project=project, phases=phases)
-    halves: tuple[Path, ...] = ()
+    foresee(recipe, seed=request.seed_of(recipe.seeds), project=project, progress=progress)
+    pair = WholeRun(repeats=request.repeats)
+    folders = run_recipe(recipe, request, pair, project=project, phases=phases)
+    stopped = resumed = None
     if request.resume and runs.read(folders[0], verify=False).complete:
-        halves = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
+        stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
     changed = vary(recipe, folders, request, project=project, phases=phases) if request.vary else ()
-    extra = Extra(interrupted=halves, varied=changed)
-    return _answer(recipe, folders, request, project=project, phases=phases, extra=extra)
+    beside = RunsBesidePair(stopped=stopped, resumed=resumed, varied=changed)
+    return _answer(recipe, folders, request, project=project, phases=phases, beside=beside)
 
 
 def run_once(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
@@ -89,8 +97,7 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
         return _go_on(name, request, project=project, progress=progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     must_have_variant(recipe, project=project)
-    once = replace(request, repeats=1)
-    return run_recipe(recipe, once, project=project, phases=Phases(progress))[0]
+    return run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))[0]
 
 
 def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
@@ -100,8 +107,8 @@ def _go_on(name: str, request: Request, *, project: Project, progress: Progress)
     for skipped in chosen.skipped:
         progress.note(f"{skipped} is not whole: not used")
     progress.note(f"goes on from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
-    part = Part(name="resumed", resume=chosen.point)
-    return run_recipe(recipe, request, project=project, phases=Phases(progress), part=part)[0]
+    kind = ResumedRun(point=chosen.point)
+    return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
 
 
 def reproduce_command(
@@ -110,9 +117,7 @@ def reproduce_command(
     """Run a plain command twice and judge: one after the other, nothing pinned, nothing set."""
     phases = Phases(progress)
     folders = run_command(command, request, project=project, phases=phases)
-    return _answer(
-        None, folders, request, project=project, phases=phases, extra=Extra(command=tuple(command))
-    )
+    return _answer(None, folders, request, project=project, phases=phases, command=tuple(command))
 
 
 def run_command_once(
@@ -140,8 +145,9 @@ def judge_again(
         varied: The runs under other surroundings, likewise.
     """
     recipe = _recipe_of(folders, project)
-    extra = Extra(interrupted=tuple(interrupted), varied=tuple(varied))
-    return _judge(recipe, folders, request, project=project, phases={}, extra=extra)
+    stopped, resumed = (*interrupted, None, None)[:2]
+    beside = RunsBesidePair(stopped=stopped, resumed=resumed, varied=tuple(varied))
+    return _judge(recipe, folders, request, project=project, phases={}, beside=beside)
 
 
 def _answer(
@@ -151,16 +157,17 @@ def _answer(
     *,
     project: Project,
     phases: Phases,
-    extra: Extra | None = None,
+    beside: RunsBesidePair = RunsBesidePair(),
+    command: tuple[str, ...] = (),
 ) -> tuple[Report, Path]:
     with phases.of("judge"):
-        report = _judge(recipe, folders, request, project=project, phases=phases.seconds, extra=extra)
+        report = _judge(recipe, folders, request, project=project, phases=phases.seconds, beside=beside)
     folder = project.reports_dir / folders[0].parent.name / stamp()
     report = explained(report, recipe, request, project=project, folder=folder, phases=phases)
     report = with_cause(
         report,
         recipe=recipe,
-        command=extra.command if extra else (),
+        command=command,
         request=request,
         project=project,
         phases=phases,
@@ -176,15 +183,14 @@ def _judge(
     *,
     project: Project,
     phases: Mapping[str, float],
-    extra: Extra | None = None,
+    beside: RunsBesidePair,
 ) -> Report:
-    extra = extra or Extra()
-    stopped = runs.read(extra.interrupted[0], verify=False).record if extra.interrupted else None
+    stopped = runs.read(beside.stopped, verify=False).record if beside.stopped else None
     rerun = rerun_line(
         runs.read(folders[0], verify=False).record,
         ignore=request.ignore,
         stopped=stopped,
-        varied=bool(extra.varied),
+        varied=bool(beside.varied),
     )
     evidence = gather(
         recipe,
@@ -194,8 +200,8 @@ def _judge(
         rerun=rerun,
         ignore=request.ignore,
         strict=request.strict,
-        interrupted=extra.interrupted,
-        varied=extra.varied,
+        interrupted=beside.interrupted,
+        varied=beside.varied,
     )
     file = recipe.file if recipe else None
     inside = file is not None and file.is_relative_to(project.root)

@@ -26,6 +26,7 @@ from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeEr
 from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.request import Phases, Request, stamp
+from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import choose_backend, run_recipe
 from reprokit.images import locks
 from reprokit.layout import CONFIG, ENVIRONMENT, SOURCE, read_json
@@ -127,7 +128,7 @@ def reproduce_run(
         side_by_side=request.side_by_side,
         command=request.command,
     )
-    folders = run_recipe(recipe, asked, project=project, phases=phases)
+    folders = run_recipe(recipe, asked, WholeRun(repeats=asked.repeats), project=project, phases=phases)
     with phases.of("judge"):
         report = judge_against(folders, reference, recipe, request=asked, phases=phases.seconds)
         place = project.reports_dir / recipe.name / stamp()

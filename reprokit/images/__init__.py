@@ -16,8 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
+from reprokit import layout
 from reprokit.core.records import Realisation
 from reprokit.errors import UsageError
+
+__all__ = ["files_of_run", "resolve"]
 
 
 def resolve(
@@ -75,3 +78,32 @@ def resolve(
     if kind == "venv":
         return venvs.realise(chosen, cache=folder, on_progress=on_progress)
     return build.realise(lock, chosen, base=base, builder=builder, cache=folder, on_progress=on_progress)
+
+
+def files_of_run(realisation: Realisation, *, project: Path) -> dict[str, bytes]:
+    """What is kept of an environment in the folder of every run in it: its lock, and an image's documents.
+
+    With the lock, a run folder alone says what should have been installed, whatever has become of
+    ``images/`` since. In the run folder all of them are under the digests of COMPLETE.
+
+    Args:
+        realisation: The environment that the runs share.
+        project: The folder that holds ``images/``.
+
+    Returns:
+        Relative name → content, as ``runs.create`` takes it. No lock where ``images/`` holds another one
+        by now than the environment was made from. No documents for a virtual environment, nor for an
+        image whose wheels are not on this host: it was made elsewhere, and its documents with it.
+
+    Raises:
+        ImageError: ``images/`` cannot be read.
+        WorkspaceError: The cache cannot be reached.
+    """
+    from reprokit.images import cache, image_documents, locks, packages  # noqa: PLC0415  (the docker SDK)
+
+    path = locks.read_lock(project).variant(realisation.variant).packages_path
+    same = packages.digest_of(path) == realisation.lock_digest
+    lock = {layout.LOCK: path.read_bytes()} if same else {}
+    if realisation.kind != "image":
+        return lock
+    return {**lock, **image_documents.files_of(realisation.digest, cache=cache.cache_folder(None))}

@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import docker.errors
-import requests
 from docker import DockerClient
 
 from reprokit.core.records import digest
+from reprokit.docker_sdk import SDK_ERRORS
 from reprokit.errors import EngineError, ImageError, UsageError
 from reprokit.images import bootstrap, image_store
 from reprokit.images.archive import write_archive
@@ -131,7 +130,7 @@ def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Pro
         try:
             with heartbeat(on_progress, f"base: pulling {base.title}"):
                 client.images.pull(base.reference)
-        except (docker.errors.APIError, requests.RequestException) as error:
+        except SDK_ERRORS as error:
             raise ImageError(
                 "the base image cannot be pulled",
                 where=base.reference,

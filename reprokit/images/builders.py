@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import docker.errors
 from docker import DockerClient
 
+from reprokit import docker_sdk
 from reprokit.errors import ImageError, UsageError
 from reprokit.images.subprocesses import run_command
 
@@ -102,8 +102,10 @@ def _classic(client: DockerClient, request: BuildRequest, on_line: Callable[[str
             on_line(str(event.get("stream", "")))
             failed = failed or str(event.get("error", ""))
             made = _id_of(event) or made
-    except docker.errors.APIError as error:
-        raise BuildFailedError(str(error.explanation or error)) from error
+    except docker_sdk.SDK_ERRORS as error:
+        if docker_sdk.fault_of(error) not in docker_sdk.ANSWERS:
+            raise
+        raise BuildFailedError(docker_sdk.words_of(error)) from error
     if failed or not made:
         raise BuildFailedError(failed or "the builder names no image")
     return made

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import docker.errors
 from docker import DockerClient
 from docker.types import Ulimit
 
+from reprokit import docker_sdk
 from reprokit.errors import ImageError
 
 _NOBODY = "65532:65532"
@@ -116,11 +116,11 @@ def look_inside(client: DockerClient, image: str, *, python: str) -> Contents:
             ulimits=[Ulimit(name=name, soft=n, hard=n) for name, n in _LIMITS],
         )
         return _contents(json.loads(printed))
-    except docker.errors.ContainerError as error:
-        said = error.stderr.decode("utf-8", "replace") if isinstance(error.stderr, bytes) else error.stderr
-        raise ImageError(
-            "the image cannot say what is in it", where=image, actual=str(said)[-500:]
-        ) from error
+    except docker_sdk.SDK_ERRORS as error:
+        if docker_sdk.fault_of(error) is not docker_sdk.Fault.PROGRAM_FAILED:
+            raise
+        said = docker_sdk.words_of(error)[-500:]
+        raise ImageError("the image cannot say what is in it", where=image, actual=said) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ImageError(f"the image's list of packages cannot be read: {error}", where=image) from error
 

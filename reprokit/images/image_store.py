@@ -1,27 +1,19 @@
 """The container engine as the place where images lie: found by label, never by a moving tag.
 
-This module knows the Docker SDK's images and its errors; it refuses to run containers.
-
-    >>> with connected() as client:
-    ...     find(client, CONTENT, content, tag="reprokit/cpu:2f41c09d1ab29e77")
+>>> with connected() as client:
+...     find(client, CONTENT, content, tag="reprokit/cpu:2f41c09d1ab29e77")
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
-import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import docker
-import docker.errors
-import requests
 from docker import DockerClient
-from docker.context import ContextAPI
 
-from reprokit.errors import EngineError, ImageError
+from reprokit import docker_sdk
 
 # Labels that say what an image is. CONTENT is a digest of everything that went in.
 CONTENT = "dev.reprokit.content"
@@ -36,7 +28,6 @@ _PODMAN_S_OWN = "localhost/"  # what Podman puts before a name that has no regis
 _TIMEOUT_S = 600
 _KNOCK_S = 3.0
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
-_FIX = "start it (`sudo systemctl start docker`, or .ci/bring-up-engine), or use --backend local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,36 +53,15 @@ def connected(*, timeout_s: int = _TIMEOUT_S) -> Iterator[DockerClient]:
         ImageError: The engine refuses something that the caller has no word of its own for.
     """
     try:
-        _knock()
+        docker_sdk.knock(timeout_s=_KNOCK_S)
         client = docker.from_env(timeout=timeout_s)
-    except (docker.errors.DockerException, requests.RequestException, OSError) as error:
-        raise EngineError(
-            "the container engine does not answer", where=_endpoint(), actual=str(error), fix=_FIX
-        ) from error
+    except docker_sdk.ENGINE_ERRORS as error:
+        raise docker_sdk.no_answer(error) from error
     with contextlib.closing(client):
         try:
             yield client
-        except docker.errors.APIError as error:
-            raise ImageError(
-                "the container engine refused", actual=str(error.explanation or error)
-            ) from error
-        except (docker.errors.DockerException, requests.RequestException) as error:
-            raise EngineError("the container engine went away", actual=str(error), fix=_FIX) from error
-
-
-def _knock() -> None:
-    """Open and close the engine's socket: the SDK leaks its own when nobody listens."""
-    parts = urlsplit(_endpoint())
-    if parts.scheme == "unix":
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
-            door.settimeout(_KNOCK_S)
-            door.connect(parts.path)
-
-
-def _endpoint() -> str:
-    """The engine's address, as the SDK finds it."""
-    named = os.environ.get("DOCKER_HOST") or ContextAPI.kwargs_from_context().get("base_url")
-    return str(named or "unix:///var/run/docker.sock").removeprefix("http+")
+        except docker_sdk.SDK_ERRORS as error:
+            raise docker_sdk.as_ours(error) from error
 
 
 def machine(client: DockerClient) -> str:
@@ -134,11 +104,13 @@ def find_reference(client: DockerClient, reference: str) -> str | None:
     """The ID of the image with that name and digest, if the engine has it."""
     try:
         return str(client.images.get(reference).id)
-    except docker.errors.ImageNotFound:
+    except docker_sdk.SDK_ERRORS as error:
+        if docker_sdk.fault_of(error) is not docker_sdk.Fault.IMAGE_MISSING:
+            raise
         return None
 
 
 def sweep_stages(client: DockerClient, content: str) -> None:
     """Remove what a finished, broken or killed build of this content left behind."""
-    with contextlib.suppress(docker.errors.APIError):
+    with docker_sdk.suppressed(*docker_sdk.ANSWERS):
         client.images.prune(filters={"dangling": True, "label": f"{STAGE}={content}"})

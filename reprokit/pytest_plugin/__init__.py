@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+__all__ = ["GoldenFixture", "pytest_addoption", "reprokit_golden"]
+
 _OPTION = "--reprokit-update"
 
 

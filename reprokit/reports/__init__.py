@@ -17,6 +17,8 @@ from reprokit.core.checklist import Report
 from reprokit.layout import REPORT
 from reprokit.reports import to_html, to_json, to_junit, to_markdown
 
+__all__ = ["documents", "render_all"]
+
 
 def render_all(report: Report, folder: Path) -> None:
     """Write ``report.md``, ``report.html``, ``junit.xml`` and, last, ``report.json``.

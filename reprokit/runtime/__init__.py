@@ -11,3 +11,5 @@ building blocks of trainers are in ``recipes/parts/``, and count for those that 
 
 This file imports nothing, so that the parts without torch stay cheap to import.
 """
+
+__all__: list[str] = []

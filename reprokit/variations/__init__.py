@@ -13,13 +13,11 @@ not innocent.
 
 from __future__ import annotations
 
-import importlib
-import itertools
-import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Protocol
 
+from reprokit import plugin_files
 from reprokit.errors import CannotJudgeError
 
 __all__ = ["Maker", "Survey", "There", "Unmade", "Variation", "discover", "names", "survey"]
@@ -123,22 +121,22 @@ class Maker(Protocol):
         """The change, or why it cannot be made there."""
 
 
+_GUIDE = "docs/how-to/find-the-cause.md"
+_FOLDER = plugin_files.PluginFolder(package=__name__, kind="variation", protocol=Maker, guide=_GUIDE)
+
+
 def names() -> tuple[str, ...]:
     """The names of all variations, sorted; nothing is imported for it."""
-    return tuple(sorted(found.name for found in pkgutil.iter_modules(__path__)))
+    return plugin_files.names(__path__)
 
 
 def discover() -> dict[str, Maker]:
     """Every module of this package, by its ORDER: name → module.
 
     Raises:
-        CannotJudgeError: One of them is no variation, or takes another one's place.
+        CannotJudgeError: One of them is not a variation, or takes another one's place.
     """
-    found = sorted(((name, _load(name)) for name in names()), key=lambda pair: pair[1].ORDER)
-    for (one, before), (other, after) in itertools.pairwise(found):
-        if before.ORDER == after.ORDER:
-            raise _no_variation(other, f"its ORDER {after.ORDER} is that of {one}")
-    return dict(found)
+    return dict(plugin_files.load(_FOLDER, __path__))
 
 
 def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
@@ -155,7 +153,13 @@ def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
             continue
         found = maker.vary(there)
         if found.name != name:
-            raise _no_variation(name, f"it calls itself {found.name!r}")
+            raise CannotJudgeError(
+                "a variation must have the name of its file",
+                where=f"reprokit/variations/{name}.py",
+                expected=repr(name),
+                actual=repr(found.name),
+                fix=f"correct the file as {_GUIDE} says, or remove it",
+            )
         if isinstance(found, Unmade):
             unmade.append(found)
         elif found.seldom and only is None:
@@ -164,17 +168,3 @@ def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
         else:
             made.append(found)
     return Survey(made=tuple(made), unmade=tuple(unmade))
-
-
-def _load(name: str) -> Maker:
-    module = cast("Any", importlib.import_module(f"{__name__}.{name}"))
-    if type(getattr(module, "ORDER", None)) is not int or not callable(getattr(module, "vary", None)):
-        raise _no_variation(name, "it needs an ORDER and vary()")
-    return cast("Maker", module)
-
-
-def _no_variation(name: str, why: str) -> CannotJudgeError:
-    fix = "see docs/how-to/find-the-cause.md, or remove the file"
-    return CannotJudgeError(
-        f"this file is no variation: {why}", where=f"reprokit/variations/{name}.py", fix=fix
-    )

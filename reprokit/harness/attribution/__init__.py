@@ -1,1 +1,8 @@
 """Attribution: what changed the numbers: the code, the environment, or one commit."""
+
+from reprokit.harness.attribution.bisect import Bisection, bisect
+
+__all__ = [
+    "Bisection",
+    "bisect",
+]

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from reprokit import layout
 from reprokit.capture.export import Exported, export
 from reprokit.capture.read_record import read_record
 from reprokit.core.evidence import fact
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ImageError
-from reprokit.harness.running.lock_files import COPY
 from reprokit.images import locks
 
 
@@ -49,7 +49,7 @@ def _lock_of(record: Mapping[str, Any], path: Path, known: locks.Lock | None) ->
 
 
 def _places(record: Mapping[str, Any], path: Path, known: locks.Lock | None) -> Iterator[Path]:
-    yield (path if path.is_dir() else path.parent) / COPY
+    yield (path if path.is_dir() else path.parent) / layout.LOCK
     variant = known.variants.get(str(fact(record, "image.variant"))) if known else None
     if variant is not None:
         yield variant.packages_path

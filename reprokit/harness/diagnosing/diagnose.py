@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from reprokit import diagnosis, images, recipes
+from reprokit import diagnosis, recipes
 from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
@@ -28,7 +28,7 @@ from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, plan_recipe, shell_line
 from reprokit.harness.running.request import Request, stamp
-from reprokit.harness.running.start_runs import backend_named, choose_backend
+from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
 from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
 from reprokit.workspace import write_json
@@ -112,21 +112,16 @@ def diagnose_recipe(
         CannotRunError: The training does not come to its end, or no engine answers that was asked for.
     """
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
-    seed = request.seed if request.seed is not None else recipe.seeds[0]
+    seed = request.seed_of(recipe.seeds)
     progress.phase("environment")
     backend = choose_backend(request.backend, progress=progress)
-    realisation = images.resolve(
-        recipe.variant,
-        project=project.root,
-        kind="image" if backend == "docker" else "venv",
-        base=request.base,
-        on_progress=progress.note,
+    realisation = environment_of(
+        recipe, backend=backend, base=request.base, project=project, progress=progress
     )
     moment = stamp()
     plan = plan_recipe(
         recipe,
         seed=seed,
-        repeats=1,
         realisation=realisation,
         backend=backend,
         stamp=moment,

@@ -20,7 +20,7 @@ from reprokit.core import numerics
 from reprokit.harness.judging.varied_evidence import agree, varied_evidence
 from reprokit.harness.running.apply_variations import there_of
 from reprokit.harness.running.request import Phases, Request
-from reprokit.harness.running.run_kinds import Part, Varying
+from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.harness.running.start_runs import choose_backend, run_recipe
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -113,9 +113,10 @@ class _Trials:
     def _equal(self, chosen: tuple[Variation, ...], *, watched: bool = False) -> bool:
         held = {one.name: one.why for one in self.found.unmade if one.held}
         unmade = {one.name: one.why for one in self.found.unmade if not one.held}
-        varying = Varying(chosen=chosen, watched=watched, held=held, unmade=unmade)
-        part = Part(name=f"varied{len(self.folders) + 1}", varying=varying)
-        (folder,) = run_recipe(self.recipe, self.request, project=self.project, phases=self.phases, part=part)
+        kind = VariedRun(
+            number=len(self.folders) + 1, chosen=chosen, watched=watched, held=held, unmade=unmade
+        )
+        (folder,) = run_recipe(self.recipe, self.request, kind, project=self.project, phases=self.phases)
         self.folders.append(folder)
         seen = varied_evidence(self.first, [folder]).runs[0]
         self.unusable = self.unusable or bool(seen.problem)

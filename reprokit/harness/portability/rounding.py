@@ -32,6 +32,7 @@ from reprokit.harness.running.request import stamp
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.layout import OUTPUT, read_json
 from reprokit.project import Project
+from reprokit.request import Request
 
 _PROBE = (
     "{python}",
@@ -59,8 +60,8 @@ class Check:
 
     variant: str = "cpu"
     profile: str = PORTABLE
-    backend: str = "auto"
-    base: str = "auto"
+    backend: str = Request().backend
+    base: str = Request().base
     cpu: str | None = None
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reprokit import capture, golden, images, recipes
+from reprokit import capture, golden, recipes
 from reprokit.core import fingerprint
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
@@ -38,7 +38,7 @@ from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.request import Request, seeds_of, stamp
-from reprokit.harness.running.start_runs import backend_named, choose_backend
+from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -161,17 +161,16 @@ class _Judge:
 
     def _bench(self, seed: int) -> Bench:
         backend = choose_backend("docker") if self.request.backend == "docker" else "local"
-        realisation = images.resolve(
-            self.recipe.variant,
-            project=self.project.root,
-            kind="image" if backend == "docker" else "venv",
+        realisation = environment_of(
+            self.recipe,
+            backend=backend,
             base=self.request.base,
-            on_progress=self.progress.note,
+            project=self.project,
+            progress=self.progress,
         )
         plan = plan_recipe(
             self.recipe,
             seed=seed,
-            repeats=1,
             realisation=realisation,
             backend=backend,
             stamp=stamp(),

@@ -15,7 +15,7 @@ from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness.running.request import Phases, Request
 from reprokit.harness.running.resume_point import choose
-from reprokit.harness.running.run_kinds import Part
+from reprokit.harness.running.run_kinds import ResumedRun, StoppedRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -23,8 +23,8 @@ from reprokit.recipes import Recipe
 
 def interrupt(
     recipe: Recipe, request: Request, *, whole: Path, project: Project, phases: Phases
-) -> tuple[Path, ...]:
-    """Train once more, kill it on its way, and go on from its last whole checkpoint.
+) -> tuple[Path, Path | None]:
+    """Train once more, kill it on its way, and resume it from its last whole checkpoint.
 
     Args:
         recipe: As it was trained.
@@ -34,23 +34,21 @@ def interrupt(
         phases: The clock.
 
     Returns:
-        The folder of the stopped run, and that of the resumed one unless there was nothing to go on from.
+        The folder of the stopped run, and that of the resumed one; None where there was nothing
+        to resume from.
 
     Raises:
         UsageError: The recipe saves no checkpoint before the place.
     """
-    seed = request.seed if request.seed is not None else recipe.seeds[0]
-    place = place_of(whole, stop_at=request.stop_at, drawn_from=digest([recipe.name, seed]))
+    drawn_from = digest([recipe.name, request.seed_of(recipe.seeds)])
+    place = place_of(whole, stop_at=request.stop_at, drawn_from=drawn_from)
     phases.progress.note(f"one more training: it is killed at step {place}, and resumed")
-    (stopped,) = run_recipe(
-        recipe, request, project=project, phases=phases, part=Part(name="stopped", stop_at=place)
-    )
+    (stopped,) = run_recipe(recipe, request, StoppedRun(stop_at=place), project=project, phases=phases)
     try:
         point = choose(str(stopped), project=project).point
     except CheckpointError:
-        return (stopped,)
-    resume = Part(name="resumed", resume=point)
-    (resumed,) = run_recipe(recipe, request, project=project, phases=phases, part=resume)
+        return stopped, None
+    (resumed,) = run_recipe(recipe, request, ResumedRun(point=point), project=project, phases=phases)
     return stopped, resumed
 
 

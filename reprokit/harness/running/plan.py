@@ -21,7 +21,7 @@ from reprokit.core import numerics
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec
 from reprokit.harness.running import data_files
 from reprokit.harness.running.numbers import PACKAGE, digests_of, mounted_digest
-from reprokit.harness.running.run_kinds import Part
+from reprokit.harness.running.run_kinds import RunKind, WholeRun, particulars
 from reprokit.layout import CONFIG, SOURCE
 from reprokit.recipes import PARTS, Recipe
 
@@ -38,8 +38,6 @@ _LAUNCH = (
     "--device",
     "{device}",
 )
-
-_CHECKPOINT = "resumed_from.pt"
 
 # A brace around one word means nothing to a shell.
 _TYPED_AS_IT_IS = re.compile(r"(?:[\w@%+=:,./-]|\{[a-z_]+\})+", re.ASCII)
@@ -62,38 +60,41 @@ class Plan:
 
 def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follows from
     recipe: Recipe,
+    kind: RunKind = WholeRun(),  # noqa: B008 - frozen
     *,
     seed: int,
-    repeats: int,
     realisation: Realisation,
     backend: str,
     stamp: str,
     runs_dir: Path,
     cores: Sequence[int] = (),
     timeout_s: float | None = None,
+    facts: Mapping[str, Any] | None = None,
     files: Mapping[str, bytes] | None = None,
-    part: Part | None = None,
     profile_step: int | None = None,
 ) -> Plan:
-    """Plan ``repeats`` runs of a recipe with one seed.
+    """Plan runs of a recipe with one seed.
 
     Args:
         recipe: The validated recipe, overrides applied.
+        kind: Whole runs and how many, or one that is stopped, resumed or varied; the surroundings of a
+            varied one are changed in the plan that comes of this (``varied_run``).
         seed: The seed of every run.
-        repeats: How many runs.
         realisation: The environment that the runs share.
         backend: ``docker`` or ``local``; recorded.
         stamp: Time of planning, ``YYYYMMDDTHHMMSSZ``; begins every run id.
         runs_dir: Where the run folders will be.
         cores: Core numbers to pin the runs to, one each in turn; empty for no pinning.
         timeout_s: Limit for each run; the recipe's own when None.
+        facts: What else stands in each ``run.json``.
         files: What else stands in each run's folder: relative name → content.
-        part: Do only this part of the training, once; None for all of it.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
     """
-    specs, data = [], data_files.declared(recipe)
-    for index in range(repeats):
-        run_id = f"{stamp}-seed{seed}-{part.name if part else index + 1}"
+    own, data = particulars(kind), data_files.declared(recipe)
+    variables = numerics.variables(recipe.numerics, hash_seed=0)
+    specs = []
+    for index, name in enumerate(own.names):
+        run_id = f"{stamp}-seed{seed}-{name}"
         run_dir = runs_dir / recipe.name / run_id
         specs.append(
             RunSpec(
@@ -105,12 +106,12 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                     *_LAUNCH,
                     *_kept(recipe),
                     *_told(recipe, data, profile_step=profile_step),
-                    *_only(part),
+                    *own.words,
                     "--",
                     f"{{mounts}}/recipes/trainers/{recipe.trainer.name}",
                 ),
                 environment={
-                    **numerics.variables(recipe.numerics, hash_seed=0),
+                    **variables,
                     "PYTHONPATH": "{mounts}",
                     "PYTHONUNBUFFERED": "1",
                 },
@@ -119,13 +120,13 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                     Mount(name="reprokit", path=str(PACKAGE)),
                     Mount(name="recipes", path=str(run_dir / SOURCE)),
                     Mount(name="config.yaml", path=str(run_dir / CONFIG)),
-                    *_checkpoint(part),
+                    *own.mounts,
                 ),
                 limits=_limits(recipe, cores=cores, index=index, timeout_s=timeout_s),
-                attempt=part.resume.attempt + 1 if part and part.resume else 1,
+                attempt=own.attempt,
             )
         )
-    facts = {
+    known = {
         "backend": backend,
         "numerics": recipe.numerics,
         "modified": list(recipe.modified),
@@ -135,9 +136,10 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
         "recipe_data": recipe.as_data(),
         "training_config": dict(recipe.training_config),
         **({"data": {one.name: one.sha256 for one in data}} if data else {}),
-        **_kept_apart(part),
+        **own.facts,
+        **(facts or {}),
     }
-    return Plan(specs=tuple(specs), facts=facts, files={**_snapshot(recipe, data), **(files or {})})
+    return Plan(specs=tuple(specs), facts=known, files={**_snapshot(recipe, data), **(files or {})})
 
 
 def plan_command(
@@ -206,37 +208,6 @@ def _told(recipe: Recipe, data: Sequence[data_files.DataFile], *, profile_step: 
         yield from ("--data", one.name, one.sha256, f"{{mounts}}/recipes/{recipe.name}/{one.name}")
     if profile_step is not None:
         yield from ("--profile-step", str(profile_step))
-
-
-def _only(part: Part | None) -> tuple[str, ...]:
-    """The words of the command line that do a part of a training."""
-    words: list[str] = []
-    if part is not None and part.resume is not None:
-        words += ["--resume-from", f"{{mounts}}/{_CHECKPOINT}"]
-    if part is not None and part.stop_at is not None:
-        words += ["--stop-at", str(part.stop_at)]
-    return tuple(words)
-
-
-def _checkpoint(part: Part | None) -> tuple[Mount, ...]:
-    if part is None or part.resume is None:
-        return ()
-    return (Mount(name=_CHECKPOINT, path=str(part.resume.path)),)
-
-
-def _kept_apart(part: Part | None) -> dict[str, Any]:
-    """What ``run.json`` says of a part, so that nobody takes it for a whole training."""
-    facts: dict[str, Any] = {}
-    if part is not None and part.stop_at is not None:
-        facts["stop_at"] = part.stop_at
-    if part is not None and (point := part.resume) is not None:
-        facts["resumed_from"] = {
-            "run": point.run,
-            "checkpoint": point.path.name,
-            "step": point.step,
-            "sha256": point.sha256,
-        }
-    return facts
 
 
 def _snapshot(recipe: Recipe, data: Sequence[data_files.DataFile]) -> dict[str, bytes]:

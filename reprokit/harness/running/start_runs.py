@@ -2,27 +2,24 @@
 
 This module knows the order of these and the cores to use; it refuses to judge.
 
-    >>> folders = run_recipe(recipe, Request(), project=project, phases=Phases(progress))
+    >>> folders = run_recipe(recipe, Request(), WholeRun(repeats=2), project=project, phases=Phases(progress))
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from reprokit import capture, images, runs, workspace
-from reprokit.core.records import Outcome, RunResult, RunSpec
+from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec
 from reprokit.errors import CannotRunError, EngineError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.running.execute import Progress, execute, usable_cores
-from reprokit.harness.running.image_documents import documents_of
-from reprokit.harness.running.lock_files import copy_of_lock
-from reprokit.harness.running.plan import command_name, plan_command, plan_recipe
+from reprokit.harness.running.plan import Plan, command_name, plan_command, plan_recipe
 from reprokit.harness.running.request import Phases, Request, now, stamp
-from reprokit.harness.running.run_kinds import Part, ResumePoint
+from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, RunKind, VariedRun, WholeRun
 from reprokit.harness.running.varied_run import varied
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -47,9 +44,9 @@ def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:
 
 
 def run_recipe(
-    recipe: Recipe, request: Request, *, project: Project, phases: Phases, part: Part | None = None
+    recipe: Recipe, request: Request, kind: RunKind, *, project: Project, phases: Phases
 ) -> tuple[Path, ...]:
-    """Run a recipe as often as asked, or once only a part of it.
+    """Make runs of a recipe: whole ones, or one that is stopped, resumed or varied.
 
     Returns:
         The run folders. Where nothing could start (no engine, no image, another tool at work), one
@@ -59,9 +56,9 @@ def run_recipe(
         CannotRunError: Nothing could start, and not even that can be written.
     """
     try:
-        return _train(recipe, request, project=project, phases=phases, part=part)
+        return _train(recipe, request, kind, project=project, phases=phases)
     except CannotRunError as error:
-        seed = request.seed if request.seed is not None else recipe.seeds[0]
+        seed = request.seed_of(recipe.seeds)
         facts = {"modified": list(recipe.modified), "recipe_data": recipe.as_data()}
         return (_not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
 
@@ -106,43 +103,38 @@ def run_command(
         return (_not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
 
 
+def environment_of(
+    recipe: Recipe, *, backend: str, base: str, project: Project, progress: Progress
+) -> Realisation:
+    """The environment of a recipe for a backend, found or made.
+
+    Raises:
+        CannotRunError: It cannot be made here.
+    """
+    return images.resolve(
+        recipe.variant,
+        project=project.root,
+        kind="image" if backend == "docker" else "venv",
+        base=base,
+        on_progress=progress.note,
+    )
+
+
 def _train(
-    recipe: Recipe, request: Request, *, project: Project, phases: Phases, part: Part | None
+    recipe: Recipe, request: Request, kind: RunKind, *, project: Project, phases: Phases
 ) -> tuple[Path, ...]:
     with workspace.exclusive(project.runs_dir):
         _clean_up(project)
         backend = choose_backend(request.backend, progress=phases.progress)
         with phases.of("environment"):
-            realisation = images.resolve(
-                recipe.variant,
-                project=project.root,
-                kind="image" if backend == "docker" else "venv",
-                base=request.base,
-                on_progress=phases.progress.note,
+            realisation = environment_of(
+                recipe, backend=backend, base=request.base, project=project, progress=phases.progress
             )
             host = capture.capture_host(project.root)
-        if part is not None and part.resume is not None:
-            must_be_same_environment(part.resume, realisation.lock_digest)
-        cores = usable_cores()
-        repeats = 1 if part else request.repeats
-        beside = min(repeats, len(cores)) if request.side_by_side and len(cores) > 1 else 1
-        plan = plan_recipe(
-            recipe,
-            seed=request.seed if request.seed is not None else recipe.seeds[0],
-            repeats=repeats,
-            realisation=realisation,
-            backend=backend,
-            stamp=stamp(),
-            runs_dir=project.runs_dir,
-            cores=cores[:beside] if beside > 1 else (),
-            timeout_s=request.timeout_s,
-            part=part,
-            profile_step=request.profile_step,
-            files={**copy_of_lock(realisation, project=project.root), **documents_of(realisation)},
-        )
-        plan = replace(plan, facts={**plan.facts, "backend_asked": request.backend})
-        if part is not None and part.varying is not None:
-            plan = varied(plan, part.varying, runs_dir=project.runs_dir)
+        if isinstance(kind, ResumedRun):
+            must_be_same_environment(kind.point, realisation.lock_digest)
+        cores = _cores_beside(kind, request)
+        plan = _plan(recipe, request, kind, realisation, backend=backend, cores=cores, project=project)
         with phases.of("train"):
             return execute(
                 plan,
@@ -150,8 +142,43 @@ def _train(
                 runs_dir=project.runs_dir,
                 host=host,
                 progress=phases.progress,
-                side_by_side=beside,
+                side_by_side=max(1, len(cores)),
             )
+
+
+def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:
+    """A core for each of several whole runs side by side; none where runs are made one after the other."""
+    if not isinstance(kind, WholeRun) or kind.repeats == 1 or not request.side_by_side:
+        return ()
+    cores = usable_cores()[: kind.repeats]
+    return cores if len(cores) > 1 else ()
+
+
+def _plan(
+    recipe: Recipe,
+    request: Request,
+    kind: RunKind,
+    realisation: Realisation,
+    *,
+    backend: str,
+    cores: Sequence[int],
+    project: Project,
+) -> Plan:
+    plan = plan_recipe(
+        recipe,
+        kind,
+        seed=request.seed_of(recipe.seeds),
+        realisation=realisation,
+        backend=backend,
+        stamp=stamp(),
+        runs_dir=project.runs_dir,
+        cores=cores,
+        timeout_s=request.timeout_s,
+        profile_step=request.profile_step,
+        facts={"backend_asked": request.backend},
+        files=images.files_of_run(realisation, project=project.root),
+    )
+    return varied(plan, kind, runs_dir=project.runs_dir) if isinstance(kind, VariedRun) else plan
 
 
 def _not_started(
@@ -201,8 +228,8 @@ def must_be_same_environment(point: ResumePoint, lock_digest: str) -> None:
 
 
 def _clean_up(project: Project) -> None:
-    if docker_backend.engine_status().reachable:  # first: what trains on writes to what is closed then
-        docker_backend.remove_orphans(str(project.runs_dir))
+    # First: a container that trains on writes into a run that is closed next.
+    docker_backend.remove_orphans(str(project.runs_dir))
     runs.recover(project.runs_dir)
 
 

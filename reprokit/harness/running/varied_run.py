@@ -3,7 +3,7 @@
 This module knows what a plan holds; it refuses to know which variations there are and what comes of them.
 A run under the hook leaves its trace in the run folder, which shows that the hook was there.
 
-    >>> varied(plan, Varying(chosen=(umask,)), runs_dir=project.runs_dir).facts["varied"]["names"]
+    >>> varied(plan, VariedRun(number=1, chosen=(umask,)), runs_dir=project.runs_dir).facts["varied"]["names"]
     ['umask']
 """
 
@@ -20,29 +20,29 @@ from reprokit.execution.docker_config import RUN_DIR
 from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed, in_container, joined
 from reprokit.harness.running.hooked_run import ORDERS, Places, hooked
 from reprokit.harness.running.plan import Plan
-from reprokit.harness.running.run_kinds import WATCH, Varying
+from reprokit.harness.running.run_kinds import WATCH, VariedRun
 from reprokit.layout import OUTPUT
 
 #: The orders in the run folder.
 KEPT = "varied-orders.json"
 
 
-def varied(plan: Plan, varying: Varying, *, runs_dir: Path) -> Plan:
+def varied(plan: Plan, kind: VariedRun, *, runs_dir: Path) -> Plan:
     """The plan of one run, under the variations.
 
     Args:
         plan: Of one run.
-        varying: What is varied.
+        kind: What is varied.
         runs_dir: Where its folder will be.
 
     Raises:
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
     (spec,) = plan.specs
-    joint = joined(varying.chosen)
+    joint = joined(kind.chosen)
     if joint.run_folder:
         spec = _in_folder(spec, f"{spec.run_id}-{joint.run_folder}", runs_dir)
-    watched = bool(joint.vary) or varying.watched
+    watched = bool(joint.vary) or kind.watched
     room = ("--folder", f"{{run_dir}}/{WATCH}") if watched else ()
     files = dict(plan.files)
     if watched:
@@ -52,10 +52,10 @@ def varied(plan: Plan, varying: Varying, *, runs_dir: Path) -> Plan:
         spec = hooked(spec, places, environment={})
     spec = replace(spec, environment={**spec.environment, **joint.environment})
     told = {
-        "names": [one.name for one in varying.chosen],
+        "names": [one.name for one in kind.chosen],
         "watched": watched,
-        "held": dict(varying.held),
-        "unmade": dict(varying.unmade),
+        "held": dict(kind.held),
+        "unmade": dict(kind.unmade),
     }
     return Plan(
         specs=(changed(spec, start=(*room, *joint.start), cpu=joint.cpu),),

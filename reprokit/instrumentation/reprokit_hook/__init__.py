@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from .watch import Watch
 
+__all__ = ["current", "start"]
+
 _current: list[Watch] = []
 
 

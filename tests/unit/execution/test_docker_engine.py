@@ -11,7 +11,8 @@ import pytest
 import requests
 from docker.errors import APIError, DockerException
 
-from reprokit.execution.docker_engine import connect, engine_status, explain_unreachable, refusal
+from reprokit.docker_sdk import explain_unreachable, words_of
+from reprokit.execution.docker_engine import connect, engine_status
 
 
 @pytest.fixture
@@ -115,5 +116,5 @@ def test_an_address_of_an_unknown_kind_is_explained(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_refusal_is_told_in_the_engines_own_words():
-    assert refusal(APIError("400", explanation=" no such core \n")) == "no such core"
-    assert refusal(APIError("just this")) == "just this"
+    assert words_of(APIError("400", explanation=" no such core \n")) == "no such core"
+    assert words_of(APIError("just this")) == "just this"

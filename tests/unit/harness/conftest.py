@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from reprokit import recipes
+from reprokit import layout, recipes
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest_bytes
 from reprokit.harness import Project
 from reprokit.harness.running.execute import execute
-from reprokit.harness.running.lock_files import COPY
 from reprokit.harness.running.plan import plan_command, plan_recipe
+from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.recipes import Recipe
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -188,13 +188,13 @@ class Runs:
         realisation = replace(REALISATION, lock_digest=digest_bytes(lock)) if lock else REALISATION
         plan = plan_recipe(
             self.recipe,
+            WholeRun(repeats=len(programs)),
             seed=seed,
-            repeats=len(programs),
             realisation=realisation,
             backend="local",
             stamp=self._stamp(),
             runs_dir=self.here.runs_dir,
-            files={COPY: lock} if lock else {},
+            files={layout.LOCK: lock} if lock else {},
         )
         return self._execute(plan, programs)
 

@@ -26,6 +26,7 @@ from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.execute import execute
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import changed_inputs
+from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.images import packages
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -50,8 +51,8 @@ class Study:
         lock = packages.digest_of(self.project.root / "images" / "cpu" / "requirements.lock")
         plan = plan_recipe(
             self.recipe(),
+            WholeRun(repeats=2),
             seed=SEED,
-            repeats=2,
             realisation=replace(self.programs["realisation"], lock_digest=lock),
             backend="local",
             stamp=stamp,

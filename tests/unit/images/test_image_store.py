@@ -6,6 +6,7 @@ import docker.errors
 import pytest
 import requests
 
+from reprokit import docker_sdk
 from reprokit.errors import EngineError, ImageError
 from reprokit.images import image_store
 
@@ -32,7 +33,7 @@ def row(name: str, *tags: str, created: int = 1, **labels: str) -> dict[str, obj
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Client:
     one = Client()
-    monkeypatch.setattr(image_store, "_knock", lambda: None)
+    monkeypatch.setattr(docker_sdk, "knock", lambda **_: None)
     monkeypatch.setattr(docker, "from_env", lambda **_: one)
     return one
 

@@ -17,6 +17,8 @@ from typing import TypeAlias
 
 from reprokit.harness.selftest.planting import Stage
 
+__all__ = ["Plant", "together"]
+
 Plant: TypeAlias = Callable[[Stage, Random, Sequence[Path]], str]
 
 

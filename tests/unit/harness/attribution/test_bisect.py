@@ -19,8 +19,8 @@ import pytest
 
 from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
 from reprokit.harness import Project, Request
-from reprokit.harness.attribution import bisect as bisect_module
-from reprokit.harness.attribution.bisect import Bisection, bisect
+from reprokit.harness.attribution import worktree_run
+from reprokit.harness.attribution.bisect import CACHE, Bisection, bisect
 from reprokit.harness.attribution.worktree_run import WorktreeRun
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -109,7 +109,7 @@ def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: Any) -> Histo
     made.git("config", "user.name", "A")
     (root / ".gitignore").write_text("runs/\n")
     made.commit("first")
-    monkeypatch.setattr(bisect_module.worktree_run, "run_at", made.trainer)
+    monkeypatch.setattr(worktree_run, "run_at", made.trainer)
     return made
 
 
@@ -162,7 +162,7 @@ def test_a_second_search_trains_nothing(history):
 def test_a_cached_result_that_was_touched_is_trained_again(history):
     history.gamma("0.98", "discount more")
     history.bisect()
-    for metrics in (history.project.runs_dir / bisect_module.CACHE).rglob("metrics.jsonl"):
+    for metrics in (history.project.runs_dir / CACHE).rglob("metrics.jsonl"):
         metrics.write_text('{"step": 512, "loss": 7.0}\n')
     history.trainer.gammas.clear()
     assert [one.subject for one in history.bisect().guilty] == ["discount more"]

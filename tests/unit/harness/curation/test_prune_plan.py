@@ -36,7 +36,7 @@ def recipe_with(tmp_path):
 
 def command(recipe, tmp_path):
     plan = plan_recipe(
-        recipe, seed=42, repeats=1, realisation=VENV, backend="local", stamp="T", runs_dir=tmp_path / "runs"
+        recipe, seed=42, realisation=VENV, backend="local", stamp="T", runs_dir=tmp_path / "runs"
     )
     return plan.specs[0].command
 

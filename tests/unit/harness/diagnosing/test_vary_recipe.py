@@ -44,19 +44,18 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
             plain = programs["training"]()
             self.pair = make.of_recipe(plain, plain)
 
-            def run_recipe(recipe, request, *, project, phases, part):
+            def run_recipe(recipe, request, kind, *, project, phases):
                 plan = plan_recipe(
                     recipe,
+                    kind,
                     seed=42,
-                    repeats=1,
                     realisation=programs["realisation"],
                     backend="local",
                     stamp=f"20261120T1020{len(self.asked):02d}Z-bbbb",
                     runs_dir=here.runs_dir,
-                    part=part,
                 )
-                self.asked.append(tuple(one.name for one in part.varying.chosen))
-                plan = varied(plan, part.varying, runs_dir=here.runs_dir)
+                self.asked.append(tuple(one.name for one in kind.chosen))
+                plan = varied(plan, kind, runs_dir=here.runs_dir)
                 backend = fake(program(hangs_on, programs, **options))
                 host = programs["host"]
                 return execute(plan, backend=backend, runs_dir=here.runs_dir, host=host, progress=told)

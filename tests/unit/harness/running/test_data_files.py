@@ -33,7 +33,6 @@ def plan_of(recipe, project, **more):
     return plan_recipe(
         recipe,
         seed=42,
-        repeats=1,
         realisation=REALISATION,
         backend="local",
         stamp="T",

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
-from reprokit.core.records import Realisation, digest_bytes
-from reprokit.errors import ImageError
+from reprokit import layout
+from reprokit.core.records import digest_bytes
 from reprokit.harness import Request, judge_again
-from reprokit.harness.running.lock_files import COPY, copy_of_lock, locked_versions
+from reprokit.harness.running.lock_files import locked_versions
 
 ROOT = Path(__file__).resolve().parents[4]
 HASH = f"--hash=sha256:{'0' * 64}"
@@ -76,7 +75,7 @@ def test_a_copy_of_another_lock_proves_nothing(pair, here):
         json.loads((first / name).read_text()) for name in ("run.json", "environment.json")
     )
     assert locked_versions(first, record, environment) == {"numpy": "2.4.6", "torch": "2.13.0+cpu"}
-    (first / COPY).write_bytes(LOCK.replace(b"2.4.6", b"2.4.5"))
+    (first / layout.LOCK).write_bytes(LOCK.replace(b"2.4.6", b"2.4.5"))
     assert locked_versions(first, record, environment) is None
 
 
@@ -85,8 +84,8 @@ def test_a_copy_behind_a_link_is_no_copy(pair, tmp_path):
     record, environment = (
         json.loads((first / name).read_text()) for name in ("run.json", "environment.json")
     )
-    (first / COPY).rename(tmp_path / "elsewhere")
-    (first / COPY).symlink_to(tmp_path / "elsewhere")
+    (first / layout.LOCK).rename(tmp_path / "elsewhere")
+    (first / layout.LOCK).symlink_to(tmp_path / "elsewhere")
     assert locked_versions(first, record, environment) is None
 
 
@@ -106,25 +105,3 @@ def test_a_lock_that_is_no_lock_proves_nothing(pair, here):
 
 def test_a_run_that_kept_no_copy_says_less(pair, here):
     assert "in an environment made from the lock" in row(pair(b""), here).reason
-
-
-def realisation(lock_digest: str) -> Realisation:
-    return Realisation(
-        variant="cpu",
-        kind="venv",
-        reference="/env",
-        digest="sha256:0",
-        python="/env/bin/python",
-        lock_digest=lock_digest,
-    )
-
-
-def test_the_lock_of_the_project_is_copied_and_no_other():
-    lock = (ROOT / "images" / "cpu" / "requirements.lock").read_bytes()
-    assert copy_of_lock(realisation(digest_bytes(lock)), project=ROOT) == {COPY: lock}
-    assert copy_of_lock(realisation(DIGEST), project=ROOT) == {}
-
-
-def test_a_project_without_locks_is_told(tmp_path):
-    with pytest.raises(ImageError):
-        copy_of_lock(dataclasses.replace(realisation(DIGEST)), project=tmp_path)

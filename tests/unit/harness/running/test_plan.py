@@ -12,6 +12,7 @@ import pytest
 from reprokit.core import numerics
 from reprokit.core.records import Realisation
 from reprokit.harness.running.plan import command_name, digests_of, plan_command, plan_recipe, shell_line
+from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, StoppedRun, VariedRun, WholeRun
 
 ENVIRONMENT = Realisation(
     variant="cpu",
@@ -23,14 +24,17 @@ ENVIRONMENT = Realisation(
 )
 
 
+PAIR = WholeRun(repeats=2)
+
+
 @pytest.fixture
 def planned(recipe, tmp_path: Path):
-    def plan(of=recipe, **words):
+    def plan(of=recipe, kind=PAIR, **words):
         return plan_recipe(
             of,
+            kind,
             **{
                 "seed": 42,
-                "repeats": 2,
                 "realisation": ENVIRONMENT,
                 "backend": "local",
                 "stamp": "T",
@@ -82,9 +86,49 @@ def test_a_recipes_run_names_its_seed_and_device_by_placeholders(planned):
 
 
 def test_cores_are_dealt_out_in_turn_and_without_cores_nothing_is_pinned(planned):
-    pinned = planned(repeats=3, cores=(4, 6))
+    pinned = planned(kind=WholeRun(repeats=3), cores=(4, 6))
     assert [spec.limits.cpus for spec in pinned.specs] == [(4,), (6,), (4,)]
     assert [spec.limits.cpus for spec in planned().specs] == [None, None]
+
+
+POINT = ResumePoint(
+    path=Path("/runs/r/1/checkpoints/checkpoint_8.pt"),
+    step=8,
+    sha256="sha256:2",
+    run="r/1",
+    attempt=2,
+    lock_digest="sha256:1",
+)
+FROM = {"run": "r/1", "checkpoint": "checkpoint_8.pt", "step": 8, "sha256": "sha256:2"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "words", "mounted", "own_facts", "attempt"),
+    [
+        (WholeRun(), "1", (), (), {}, 1),
+        (StoppedRun(stop_at=9), "stopped", ("--stop-at", "9"), (), {"stop_at": 9}, 1),
+        (
+            ResumedRun(point=POINT),
+            "resumed",
+            ("--resume-from", "{mounts}/resumed_from.pt"),
+            ("resumed_from.pt",),
+            {"resumed_from": FROM},
+            3,
+        ),
+        (VariedRun(number=4, chosen=()), "varied4", (), (), {}, 1),
+    ],
+)
+def test_each_kind_of_run_differs_from_a_whole_one_in_what_it_says(
+    planned, kind, name, words, mounted, own_facts, attempt
+):
+    plan, whole = planned(kind=kind), planned(kind=WholeRun())
+    (spec,), (of_whole,) = plan.specs, whole.specs
+    assert spec.run_id == f"T-seed42-{name}"
+    at = of_whole.command.index("--")
+    assert spec.command == (*of_whole.command[:at], *words, *of_whole.command[at:])
+    assert tuple(one.name for one in spec.mounts[len(of_whole.mounts) :]) == mounted
+    assert plan.facts == {**whole.facts, **own_facts}
+    assert spec.attempt == attempt
 
 
 def test_limits_are_the_recipes_and_a_timeout_that_is_asked_for_comes_first(planned, recipe):

@@ -77,7 +77,6 @@ def made(project, programs, fake, told):
         plan = plan_recipe(
             recipe,
             seed=42,
-            repeats=1,
             realisation=replace(programs["realisation"], lock_digest=lock),
             backend="local",
             stamp="T",
@@ -134,13 +133,11 @@ def test_a_run_whose_tool_was_killed_is_settled_before_its_checkpoint_is_chosen(
     def remove_orphans(_workspace):
         seen.append(json.loads((stopped / "run.json").read_text())["state"])
 
-    def run_recipe(*_, part, **__):
-        seen.append(part.resume.path)
+    def run_recipe(_recipe, _request, kind, **__):
+        seen.append(kind.point.path)
         return (stopped,)
 
-    engine = SimpleNamespace(
-        engine_status=lambda: SimpleNamespace(reachable=True), remove_orphans=remove_orphans
-    )
+    engine = SimpleNamespace(remove_orphans=remove_orphans)
     monkeypatch.setattr(start_runs, "docker_backend", engine)
     monkeypatch.setitem(run_once.__globals__, "run_recipe", run_recipe)
     run_once(RECIPE, Request(resume_from=stopped.name), project=project, progress=told)

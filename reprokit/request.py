@@ -1,0 +1,63 @@
+"""What a person asked for, with the default of everything that they left out.
+
+The command line takes its defaults from here too.
+
+    >>> Request(seed=7, repeats=3).backend
+    'auto'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: What ``backend`` and ``base`` may be.
+BACKENDS = ("auto", "docker", "local")
+BASES = ("auto", "registry", "bootstrap")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a person asked for, beyond the recipe's name.
+
+    Attributes:
+        seed: None for the recipe's first.
+        backend: ``auto``, ``docker`` or ``local``.
+        base: Which base an image is built on: ``auto``, ``registry`` or ``bootstrap``.
+        repeats: How many runs with the one seed.
+        overrides: ``path=value`` settings.
+        ignore: Patterns of metrics to leave out (plain commands).
+        strict: Advisory rows are required too.
+        attribute: On a mismatch with the golden, find out whether code or environment is to blame.
+        timeout_s: Limit for each run, seconds.
+        side_by_side: False to run one after the other.
+        command: The command line as typed, for the report.
+        vary: Train once more under the variations that the recipe says it is immune to.
+        diagnose: Where two runs differ, find out why.
+        resume: Kill one more training on its way, resume it, and hold it against the first.
+        stop_at: The step at which; None for one that is drawn from the seed.
+        resume_from: A run or a checkpoint to go on from; None to start anew.
+        profile_step: Profile, and look at the update that begins at or after this step; None for neither.
+    """
+
+    seed: int | None = None
+    backend: str = "auto"
+    base: str = "auto"
+    repeats: int = 2
+    overrides: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    strict: bool = False
+    attribute: bool = False
+    timeout_s: float | None = None
+    side_by_side: bool = True
+    command: str = ""
+    vary: bool = False
+    diagnose: bool = False
+    resume: bool = False
+    stop_at: int | None = None
+    resume_from: str | None = None
+    profile_step: int | None = None
+
+    def seed_of(self, seeds: Sequence[int]) -> int:
+        """The seed of a run: the one asked for, else the first of the recipe's."""
+        return seeds[0] if self.seed is None else self.seed
