@@ -32,6 +32,7 @@ from reprokit.images.locks import read_lock
 
 PROJECT = Path(__file__).resolve().parent.parent
 
+pytest.register_assert_rewrite("support")
 hypothesis.settings.register_profile("reprokit", deadline=None)
 hypothesis.settings.load_profile("reprokit")
 

@@ -14,7 +14,7 @@ found by its name; the others put sources together:
 from reprokit.adapters.comparing import compare, compare_sources
 from reprokit.adapters.divergence_context import around
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
-from reprokit.adapters.run_folders import compare_paths, compare_runs, no_metrics, pair_runs
+from reprokit.adapters.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.sources import adapter_named, adapters, find, find_all, source_of
 from reprokit.adapters.summaries import ignored_metrics, read_from, read_series, series_of_pairs, summarise
 
@@ -22,6 +22,7 @@ __all__ = [
     "Adapter",
     "MetricsSource",
     "MetricsSummary",
+    "Pair",
     "Reading",
     "Series",
     "adapter_named",

@@ -1,6 +1,6 @@
 """The command line: parse, call, print, exit. No logic.
 
-This package knows click and exit codes. A verb is one module with a click object named
+A verb is one module with a click object named
 ``command``; it is imported only when it is typed, so that ``reprokit --help`` stays quick.
 
     $ reprokit reproduce cartpole_baseline
@@ -173,7 +173,7 @@ def _unheard(error: OSError) -> int:
 def _shown(error: ReprokitError) -> str:
     """The error as a terminal may see it: what a hostile file put into it cannot act, nor begin a line."""
     from reprokit.cli.program_name import as_called
-    from reprokit.reports.escaping import one_line
+    from reprokit.reports import one_line
 
     mistakes: tuple[str, ...] = getattr(error, "mistakes", ())
     first = str(error).partition("\n")[0] if mistakes else error

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from reprokit.cli.options import examples, folder_options, project_of, request_of, run_options
-
-if TYPE_CHECKING:
-    from reprokit.harness.attribution import Bisection
-
-_MOST_FILES = 10
 
 
 @click.command(
@@ -42,6 +37,7 @@ def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> 
 
     from reprokit.cli import show_report
     from reprokit.harness.attribution import bisect
+    from reprokit.reports import bisection_page
 
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
@@ -49,35 +45,5 @@ def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> 
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(found), indent=2))
     else:
-        click.echo("\n".join(_page(found)))
+        click.echo("\n".join(bisection_page.page_lines(found)))
     return 0 if len(found.guilty) == 1 else 4
-
-
-def _page(found: Bisection) -> list[str]:
-    from reprokit.cli.tables import shown
-
-    if len(found.guilty) == 1:
-        lines = [f"The numbers changed in {_named(found.guilty[0])}"]
-    else:
-        lines = ["The numbers changed in one of these; those between cannot run:"]
-        lines += [f"  {_named(one)}" for one in found.guilty]
-    for one in found.guilty if len(found.guilty) == 1 else ():
-        lines += [f"  {shown(setting)}" for setting in one.settings]
-        for file in one.files[:_MOST_FILES]:
-            counts = "not text" if file.added is None else f"+{file.added} -{file.removed} lines"
-            lines.append(f"  {shown(file.path)}  {counts}")
-        lines.append(f"Next: git show {one.commit[:12]}")
-    trained = sum(one.trained for one in found.tested)
-    lines.append(f"{len(found.tested)} commits asked about, {trained} of them trained:")
-    lines += [
-        f"  {one.result:<4}  {one.commit[:12]}  {shown(one.subject)}"
-        + (f"  ({shown(one.detail)})" if one.detail else "")
-        for one in found.tested
-    ]
-    return lines
-
-
-def _named(one: Any) -> str:
-    from reprokit.cli.tables import shown
-
-    return f"{one.commit[:12]}  {shown(one.subject)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -31,6 +30,7 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
 
     from reprokit import capture, workspace
     from reprokit.errors import UsageError
+    from reprokit.reports import environment_page
 
     inside = capture.capture_interpreter([python or default_python()], with_torch=with_torch)
     if python is not None and "python" not in inside:
@@ -48,7 +48,7 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
     if as_json:
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
     elif output is None:
-        click.echo("\n".join(_page(record)))
+        click.echo("\n".join(environment_page.environment_lines(record)))
     return 0
 
 
@@ -58,40 +58,3 @@ def default_python() -> str:
     import sys
 
     return shutil.which("python") or shutil.which("python3") or sys.executable
-
-
-def _page(record: dict[str, Any]) -> list[str]:
-    from reprokit.cli.show_report import folded
-    from reprokit.core import fingerprint
-    from reprokit.core.evidence import fact
-
-    rows: list[tuple[str, Any]] = [
-        ("platform", fingerprint.platform_of(record)),
-        ("fingerprint", fingerprint.fingerprint(record)),
-    ]
-    rows += [
-        (title, fact(record, path))
-        for title, path in (
-            ("system", "host.os.name"),
-            ("kernel", "host.kernel"),
-            ("C library", "inside.libc.version"),
-            ("CPU", "host.cpu.model"),
-            ("cores", "host.cpu.usable"),
-            ("Python", "inside.python.version"),
-            ("PyTorch", "inside.packages.torch"),
-            ("numpy", "inside.packages.numpy"),
-            ("threads", "inside.torch.threads"),
-            ("CPU kernels", "inside.torch.cpu_capability"),
-            ("MKL branch", "inside.torch.mkl_cbwr"),
-            ("commit", "source.commit"),
-        )
-    ]
-    rows.append(("packages", len(record["inside"].get("packages") or {})))
-    rows += [
-        ("GPU", f"{gpu.get('name')}, driver {gpu.get('driver')}") for gpu in record["host"].get("gpus") or ()
-    ]
-    if fact(record, "source.dirty"):
-        rows.append(("changed", f"{fact(record, 'source.changed')} files differ from the commit"))
-    lines = [f"{title:<12} {value}" for title, value in rows if value is not None]
-    missing = [folded(f"  {field}: {reason}", indent=4) for field, reason in record["missing"].items()]
-    return [*lines, *(["missing", *missing] if missing else [])]

@@ -1,24 +1,13 @@
-"""``reprokit checkpoint``: is it whole, what is in it, what differs; nothing of a file is ever run.
-
-Everything printed comes from files that anybody may have written, and is made visible first.
-"""
+"""``reprokit checkpoint``: is it whole, what is in it, what differs; nothing of a file is ever run."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from reprokit.cli.options import examples, folder_options, project_of
-
-if TYPE_CHECKING:
-    from reprokit.checkpoints import CheckpointDifference
-
-_FEW = 40
-_NUMBERED = re.compile(r"(\.(\d+|__tuple__))+$")
 
 
 @click.group(
@@ -40,29 +29,14 @@ def verify(reference: str, as_json: bool, **options: Any) -> int:
     Exit codes: 0 whole; 1 something is missing or was changed; 2 a file is refused.
     """
     from reprokit.harness.curation import checkpoint_files
+    from reprokit.reports import checkpoint_page
 
     found = checkpoint_files.verify(reference, project=project_of(options))
     if as_json:
-        rows = [
-            {
-                "file": str(one.path),
-                "step": one.step,
-                "num_tensors": one.num_tensors,
-                "loaded": one.proven,
-                "problems": list(one.problems),
-                "refused": one.refused,
-                "note": one.note,
-            }
-            for one in found
-        ]
+        rows = [checkpoint_page.verified_data(one) for one in found]
         _print_json({"exit_code": checkpoint_files.exit_code(found), "files": rows})
-        return checkpoint_files.exit_code(found)
-    loaded = {True: "loaded inside its environment", False: "did not load", None: "nobody tried to load it"}
-    for one in found:
-        word = "refused" if one.refused else "not whole" if one.problems else "whole"
-        _print(f"{word:9}  {one.path.name:24} {one.num_tensors:4} tensors  {loaded[one.proven]}")
-        for told in (*one.problems, *([one.note] if one.note else [])):
-            _print(f"           {told}")
+    else:
+        click.echo("\n".join(checkpoint_page.verified_lines(found)))
     return checkpoint_files.exit_code(found)
 
 
@@ -74,32 +48,27 @@ def show(reference: str, as_json: bool, **options: Any) -> int:
     """List what a checkpoint holds, or a run's last whole one: tensors by name, other values by group."""
     from reprokit import checkpoints, workspace
     from reprokit.harness.curation import checkpoint_files
+    from reprokit.reports import checkpoint_page
 
     path = checkpoint_files.find(reference, project=project_of(options))
     state = checkpoints.read(path)
     held = list(checkpoints.leaves(state))
     tensors = {name: value for name, value in held if isinstance(value, checkpoints.Tensor)}
-    others: dict[str, list[Any]] = {}
-    for name, value in held:
-        if name not in tensors:
-            others.setdefault(_NUMBERED.sub("", name), []).append(value)
+    values = [(name, value) for name, value in held if name not in tensors]
+    content = checkpoints.content_digest(state)
     if as_json:
         _print_json(
             {
                 "file": str(path),
                 "sha256": workspace.sha256_of(path),
-                "content": checkpoints.content_digest(state),
+                "content": content,
                 "tensors": {name: {"dtype": one.dtype, "shape": one.shape} for name, one in tensors.items()},
-                "values": {name: value for name, value in held if name not in tensors},
+                "values": dict(values),
             }
         )
-        return 0
-    _print(str(path))
-    _print(f"content {checkpoints.content_digest(state)}")
-    for name, one in tensors.items():
-        _print(f"  {name:44} {one.dtype:8} {list(one.shape)}")
-    for name, values in others.items():
-        _print(f"  {name:44} {values[0]!r:.40}" if len(values) == 1 else f"  {name:44} {len(values)} values")
+    else:
+        page = checkpoint_page.content_lines(path, content=content, tensors=tensors, values=values)
+        click.echo("\n".join(page))
     return 0
 
 
@@ -119,6 +88,7 @@ def diff(expected: str, actual: str, as_json: bool, **options: Any) -> int:
 
     from reprokit import checkpoints
     from reprokit.harness.curation import checkpoint_files
+    from reprokit.reports import checkpoint_page
 
     project = project_of(options)
     paths = [checkpoint_files.find(one, project=project) for one in (expected, actual)]
@@ -132,7 +102,7 @@ def diff(expected: str, actual: str, as_json: bool, **options: Any) -> int:
             }
         )
     else:
-        _print_differences(paths, found)
+        click.echo("\n".join(checkpoint_page.difference_lines(paths, found)))
     return 1 if found else 0
 
 
@@ -156,47 +126,14 @@ def convert(source: str, target: Path, as_json: bool, **options: Any) -> int:
     from dataclasses import asdict
 
     from reprokit.harness.curation import convert_checkpoint
+    from reprokit.reports import checkpoint_page
 
-    found = convert_checkpoint.convert(source, target, project=project_of(options))
+    found = convert_checkpoint(source, target, project=project_of(options))
     if as_json:
         _print_json(asdict(found))
-        return 0
-    _print(f"{found.source}\n→ {found.target}")
-    _print(f"{found.num_tensors} tensors and every other value, bit for bit; content {found.content}")
-    for told in found.changes:
-        _print(f"  {told}")
-    for told in found.lacking:
-        _print(f"  nothing can go on from it: {told}")
+    else:
+        click.echo("\n".join(checkpoint_page.converted_lines(found)))
     return 0
-
-
-def _print_differences(paths: Sequence[Path], found: Sequence[CheckpointDifference]) -> None:
-    _print(f"expected {paths[0]}\nactual   {paths[1]}")
-    if not found:
-        _print("identical: every value, bit for bit")
-        return
-    groups: dict[str, list[CheckpointDifference]] = {}
-    for one in found:
-        groups.setdefault(one.name if one.index is not None else _NUMBERED.sub("", one.name), []).append(one)
-    for name, members in list(groups.items())[:_FEW]:
-        more = f"; {len(members)} values differ" if len(members) > 1 else ""
-        _print(f"  {name:44} {_in_words(members[0])}{more}")
-    if len(groups) > _FEW:
-        _print(f"  … and {len(groups) - _FEW} more; --json has them all")
-
-
-def _in_words(one: CheckpointDifference) -> str:
-    sides = f"{one.actual!r:.40}, expected {one.expected!r:.40}"
-    if one.index is None:
-        return sides if one.what == "values" else f"{one.what}: {sides}"
-    apart = "" if one.max_ulps is None else f", at most {one.max_ulps:,} ULP apart"
-    return f"{one.num_different} of {one.num_values} differ{apart}; first at {list(one.index)}: {sides}"
-
-
-def _print(text: str) -> None:
-    from reprokit.reports.escaping import one_line
-
-    click.echo("\n".join(one_line(line, limit=400) for line in text.split("\n")))
 
 
 def _print_json(value: Any) -> None:

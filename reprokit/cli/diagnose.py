@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,17 +12,13 @@ from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
     folder_options,
+    plain_command,
     project_of,
     recipe_or_command,
     request_of,
     run_options,
 )
-
-if TYPE_CHECKING:
-    from reprokit.diagnosis import Cause
-    from reprokit.harness.diagnosing import Diagnosis
-
-_MOST_TAPS = 12
+from reprokit.cli.program_name import as_called
 
 
 @click.command(
@@ -100,13 +97,12 @@ def command(
     import json
 
     from reprokit.cli import show_report
-    from reprokit.cli.diagnose_across import show_across
-    from reprokit.cli.diagnose_output import annotate, keep_page
     from reprokit.harness.diagnosing import Words, diagnose_command, diagnose_recipe, diagnose_resume
     from reprokit.harness.running import check_names, shell_line
+    from reprokit.reports import diagnosis_page
 
     if (folders := options.pop("across")) is not None:
-        return show_across(folders, recipe, ignore=ignore, as_json=as_json)
+        return _show_across(folders, recipe, ignore=ignore, as_json=as_json)
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
@@ -126,113 +122,63 @@ def command(
             found = diagnose_recipe(recipe, request, project=project, progress=progress, **how)
         else:
             found = diagnose_command(plain, request, project=project, progress=progress, **how)
-    keep_page(found, subject=recipe or shell_line(plain), sentence=_headline(found))
-    annotate(found.as_data())
-    click.echo(json.dumps(found.as_data(), indent=2) if as_json else "\n".join(_page(found)))
+    sentence = diagnosis_page.headline(found, root=Path.cwd())
+    _keep_page(found, subject=recipe or shell_line(plain), sentence=sentence)
+    _annotate(found.as_data())
+    if as_json:
+        click.echo(json.dumps(found.as_data(), indent=2))
+        return 1 if found.verdict == "NONDETERMINISTIC" else 0
+    click.echo("\n".join(diagnosis_page.page_lines(found, root=Path.cwd())))
+    for line in found.replay:
+        click.echo(as_called(f"Again: {line}"))
     return 1 if found.verdict == "NONDETERMINISTIC" else 0
 
 
-def _page(found: Diagnosis) -> list[str]:
-    from reprokit.cli.diagnose_output import not_seen, ruled_out
-    from reprokit.cli.program_name import as_called
-    from reprokit.cli.tables import shown
+def _show_across(
+    folders: tuple[Path, Path], recipe: str | None, *, ignore: tuple[str, ...], as_json: bool
+) -> int:
+    """Print what the two say; 1 where they differ.
 
-    lines = [_headline(found), *_beginning(found)]
-    for cause in found.causes:
-        place = f"{shown(_near(cause.file))}:{cause.line}" if cause.file else "no line"
-        lines += [
-            f"  cause: {cause.category} at {place}: {shown(cause.what)}",
-            f"  fix: {shown(cause.fix)}",
-            f"  confidence: {_confidence(cause)}",
-        ]
-    lines += [f"  known: {shown(one)}" for one in found.known]
-    lines += ruled_out(found)
-    if found.taps:
-        lines.append("Lines that draw on surroundings:")
-        lines += [
-            f"  {one.category:<22}{shown(one.file)}:{one.line}  {one.count} times"
-            + (", differs" if one.differs else "")
-            for one in sorted(found.taps, key=lambda one: not one.differs)[:_MOST_TAPS]
-        ]
-    lines += not_seen(found)
-    lines.append(f"{found.runs} runs, kept in {shown(str(found.folder))}")
-    return [*lines, *(as_called(f"Again: {one}") for one in found.replay)]
+    Raises:
+        click.UsageError: A recipe or a command was named as well.
+    """
+    import json
+
+    from reprokit.harness.diagnosing import across
+    from reprokit.reports import across_page
+
+    if recipe is not None or plain_command() is not None:
+        raise click.UsageError("--across runs nothing: leave recipe and command out")
+    found = across(*folders, ignore=ignore)
+    click.echo(json.dumps(found.as_data(), indent=2) if as_json else "\n".join(across_page.page_lines(found)))
+    return 1 if found.verdict == "NONDETERMINISTIC" else 0
 
 
-def _headline(found: Diagnosis) -> str:
-    """Where, what, which line, and what would mend it: one sentence."""
-    from reprokit.cli.tables import shown
+def _keep_page(found: Any, *, subject: str, sentence: str) -> None:
+    """Write ``diagnosis.html`` beside ``diagnosis.json``.
 
-    if found.divergence is None:
-        varied = f"nothing differs in {found.runs} runs, under equal surroundings or varied ones"
-        return f"REPEATABLE: {found.equality or varied}"
-    varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
-    where, cause = _where(found), found.cause
-    if cause is None:
-        return f"NONDETERMINISTIC: {where}{varied}; cause unknown: no experiment shows one"
-    fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
-    return f"NONDETERMINISTIC: {where}{varied}; {_sure(cause)}: {shown(_said(cause))}{fix}"
+    Raises:
+        WorkspaceError: The folder cannot be written.
+    """
+    from reprokit import workspace
+    from reprokit.reports import shorten, to_html
 
-
-def _sure(cause: Cause) -> str:
-    return {"high": "cause", "low": "suspected cause"}.get(cause.confidence, "cause, probably")
-
-
-def _confidence(cause: Cause) -> str:
-    """The confidence, and why it is not high."""
-    if cause.confidence == "high":
-        return cause.confidence
-    missing = "no run differed in which this alone was left to chance"
-    if cause.category == "resume_state":
-        missing = "no experiment brought it back"
-    if cause.category == "simulator":
-        missing = "it did not answer otherwise in a process of its own"
-    return f"{cause.confidence}, not high: {missing}"
+    path = found.folder / "diagnosis.html"
+    text = to_html.diagnosis_to_html(
+        shorten.below(found.as_data(), str(Path.cwd())), subject=subject, sentence=sentence
+    )
+    try:
+        workspace.write_atomic(path, text.encode("utf-8"))
+    except OSError as error:
+        raise workspace.cannot_write(path, error) from error
 
 
-def _said(cause: Cause) -> str:
-    """What a cause does, with its place: ``np.random.shuffle at train.py:88 draws from …``."""
-    subject, _, rest = cause.what.rpartition(": ")
-    if not cause.file:
-        return cause.what
-    place = f"{_near(cause.file)}:{cause.line}"
-    return f"{subject} at {place} {rest}" if subject else f"{place}: {rest}"
+def _annotate(found: dict[str, Any]) -> None:
+    """On GitHub: an error on the line of every cause (its runner reads stderr too)."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    from reprokit.reports import shorten, to_github
 
-
-def _near(path: str) -> str:
-    """A path as one would type it from here."""
-    here = Path(path)
-    return str(here.relative_to(Path.cwd())) if here.is_relative_to(Path.cwd()) else path
-
-
-def _where(found: Diagnosis) -> str:
-    from reprokit import diagnosis
-    from reprokit.cli.tables import shown
-
-    if found.began is not None:
-        place, what = diagnosis.place_of(found.began), diagnosis.stream_of(found.began)
-        exactly = "" if found.began.single else " or before"
-        return f"first differs at {place}{exactly}, in {shown(what)}"
-    first = found.divergence
-    if first is None or not first.metric:
-        return "differs"
-    return f"first differs at step {first.step}, in {shown(str(first.metric))}"
-
-
-def _beginning(found: Diagnosis) -> list[str]:
-    """The evidence in its order: what was equal, what was not, and what the metrics then show."""
-    from reprokit.cli.tables import shown
-
-    lines, began, first = [], found.began, found.divergence
-    if began is not None:
-        equal = began.equal_before or "nothing that was looked at"
-        lines.append(f"  still equal just before: {shown(equal)}")
-        if len(began.streams) > 1:
-            lines.append(f"  differs there: {shown(', '.join(began.streams))}")
-        lines += [
-            f"  another state from update {at} on: {shown(name)}" for name, at in began.generators.items()
-        ]
-    if first is not None and first.metric:
-        told = f"{first.expected} and {first.actual}"
-        lines.append(f"  first metric that differs: step {first.step}, {shown(str(first.metric))} ({told})")
-    return lines
+    root = os.environ.get("GITHUB_WORKSPACE") or str(Path.cwd())
+    for line in to_github.cause_commands(shorten.below(found, root)):
+        click.echo(line, err=True)

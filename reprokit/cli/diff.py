@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.options import examples, picture_file
+from reprokit.cli.options import PLOT_POINTS, examples, picture_file, write_picture
 from reprokit.layout import MARKER, RECORD
 
 if TYPE_CHECKING:
-    from reprokit.adapters.run_folders import Pair
-    from reprokit.core.comparison import Comparison
+    from reprokit.adapters import Pair
+    from reprokit.core import comparison
 
 _PATH = click.Path(path_type=Path)
 _COLOURS = {"good": "green", "bad": "red", "odd": "yellow", "title": None}
-_PLOT_POINTS = 600
 
 
 @click.command(
@@ -64,47 +63,47 @@ def command(
     import json
 
     from reprokit import adapters
-    from reprokit.core.comparison import Tolerance, Tolerances, exit_code, to_json, unreadable
+    from reprokit.core import comparison
     from reprokit.errors import MetricsError
 
     picture_file(plot)
     try:
-        comparison, pairs = adapters.compare_paths(
+        found, pairs = adapters.compare_paths(
             expected,
             actual,
-            tolerances=Tolerances(default=Tolerance(rtol=rtol, atol=atol)),
+            tolerances=comparison.Tolerances(default=comparison.Tolerance(rtol=rtol, atol=atol)),
             metrics=metrics or None,
             ignore=ignore,
         )
     except MetricsError as error:
         if as_json:
             side = "expected" if (error.where or "").startswith(str(expected)) else "actual"
-            click.echo(json.dumps(to_json(unreadable(error, side=side)), indent=2))
+            click.echo(json.dumps(comparison.to_json(comparison.unreadable(error, side=side)), indent=2))
         raise
     for folder in (expected, actual):
         if (folder / RECORD).is_file() and not (folder / MARKER).is_file():
             click.echo(f"Warning: {folder} is an interrupted run; it proves nothing.", err=True)
     if as_json:
-        click.echo(json.dumps(to_json(comparison), indent=2))
+        click.echo(json.dumps(comparison.to_json(found), indent=2))
     else:
-        _print(comparison, pairs, expected, actual)
+        _print(found, pairs, expected, actual)
     if plot is not None:
-        _draw(comparison, pairs, plot)
-    return exit_code(comparison)
+        _draw(found, pairs, plot)
+    return comparison.exit_code(found)
 
 
-def _print(comparison: Comparison, pairs: list[Pair], expected: Path, actual: Path) -> None:
+def _print(found: comparison.Comparison, pairs: list[Pair], expected: Path, actual: Path) -> None:
     import shutil
 
     from reprokit import adapters
-    from reprokit.reports.diff_to_terminal import diff_to_terminal
+    from reprokit.reports import diff_to_terminal
 
     in_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    text = diff_to_terminal(
-        comparison,
+    text = diff_to_terminal.diff_to_terminal(
+        found,
         expected=str(expected),
         actual=str(actual),
-        context=adapters.around(pairs, comparison.divergence) if comparison.divergence else (),
+        context=adapters.around(pairs, found.divergence) if found.divergence else (),
         width=min(max(shutil.get_terminal_size().columns, 60), 200),
         paint=_paint if in_colour else lambda text, _tone: text,
     )
@@ -116,18 +115,16 @@ def _paint(text: str, tone: str) -> str:
     return click.style(text, fg=_COLOURS[tone], bold=True)
 
 
-def _draw(comparison: Comparison, pairs: list[Pair], plot: Path) -> None:
-    from reprokit import adapters, workspace
-    from reprokit.core.comparison import to_json
-    from reprokit.reports.diff_to_svg import diff_to_svg
-    from reprokit.reports.diff_to_terminal import headline, ranked
+def _draw(found: comparison.Comparison, pairs: list[Pair], plot: Path) -> None:
+    from reprokit import adapters
+    from reprokit.core import comparison
+    from reprokit.reports import diff_to_svg, diff_to_terminal
 
-    series = adapters.series_of_pairs(pairs, max_points=_PLOT_POINTS)
-    names = [*ranked(comparison.per_metric), *series]
-    picture = diff_to_svg(
+    series = adapters.series_of_pairs(pairs, max_points=PLOT_POINTS)
+    names = [*diff_to_terminal.ranked(found.per_metric), *series]
+    picture = diff_to_svg.diff_to_svg(
         {name: series[name] for name in names if name in series},
-        to_json(comparison)["divergence"],
-        title=headline(comparison),
+        comparison.to_json(found)["divergence"],
+        title=diff_to_terminal.headline(found),
     )
-    workspace.write_atomic(plot, picture.encode("utf-8"))
-    click.echo(f"Wrote {plot}", err=True)
+    write_picture(plot, picture)

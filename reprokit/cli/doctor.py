@@ -24,7 +24,7 @@ def command(as_json: bool) -> int:
     from dataclasses import asdict
 
     from reprokit import doctor
-    from reprokit.cli import show_report
+    from reprokit.reports import host_findings
 
     findings = doctor.examine(doctor.look(Path.cwd()))
     ready = doctor.is_ready(findings)
@@ -34,13 +34,5 @@ def command(as_json: bool) -> int:
         answer = {"ready": ready, "findings": [asdict(finding) for finding in findings]}
         click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
         return 0 if ready else 3
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        line = f"{finding.state:<8} {finding.name:<{width}}  {finding.detail}"
-        click.echo(show_report.folded(line, indent=width + 11))
-        below = [*finding.notes, *([f"→ {finding.fix}"] if finding.fix else [])]
-        for text in below:
-            click.echo(show_report.folded(f"{'':<9}{text}", indent=11))
-    click.echo("")
-    click.echo("Ready." if ready else "Not ready: see the lines that say lack.")
+    click.echo("\n".join(host_findings.finding_lines(findings, ready=ready)))
     return 0 if ready else 3

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, picture_file, project_of
-from reprokit.layout import PROVENANCE, RECORD
-
-if TYPE_CHECKING:
-    from reprokit.harness.curation import GoldenDiff
-
-_PLOT_POINTS = 600
-_LISTED = 6
+from reprokit.cli.options import (
+    PLOT_POINTS,
+    examples,
+    folder_options,
+    picture_file,
+    project_of,
+    write_picture,
+)
+from reprokit.layout import RECORD
 
 
 @click.group(
@@ -34,19 +35,15 @@ def list_goldens(as_json: bool, **options: Any) -> int:
     import json
 
     from reprokit import golden
-    from reprokit.reports.escaping import one_line
+    from reprokit.reports import golden_list
 
     rows = golden.list_all(project_of(options).golden_dir)
     if as_json:
-        keys = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "problem")
-        listed = [{**{key: getattr(row, key) for key in keys}, "path": str(row.path)} for row in rows]
-        click.echo(json.dumps(listed, indent=2))
+        click.echo(json.dumps([golden_list.golden_data(row) for row in rows], indent=2))
     elif not rows:
         click.echo("no goldens yet; `reprokit golden promote RECIPE --reason …` makes one", err=True)
     else:
-        for row in rows:
-            tail = row.problem or f"{row.created_at}  {row.runs_agreed} runs agreed  {row.reason}"
-            click.echo(one_line(f"{row.recipe}  {row.platform}  seed {row.seed}  {tail}"))
+        click.echo("\n".join(map(golden_list.golden_line, rows)))
     return 2 if any(row.problem for row in rows) else 0
 
 
@@ -58,47 +55,14 @@ def show_golden(path: Path, as_json: bool) -> int:
     import json
 
     from reprokit import golden
-    from reprokit.reports.escaping import one_line
+    from reprokit.reports import golden_provenance
 
-    told = golden.load(_one_below(path)).provenance
+    provenance = golden.load(golden.find(path)).provenance
     if as_json:
-        click.echo(json.dumps(dict(told), indent=2))
-        return 0
-    for key in (
-        "recipe",
-        "platform",
-        "seed",
-        "created_at",
-        "reason",
-        "runs_agreed",
-        "previous",
-        "fingerprint",
-    ):
-        click.echo(f"{key:<12} {one_line(told[key] if told[key] is not None else 'none: the first golden')}")
-    for name, value in told["digests"].items():
-        click.echo(f"  {one_line(name):<10} {one_line(value)}")
-    for name, value in told["image"].items():
-        click.echo(f"  {one_line('image ' + name):<12} {one_line(value)}")
+        click.echo(json.dumps(dict(provenance), indent=2))
+    else:
+        click.echo("\n".join(golden_provenance.provenance_lines(provenance)))
     return 0
-
-
-def _one_below(path: Path) -> Path:
-    """The golden that a folder is, or the only one below it."""
-    from reprokit.errors import UsageError
-
-    below = sorted(file.parent for file in path.glob("**/seed-*/provenance.json"))
-    if (path / PROVENANCE).exists() or not below:
-        return path
-    if len(below) == 1:
-        return below[0]
-    raise UsageError(
-        "there is more than one golden here", where=str(path), fix=f"name one of {_listed(below)}"
-    )
-
-
-def _listed(folders: list[Path]) -> str:
-    shown = ", ".join(map(str, folders[:_LISTED]))
-    return f"{shown} and {len(folders) - _LISTED} more" if len(folders) > _LISTED else shown
 
 
 @command.command(
@@ -140,18 +104,19 @@ def promote(
     import json
     from datetime import UTC, datetime
 
-    from reprokit import harness, runs
+    from reprokit import runs
+    from reprokit.harness import curation
 
     project = project_of(options)
     if bool(what) == (report is not None):
         raise click.UsageError("name a recipe, run folders, or a report with --from")
     if report is not None:
-        folders = harness.runs_of_report(report)
+        folders = curation.runs_of_report(report)
     elif len(what) == 1 and not Path(what[0], RECORD).is_file():
-        folders = harness.newest_pair(project.runs_dir, what[0], seed=seed)
+        folders = curation.newest_pair(project.runs_dir, what[0], seed=seed)
     else:
         folders = tuple(runs.find(project.runs_dir, one) for one in what)
-    blessed = harness.promote(
+    blessed = curation.promote(
         folders,
         project=project,
         reason=reason,
@@ -191,18 +156,17 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
     import json
 
     from reprokit import golden
-    from reprokit.harness.curation import lint_goldens
-    from reprokit.reports.escaping import one_line
+    from reprokit.harness import curation
+    from reprokit.reports import golden_list
 
     project = project_of(options)
-    findings = lint_goldens(project, min_runs=min_runs, names=recipes)
+    findings = curation.lint_goldens(project, min_runs=min_runs, names=recipes)
     if as_json:
         click.echo(json.dumps([dataclasses.asdict(one) for one in findings], indent=2))
     for one in () if as_json else findings:
-        click.echo(one_line(f"{_short(one.where)}: {one.rule}: {one.what}. Do: {one.remedy}", limit=2000))
+        click.echo(golden_list.finding_line(one, root=Path.cwd()))
     rows = [row for row in golden.list_all(project.golden_dir) if not recipes or row.recipe in recipes]
-    count = "1 golden" if len(rows) == 1 else f"{len(rows)} goldens"
-    click.echo(f"{count}, {len(findings)} {'finding' if len(findings) == 1 else 'findings'}", err=True)
+    click.echo(golden_list.count_line(goldens=len(rows), findings=len(findings)), err=True)
     return 4 if not rows else 1 if findings else 0
 
 
@@ -232,60 +196,23 @@ def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -
     """
     import json
 
-    from reprokit.core.comparison import exit_code, to_json
+    from reprokit import adapters
+    from reprokit.core import comparison
     from reprokit.harness.curation import compare_goldens, opened
-    from reprokit.reports import golden_diff
+    from reprokit.reports import diff_to_svg, golden_diff
 
     picture_file(plot)
     with opened(old, at=Path.cwd()) as before, opened(new, at=Path.cwd()) as after:
         found = compare_goldens(before, after)
         if plot is not None:
-            _draw(
-                before.metrics,
-                after.metrics,
-                to_json(found.comparison)["divergence"],
-                plot,
-                title=golden_diff.headline(found),
-            )
+            sides = adapters.source_of(before.metrics), adapters.source_of(after.metrics)
+            series = adapters.series_of_pairs([sides], max_points=PLOT_POINTS)
+            divergence = comparison.to_json(found.comparison)["divergence"]
+            picture = diff_to_svg.diff_to_svg(series, divergence, title=golden_diff.headline(found))
+            write_picture(plot, picture)
     if as_json:
-        click.echo(json.dumps(_as_json(found), indent=2))
+        click.echo(json.dumps(golden_diff.to_data(found), indent=2))
     else:
         draw = golden_diff.to_markdown if markdown else golden_diff.to_terminal
         click.echo(draw(found), nl=False)
-    return exit_code(found.comparison)
-
-
-def _as_json(found: GoldenDiff) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from reprokit.core.comparison import to_json
-    from reprokit.reports.format_values import json_number
-
-    moved = [{key: json_number(value) for key, value in asdict(one).items()} for one in found.moved]
-    told = ("created_at", "reason", "runs_agreed")
-    return {
-        **{key: found.new[key] for key in ("recipe", "platform", "seed")},
-        "old": {key: found.old[key] for key in told},
-        "new": {key: found.new[key] for key in told},
-        "moved": moved,
-        "settings": list(found.settings),
-        "inputs": list(found.inputs),
-        "environment": [dict(row) for row in found.environment],
-        "follows": found.follows,
-        "comparison": to_json(found.comparison),
-    }
-
-
-def _draw(old: Path, new: Path, divergence: dict[str, Any] | None, plot: Path, *, title: str) -> None:
-    from reprokit import adapters, workspace
-    from reprokit.reports.diff_to_svg import diff_to_svg
-
-    pair = adapters.source_of(old), adapters.source_of(new)
-    series = adapters.series_of_pairs([pair], max_points=_PLOT_POINTS)
-    workspace.write_atomic(plot, diff_to_svg(series, divergence, title=title).encode("utf-8"))
-    click.echo(f"Wrote {plot}", err=True)
-
-
-def _short(where: str) -> str:
-    """A path below the working directory as a person would type it."""
-    return where.removeprefix(f"{Path.cwd()}/")
+    return comparison.exit_code(found.comparison)

@@ -1,4 +1,4 @@
-"""``reprokit image``: the pinned environments, built, listed and locked."""
+"""``reprokit image``: the pinned environments, built, listed, verified and locked."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.image_lock import lock_packages
-from reprokit.cli.image_show import show_image
-from reprokit.cli.image_verify import rebuild_image, verify_image
 from reprokit.cli.options import base_option, engine_option, examples
 
 if TYPE_CHECKING:
-    from reprokit.images.inventory import Row
+    from reprokit.images import locks
 
 
 @click.group(
@@ -35,9 +32,7 @@ def command() -> None:
     ),
 )
 @click.argument("variant", default="cpu")
-@base_option(
-    help="The digest-pinned image of a registry, or an equivalent one from distribution packages.",
-)
+@base_option()
 @click.option(
     "--from-vendor",
     "vendored",
@@ -65,18 +60,18 @@ def build_image(
     import json
 
     from reprokit import images
-    from reprokit.core.records import to_json
+    from reprokit.core import records
 
     realisation = images.resolve(
         variant,
-        project=_project(),
+        project=_lock().root,
         kind="venv" if as_venv else "image",
         base=base,
         builder=builder,
         vendored=vendored,
         on_progress=_say,
     )
-    click.echo(json.dumps(to_json(realisation), indent=2) if as_json else realisation.reference)
+    click.echo(json.dumps(records.to_json(realisation), indent=2) if as_json else realisation.reference)
     return 0
 
 
@@ -98,9 +93,8 @@ def vendor_image(variant: str, folder: Path, as_json: bool) -> int:
     import platform
 
     from reprokit.images import cache, vendor
-    from reprokit.images.locks import read_lock
 
-    lock = read_lock(_project())
+    lock = _lock()
     manifest = vendor.fill(
         lock,
         lock.variant(variant),
@@ -128,41 +122,178 @@ def list_images(as_json: bool) -> int:
     import json
     from dataclasses import asdict
 
-    from reprokit.cli.tables import table
-    from reprokit.images.inventory import inventory
+    from reprokit.images import inventory
+    from reprokit.reports import image_page
 
-    rows = inventory(_project(), cache_dir=None)
+    rows = inventory.inventory(_lock().root, cache_dir=None)
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows], indent=2))
     elif not rows:
         click.echo("none yet; `reprokit image build cpu` makes one", err=True)
     else:
-        click.echo("\n".join(table([_columns(row) for row in rows])))
+        click.echo("\n".join(image_page.image_table(rows)))
     return 0
 
 
-for one in (verify_image, rebuild_image, show_image, lock_packages):
-    command.add_command(one)
+@command.command(
+    "verify",
+    short_help="Build again under other circumstances; are the image IDs one?",
+    epilog=examples("reprokit image verify cpu", "reprokit image verify cpu --builds 10 --json"),
+)
+@click.argument("variant", default="cpu")
+@click.option(
+    "--builds",
+    "num_builds",
+    type=click.IntRange(min=2),
+    default=2,
+    show_default=True,
+    help="How often to build.",
+)
+@click.option(
+    "--builder",
+    "use",
+    type=click.Choice(["classic", "buildkit"]),
+    multiple=True,
+    help="Builders to take in turn  [default: those that can be used here].",
+)
+@base_option()
+@engine_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str, as_json: bool) -> int:
+    """Build a variant's image again under other circumstances, and compare the image IDs.
+
+    What changes: times, owner, mode and order of the files that go in, folder, time zone, locale,
+    cores, builder. On a difference: the layer, the file and the first difference in it.
+
+    Exit codes: 0 all the same; 1 a build differs.
+    """
+    import json
+    from dataclasses import asdict
+
+    from reprokit.images import cache, verify
+    from reprokit.reports import image_page
+
+    lock = _lock()
+    found = verify.verify(
+        lock,
+        lock.variant(variant),
+        base=base,
+        num_builds=num_builds,
+        use=use,
+        cache=cache.cache_folder(None),
+        on_progress=_say,
+    )
+    if as_json:
+        click.echo(json.dumps({"identical": found.holds, **asdict(found)}, indent=2))
+    else:
+        click.echo("\n".join(image_page.verified_lines(found)))
+    return 0 if found.holds else 1
 
 
-def _project() -> Path:
-    from reprokit.images.locks import project_around
+@command.command(
+    "rebuild",
+    short_help="Build the image that a report names again; is its ID the same?",
+    epilog=examples("reprokit image rebuild --from reports/cartpole_baseline/T"),
+)
+@click.option(
+    "--from",
+    "report",
+    required=True,
+    type=click.Path(path_type=Path, exists=True),
+    help="A report's folder, its report.json, or a run folder.",
+)
+@engine_option
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+def rebuild_image(report: Path, as_json: bool) -> int:
+    """Build the image that a report names once more from nothing, and compare the IDs.
 
-    return project_around(Path.cwd())
+    Exit codes: 0 the same ID; 1 another one.
+    """
+    import json
+    from dataclasses import asdict
+
+    from reprokit.images import cache, rebuild
+    from reprokit.reports import image_page
+
+    found = rebuild.rebuild(_lock(), report, cache=cache.cache_folder(None), on_progress=_say)
+    if as_json:
+        click.echo(json.dumps({"identical": found.identical, **asdict(found)}, indent=2))
+    else:
+        click.echo("\n".join(image_page.rebuilt_lines(found)))
+    return 0 if found.identical else 1
+
+
+@command.command(
+    "show",
+    short_help="Say what is in an image and what it was made from.",
+    epilog=examples("reprokit image show cpu", "reprokit image show cpu --json > cpu-image.json"),
+)
+@click.argument("variant", default="cpu")
+@engine_option
+@click.option("--all", "show_all", is_flag=True, help="List every package and material.")
+@click.option("--json", "as_json", is_flag=True, help="Print both documents as one JSON object.")
+def show_image(variant: str, show_all: bool, as_json: bool) -> int:
+    """Say what is in the image of VARIANT and what it was made from; it is built where it is missing.
+
+    The documents are those that every run in the image has in its folder: `sbom.cdx.json` (CycloneDX
+    1.6; scanners read it) and `image-provenance.json` (in-toto, SLSA 1.0).
+    """
+    import json
+
+    from reprokit import images
+    from reprokit.images import cache, image_documents
+    from reprokit.reports import image_page
+
+    realisation = images.resolve(variant, project=_lock().root, kind="image", on_progress=_say)
+    sbom, provenance = image_documents.read(
+        realisation.reference, variant=variant, cache=cache.cache_folder(None)
+    )
+    if as_json:
+        answer = {"image": realisation.reference, "sbom": sbom, "provenance": provenance}
+        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+    else:
+        click.echo(
+            "\n".join(image_page.document_lines(realisation.reference, sbom, provenance, show_all=show_all))
+        )
+    return 0
+
+
+@command.command(
+    "lock",
+    short_help="Solve requirements.in into its lock, or check that they agree.",
+    epilog=examples(
+        "reprokit image lock cpu", "reprokit image lock --check   # every variant", "reprokit image lock base"
+    ),
+)
+@click.argument("variants", nargs=-1, metavar="[VARIANT|base]…")
+@click.option("--check", is_flag=True, help="Write nothing; exit code 1 if input and lock disagree.")
+@click.option("--json", "as_json", is_flag=True, help="Print what moves as a JSON object.")
+def lock_packages(variants: tuple[str, ...], check: bool, as_json: bool) -> int:
+    """Solve images/VARIANT/requirements.in into its lock, keeping every version that still fits.
+
+    With no VARIANT: all of them. `base` pins the packages of the base that is made without a registry:
+    what the distribution has today.
+
+    Prints what moves. Exit codes: 0 nothing to do, or written; 1 with --check, something moves.
+    """
+    import json
+
+    from reprokit.images import relock
+
+    found = relock.relock_all(_lock(), variants, write=not check, on_progress=_say)
+    if as_json:
+        click.echo(json.dumps({"agrees": found.agrees, "moved": found.moved}, indent=2))
+    else:
+        click.echo("".join(f"{line}\n" for line in found.moved), nl=False)
+    return 1 if check and not found.agrees else 0
+
+
+def _lock() -> locks.Lock:
+    """``images/lock.toml`` of the project that the working directory lies in."""
+    from reprokit.images import locks
+
+    return locks.read_lock(locks.project_around(Path.cwd()))
 
 
 def _say(line: str) -> None:
     click.echo(line, err=True)
-
-
-def _columns(row: Row) -> dict[str, str | None]:
-    kind, _, base = (row.base or "").partition("sha256:")
-    return {
-        " ": "*" if row.current else " ",
-        "variant": row.variant,
-        "kind": row.kind,
-        "size": f"{row.size_bytes / 1e9:.2f} GB" if row.size_bytes else None,
-        "lock": row.lock_digest.removeprefix("sha256:")[:12],
-        "base": f"{kind}{base[:12]}",
-        "reference": row.reference[7:19] if row.reference.startswith("sha256:") else row.reference,
-    }

@@ -9,8 +9,6 @@ import click
 
 from reprokit.cli.options import backend_option, base_option, examples, project_of
 
-_SHOWN = 5
-
 
 @click.group(
     "numerics",
@@ -40,9 +38,7 @@ def command() -> None:
 @backend_option(
     help="Container, virtual environment of the same lock, or whichever is there.",
 )
-@base_option(
-    help="What an image is built on.",
-)
+@base_option()
 @click.option("--cpu", metavar="MODEL", help="Emulate this CPU (`qemu-x86_64 -cpu help` lists them).")
 @click.option(
     "--compare",
@@ -62,66 +58,22 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
 
     from reprokit.cli import show_report
     from reprokit.core import rounding
-    from reprokit.harness.portability import rounding as probing
+    from reprokit.harness import portability
+    from reprokit.reports import rounding_table
 
-    theirs = probing.read_probe(other) if other is not None else None
-    wanted = probing.Check(base=base, **options)
+    theirs = portability.read_probe(other) if other is not None else None
+    wanted = portability.RoundingCheck(base=base, **options)
     with show_report.progress() as progress:
-        found = probing.check(wanted, project=project_of({}), progress=progress)
+        found = portability.check_rounding(wanted, project=project_of({}), progress=progress)
     compared = rounding.compare(theirs, found["probe"]) if theirs is not None else None
     if as_json:
-        answer = (
-            None
-            if compared is None
-            else {
-                "compared": compared.compared,
-                "differing": list(compared.differing),
-                "only_one": list(compared.only_one),
-                "because": compared.because,
-            }
-        )
-        click.echo(json.dumps({**found, "comparison": answer}, indent=2))
+        click.echo(json.dumps(rounding_table.to_data(found, compared=compared), indent=2))
     else:
-        _print(found, compared, theirs or {})
+        for line in rounding_table.warning_lines(found):
+            click.echo(line, err=True)
+        click.echo("\n".join(rounding_table.page_lines(found, compared=compared, theirs=theirs)))
     if compared is None:
         return 0
     if compared.differing:
         return 1
     return 4 if compared.because or compared.only_one else 0
-
-
-def _print(found: dict[str, Any], compared: Any, theirs: Any) -> None:
-    from reprokit.cli.tables import shown, table
-
-    held = found["numerics"] or {}
-    where = f"{found['variant']} ({found['backend']}), CPU {found['cpu'] or 'unknown'}"
-    click.echo(shown(f"profile {held.get('profile')} version {held.get('version')}, {where}"))
-    for lack in held.get("missing") or ():
-        click.echo(f"warning: {shown(lack['name'])} is not in force: {shown(lack['why'])}", err=True)
-    digests = found["probe"]["digests"]
-    names = digests if compared is None else compared.differing
-    rows = [
-        {
-            "operation": name,
-            "digest": digests[name],
-            **({"other": theirs["digests"][name]} if compared else {}),
-        }
-        for name in names
-    ]
-    for line in table(rows):
-        click.echo(line)
-    for name, why in (found["probe"].get("missing") or {}).items():
-        click.echo(f"not run: {shown(name)}: {shown(why)}", err=True)
-    if compared is None:
-        click.echo(f"{len(digests)} operations")
-    elif compared.because:
-        click.echo(f"nothing can be compared: {shown(compared.because)}")
-    else:
-        same = compared.compared - len(compared.differing)
-        click.echo(
-            f"{same} of {compared.compared} operations round alike, {len(compared.differing)} differently"
-        )
-        if compared.only_one:
-            names = ", ".join(map(shown, compared.only_one[:_SHOWN]))
-            more = f" and {len(compared.only_one) - _SHOWN} more" if compared.only_one[_SHOWN:] else ""
-            click.echo(f"on one side only, so not compared: {names}{more}")

@@ -1,10 +1,4 @@
-"""Options that several verbs share, so that they read and behave alike everywhere.
-
-This module knows click; it refuses to know what the options do.
-
-    @recipe_options
-    def command(**options): ...
-"""
+"""Options that several verbs share, so that they read and behave alike everywhere."""
 
 from __future__ import annotations
 
@@ -24,6 +18,8 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+#: How many points of a curve are drawn at most.
+PLOT_POINTS = 600
 DEFAULTS = Request()
 _PLAIN = "reprokit.plain_command"
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -81,7 +77,11 @@ def backend_option(*, help: str, metavar: str | None = None) -> Callable[[_Funct
     )
 
 
-def base_option(*, help: str, metavar: str | None = None) -> Callable[[_Function], _Function]:  # noqa: A002
+def base_option(
+    *,
+    help: str = "What an image is built on: a registry's image by digest, or distribution packages.",  # noqa: A002
+    metavar: str | None = None,
+) -> Callable[[_Function], _Function]:
     """``--base``: what an image is built on."""
     return click.option(
         "--base",
@@ -212,6 +212,14 @@ def picture_file(plot: Path | None) -> None:
         raise UsageError(
             "there is no folder for the picture", where=str(plot.parent), fix=f"mkdir -p {plot.parent}"
         )
+
+
+def write_picture(plot: Path, picture: str) -> None:
+    """Write a picture, and say so."""
+    from reprokit import workspace
+
+    workspace.write_atomic(plot, picture.encode("utf-8"))
+    click.echo(f"Wrote {plot}", err=True)
 
 
 class _Seed(click.ParamType[int]):

@@ -1,7 +1,7 @@
 """What to type to call this tool again from here: `make` leaves it in ``.venv``, where no PATH leads.
 
-This module knows how the tool was started; it refuses to know what it says. Only what a terminal shows
-passes through here: reports name the tool plainly, since others read them elsewhere.
+Only what a terminal shows passes through here: reports name the tool plainly, since others read them
+elsewhere.
 
     >>> as_called("`reprokit doctor`")
     '`.venv/bin/reprokit doctor`'

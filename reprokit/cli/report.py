@@ -15,23 +15,25 @@ from reprokit.cli.signing_options import key_of, sign, signer_option
 from reprokit.layout import RECORD, REPORT
 
 if TYPE_CHECKING:
-    from reprokit.core.checklist import Verdict
-    from reprokit.harness.audit import Audit
+    from reprokit.core import checklist
+    from reprokit.harness import Audit
 
 _EXISTING = click.Path(exists=True, path_type=Path)
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-class _VerdictName(click.ParamType["Verdict"]):
+class _VerdictName(click.ParamType["checklist.Verdict"]):
     name = "verdict"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Verdict:
-        from reprokit.core.checklist import Verdict
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> checklist.Verdict:
+        from reprokit.core import checklist
 
         try:
-            return Verdict(str(value).upper())
+            return checklist.Verdict(str(value).upper())
         except ValueError:
-            self.fail(f"{value!r} is no verdict: choose one of {', '.join(Verdict)}", param, ctx)
+            self.fail(f"{value!r} is no verdict: choose one of {', '.join(checklist.Verdict)}", param, ctx)
 
 
 class _Duration(click.ParamType[timedelta]):
@@ -102,7 +104,7 @@ def verify_report(
     path: Path,
     as_json: bool,
     signers: Path | None,
-    expect: Verdict | None,
+    expect: checklist.Verdict | None,
     commit: str | None,
     max_age: timedelta | None,
     **options: Any,
@@ -161,7 +163,7 @@ def _facts(audit: Audit) -> dict[str, Any]:
 
 
 def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...]) -> None:
-    from reprokit.reports.escaping import one_line
+    from reprokit.reports import one_line
 
     source = {True: " and files changed since", False: "", None: " (whether files were changed is not known)"}
     commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "none is recorded"

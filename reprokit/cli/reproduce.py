@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.copy_option import copied, copy_option, must_be_reachable
 from reprokit.cli.options import (
     RecipeOrCommand,
     attribute_option,
@@ -19,7 +20,6 @@ from reprokit.cli.options import (
     run_options,
     why_options,
 )
-from reprokit.cli.runs_remote import copied, copy_option, must_be_reachable
 from reprokit.cli.signing_options import key_of, sign, sign_option
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.copy_option import copied, copy_option, must_be_reachable
 from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
@@ -15,7 +16,6 @@ from reprokit.cli.options import (
     request_of,
     run_options,
 )
-from reprokit.cli.runs_remote import copied, copy_option, must_be_reachable
 
 
 @click.command(

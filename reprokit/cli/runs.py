@@ -5,29 +5,26 @@ Everything printed comes from files that anybody may have written, and is made v
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from reprokit.cli import runs_remote
 from reprokit.cli.options import (
+    PLOT_POINTS,
     backend_option,
     base_option,
+    examples,
     folder_options,
     judge_options,
     picture_file,
     project_of,
     request_of,
+    write_picture,
 )
 
-if TYPE_CHECKING:
-    from reprokit.harness import Prune
-    from reprokit.runs.listing import Summary
-
 _DAY = click.DateTime(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
-_PLOT_POINTS = 600
 
 
 def _verdict(_context: click.Context, _option: click.Parameter, word: str | None) -> str | None:
@@ -35,9 +32,9 @@ def _verdict(_context: click.Context, _option: click.Parameter, word: str | None
         return word
     import difflib
 
-    from reprokit.core.checklist import Verdict
+    from reprokit.core import checklist
 
-    known = ["-", *(verdict.value for verdict in Verdict)]
+    known = ["-", *(verdict.value for verdict in checklist.Verdict)]
     if word.upper() not in known:
         near = difflib.get_close_matches(word.upper(), known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
@@ -52,10 +49,6 @@ def _verdict(_context: click.Context, _option: click.Parameter, word: str | None
 )
 def command() -> None:
     """The run folders are the only truth; every verb here reads them."""
-
-
-command.add_command(runs_remote.push)
-command.add_command(runs_remote.verify)
 
 
 @command.command("list", epilog="Example: reprokit runs list --recipe cartpole_baseline --verdict REPRODUCED")
@@ -82,58 +75,23 @@ def list_runs(as_json: bool, **options: Any) -> int:
     import time
     from dataclasses import asdict
 
-    from reprokit.cli.tables import table
-    from reprokit.runs import listing
+    from reprokit.reports import run_tables
+    from reprokit.runs import listing, selection
 
     project = project_of(options)
     found = listing.summaries(project.runs_dir, reports_dir=project.reports_dir, now_ns=time.time_ns())
-    rows = [run for run in found if _fits(run, options)]
+    names = ("recipe", "verdict", "outcome", "environment", "since", "until")
+    rows = selection.select(found, **{name: options[name] for name in names})
     if as_json:
         import json
 
         click.echo(json.dumps([asdict(run) for run in rows], indent=2))
     elif not rows:
-        told = "no run fits" if found else "no runs yet; `reprokit reproduce RECIPE` makes two"
-        click.echo(told, err=True)
+        empty = "no run fits" if found else "no runs yet; `reprokit reproduce RECIPE` makes two"
+        click.echo(empty, err=True)
     else:
-        click.echo("\n".join(table([_row(run) for run in rows])))
+        click.echo("\n".join(run_tables.run_table(rows)))
     return 0
-
-
-def _fits(run: Summary, wanted: dict[str, Any]) -> bool:
-    """Whether a run is one that was asked for."""
-    since, until, text = wanted["since"], wanted["until"], wanted["environment"]
-    if until is not None and until.time() == datetime.min.time():
-        until += timedelta(days=1, seconds=-1)
-    names = (*run.environment.split(), *run.digests, *(one.removeprefix("sha256:") for one in run.digests))
-    return (
-        wanted["recipe"] in {None, run.recipe}
-        and (wanted["verdict"] or run.verdict).upper() == run.verdict.upper()
-        and wanted["outcome"] in {None, run.outcome}
-        and (since is None or run.started_at >= f"{since:%Y-%m-%dT%H:%M:%SZ}")
-        and (until is None or "" < run.started_at <= f"{until:%Y-%m-%dT%H:%M:%SZ}")
-        and (text is None or run.environment == text or any(name.startswith(text) for name in names))
-    )
-
-
-def _row(run: Summary) -> dict[str, Any]:
-    return {
-        "run": run.run_id,
-        "recipe": run.recipe,
-        "seed": run.seed,
-        "started": run.started_at,
-        "seconds": None if run.duration_s is None else f"{run.duration_s:.1f}",
-        "outcome": run.outcome,
-        "verdict": run.verdict,
-        "environment": _environment(run),
-        "modified": " ".join(run.modified),
-    }
-
-
-def _environment(run: Summary) -> str:
-    """``cpu image 8f0d3c21``: variant, kind, and the beginning of the digest."""
-    digests = [digest.removeprefix("sha256:")[:8] for digest in run.digests[:1]]
-    return " ".join([run.environment, *digests]).strip()
 
 
 @command.command("show", epilog="Example: reprokit runs show 20261120T101500Z-3fa9-seed42-1")
@@ -146,7 +104,7 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
     import time
 
     from reprokit import runs
-    from reprokit.cli.tables import shown
+    from reprokit.reports import run_tables
     from reprokit.runs import listing
 
     project = project_of(options)
@@ -157,16 +115,8 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
     key = listing.key_of(stored.path.resolve())
     notes = listing.report_notes(project.reports_dir, now_ns=time.time_ns())
     summary = listing.summary_of(stored, verdict=listing.verdicts_of(notes).get(key, listing.NO_VERDICT))
-    for name, value in _row(summary).items():
-        click.echo(f"{name:<12} {shown(value)}")
-    if not stored.complete:
-        click.echo(f"{'because':<12} {shown(stored.incomplete_because, limit=1000)}")
-    click.echo(f"{'folder':<12} {shown(stored.path, limit=1000)}")
-    for note in notes:
-        if key in note.stands_on:
-            click.echo(f"{'report':<12} {shown(note.verdict)}  {shown(note.path, limit=1000)}")
-    for name, size in stored.files.items():
-        click.echo(f"  {size:>12,}  {shown(name)}")
+    naming = [note for note in notes if key in note.stands_on]
+    click.echo("\n".join(run_tables.run_page(summary, folder=stored.path, notes=naming, files=stored.files)))
     return 0
 
 
@@ -186,19 +136,27 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
 
     Exit codes: 0 the metrics of all are equal; 1 some differ; 2 some cannot be compared.
     """
+    import json
+
     from reprokit import harness, runs
-    from reprokit.cli import runs_compare
-    from reprokit.cli.tables import shown
+    from reprokit.core import comparison
+    from reprokit.reports import diff_to_svg, diff_to_terminal, runs_beside, shown
 
     picture_file(plot)
     runs_dir = project_of(options).runs_dir
     found = harness.beside([runs.find(runs_dir, run) for run in chosen])
-    click.echo(runs_compare.as_json(found) if as_json else runs_compare.page(found, show_all=show_all))
+    if as_json:
+        click.echo(json.dumps(runs_beside.to_data(found), indent=2, default=str))
+    else:
+        click.echo(runs_beside.page(found, show_all=show_all))
     for warning in found.warnings:
         click.echo(f"Warning: {shown(warning, limit=1000)}; it proves nothing.", err=True)
     if plot is not None:
-        runs_compare.draw(found, plot, max_points=_PLOT_POINTS)
-        click.echo(f"Wrote {plot}", err=True)
+        series = harness.curves(found.folders, labels=runs_beside.curve_labels(found), max_points=PLOT_POINTS)
+        worst = next((one for one in found.comparisons if one.divergence), found.comparisons[0])
+        divergence = comparison.to_json(worst)["divergence"]
+        title = diff_to_terminal.headline(worst)
+        write_picture(plot, diff_to_svg.diff_to_svg(series, divergence, title=title))
     return found.exit_code
 
 
@@ -210,9 +168,7 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
 @backend_option(
     help="Container, or virtual environment from the same lock; auto: what the run had.",
 )
-@base_option(
-    help="What an image is built on.",
-)
+@base_option()
 @click.option(
     "--timeout",
     "timeout_s",
@@ -263,31 +219,77 @@ def prune(yes: bool, as_json: bool, **options: Any) -> int:
     """
     import json
 
-    from reprokit import harness
+    from reprokit.harness import curation
+    from reprokit.reports import run_tables
 
-    choice = harness.Choice(
+    choice = curation.Choice(
         **{name: options[name] for name in ("recipe", "keep", "older_than_days", "incomplete")}
     )
-    carry_out = harness.prune if yes else harness.plan_prune
+    carry_out = curation.prune if yes else curation.plan_prune
     plan = carry_out(project_of(options), choice, now=datetime.now(UTC))
     if as_json:
         going = [{"path": str(run.path), "bytes": run.num_bytes} for run in plan.going]
         kept = [{"path": str(run.path), "because": run.because} for run in plan.kept]
         click.echo(json.dumps({"removed": yes, "going": going, "kept": kept}, indent=2))
     else:
-        _print_prune(plan, removed=yes)
+        click.echo("\n".join(run_tables.prune_lines(plan.kept, plan.going, removed=yes)))
+        if plan.going and not yes:
+            click.echo("Nothing was touched: add --yes to remove them.", err=True)
     return 0
 
 
-def _print_prune(plan: Prune, *, removed: bool) -> None:
-    from reprokit.cli.tables import bytes_text, shown
+@command.command(
+    "push", epilog=examples("reprokit runs push 20261121T101500Z-3fa9-seed42-1 gs://bucket/experiments")
+)
+@click.argument("run")
+@click.argument("url")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@folder_options
+def push(run: str, url: str, as_json: bool, **options: Any) -> int:
+    """Copy a finished run to URL/RECIPE/RUN: every file read back, COMPLETE last. Its URL goes to stdout.
 
-    for one in plan.kept:
-        click.echo(f"kept     {shown(one.path, limit=1000)}: {shown(one.because, limit=1000)}")
-    for run in plan.going:
-        told = f"{run.outcome}, {bytes_text(run.num_bytes)}"
-        click.echo(f"{'removed' if removed else 'would go':<8} {shown(run.path, limit=1000)} ({shown(told)})")
-    verb = "removed" if removed else "would be removed"
-    click.echo(f"{len(plan.going)} runs {verb}, {bytes_text(plan.num_bytes)}; {len(plan.kept)} kept.")
-    if plan.going and not removed:
-        click.echo("Nothing was touched: add --yes to remove them.", err=True)
+    Exit codes: 0 it is there, whole; 2 nobody knows the URL; 3 it is not complete, or did not arrive.
+    """
+    import json
+
+    from reprokit import runs
+    from reprokit.reports import one_line
+    from reprokit.runs import remote
+
+    folder = runs.find(project_of(options).runs_dir, run)
+    where = remote.push(folder, url)
+    answer = {"exit_code": 0, "run": str(folder), "url": where}
+    click.echo(json.dumps(answer, indent=2) if as_json else one_line(where, limit=2000))
+    return 0
+
+
+@command.command("verify", epilog=examples("reprokit runs verify gs://bucket/experiments/cartpole/RUN"))
+@click.argument("run", metavar="RUN|URL")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@folder_options
+def verify(run: str, as_json: bool, **options: Any) -> int:
+    """Hold every file of a run, here or at a URL, against its COMPLETE.
+
+    Exit codes: 0 all are as it says; 1 one is not; 2 there is no finished run; 3 the storage failed.
+    """
+    import json
+
+    from reprokit import runs
+    from reprokit.reports import one_line
+    from reprokit.runs import remote
+
+    if remote.is_url(run):
+        found = remote.verify(run)
+    else:
+        stored = runs.read(runs.find(project_of(options).runs_dir, run))
+        problems = () if stored.complete else (stored.incomplete_because,)
+        found = remote.RemoteRun(url=str(stored.path), num_files=len(stored.files), problems=problems)
+    if as_json:
+        answer = {"run": found.url, "num_files": found.num_files, "problems": list(found.problems)}
+        click.echo(json.dumps({"exit_code": 1 if found.problems else 0, **answer}, indent=2))
+    else:
+        word = "not whole" if found.problems else "whole"
+        click.echo(one_line(f"{word}: {found.url}: {found.num_files} files", limit=2000))
+        for problem in found.problems:
+            click.echo(f"  {one_line(problem, limit=2000)}")
+    return 1 if found.problems else 0

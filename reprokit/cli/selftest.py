@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from reprokit.cli.options import examples, folder_options, project_of
 
-if TYPE_CHECKING:
-    from reprokit.harness.selftest import Proof, Score
-
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
-_SHOWN = 10
 
 
 @click.command(
@@ -76,6 +73,7 @@ def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, *
 
     from reprokit.cli import show_report
     from reprokit.harness import selftest
+    from reprokit.reports import selftest_score
 
     project = project_of(options)
     with show_report.progress() as progress:
@@ -90,115 +88,31 @@ def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, *
         )
     score.notes[:0] = found.notes
     where = ["--runs", *map(str, named)] if named else [found.samples.recipe]
+    again = ["reprokit", "selftest", *where]
     if as_json:
-        click.echo(json.dumps(to_json(score, found.samples.recipe, where), indent=2))
+        answer = selftest_score.score_data(score, recipe=found.samples.recipe, command=again)
+        click.echo(json.dumps(answer, indent=2))
     elif options["only"]:
-        _print_one(score)
+        click.echo("\n".join(selftest_score.one_fault_lines(score)))
     else:
         click.echo(f"Runs: {', '.join(run.name for run in found.samples.runs)} of {found.samples.recipe}")
-        print_score(score, where)
+        _print_kinds(selftest_score.kind_rows(score))
+        for line in (*selftest_score.note_lines(score), *selftest_score.end_lines(score, command=again)):
+            click.echo(line)
     return score.exit_code
 
 
-def print_score(score: Score, where: list[str]) -> None:
-    """The score a kind, then what was missed and how to see it again."""
+def _print_kinds(rows: Iterable[tuple[str, str, str, str]]) -> None:
+    """A line a kind of fault, as wide as the terminal."""
     import sys
 
     from rich.console import Console
     from rich.table import Table
 
-    from reprokit.reports.escaping import one_line
-
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
     for name, justify in (("fault", "left"), ("planted", "right"), ("found", "right"), ("", "left")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for row in score.rows.values():
-        missed = "" if row.right == row.planted else f"MISSED {row.planted - row.right}"
-        table.add_row(row.title, f"{row.planted:,}", f"{row.right:,}", missed)
+    for row in rows:
+        table.add_row(*row)
     width = None if sys.stdout.isatty() else 100
     Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False).print(table)
-    for note in score.notes:
-        click.echo(f"Note: {one_line(note)}")
-    if score.not_planted:
-        click.echo(f"Not planted, these runs have no place for it: {', '.join(score.not_planted)}")
-    _print_end(score, where)
-
-
-def print_proof(proof: Proof) -> None:
-    """What the gate's own selftest came to, in a line where all is well."""
-    from reprokit.reports.escaping import one_line
-
-    click.echo("")
-    if proof.score is not None:
-        _print_end(proof.score, ["--runs", *proof.runs])
-    elif proof.trusted:
-        click.echo(f"No selftest on the runs of {one_line(proof.recipe)}: {one_line(proof.because)}")
-    else:
-        click.echo(f"The gate cannot be trusted: {one_line(proof.because)}")
-
-
-def proof_to_json(proof: Proof) -> dict[str, Any]:
-    """The same as plain data."""
-    told = {"recipe": proof.recipe, "trusted": proof.trusted, "because": proof.because}
-    score = to_json(proof.score, proof.recipe, ["--runs", *proof.runs]) if proof.score else None
-    return {**told, "score": score}
-
-
-def _print_end(score: Score, where: list[str]) -> None:
-    from reprokit.reports.escaping import one_line
-
-    for miss in score.misses[:_SHOWN]:
-        click.echo(f"Missed: {one_line(miss.planted)}: {one_line(miss.because)}")
-        click.echo(f"  {replay(score, miss.id, where)}")
-    if len(score.misses) > _SHOWN:
-        click.echo(f"… and {len(score.misses) - _SHOWN} more")
-    faults, clean = f"{score.found:,} of {score.planted:,} faults", score.clean
-    copies = f"{clean.right:,} of {clean.planted:,} clean copies"
-    word = "can" if score.exit_code == 0 else "cannot"
-    click.echo(f"The gate {word} be trusted: {faults} led to their verdict, {copies} to REPRODUCED.")
-
-
-def replay(score: Score, fault: str, where: list[str]) -> str:
-    """The command that plants one fault again."""
-    from reprokit.harness.running import shell_line
-
-    return shell_line(["reprokit", "selftest", *where, "--seed", str(score.seed), "--only", fault])
-
-
-def _print_one(score: Score) -> None:
-    from reprokit.reports.escaping import one_line
-
-    if (judged := score.last) is not None:
-        click.echo(f"planted   {one_line(judged.planted)}")
-        click.echo(f"expected  {judged.expected}")
-        click.echo(f"answer    {judged.answer.outcome}, exit code {judged.answer.exit_code}")
-        click.echo(f"          {one_line(judged.answer.said)}")
-        click.echo("Found." if judged.is_right else f"Missed: {one_line(judged.because)}.")
-
-
-def to_json(score: Score, recipe: str, where: list[str]) -> dict[str, Any]:
-    """The score as plain data."""
-    from dataclasses import asdict
-
-    return {
-        "exit_code": score.exit_code,
-        "recipe": recipe,
-        "seed": score.seed,
-        "faults": {"planted": score.planted, "found": score.found},
-        "clean": {"copies": score.clean.planted, "reproduced": score.clean.right},
-        "kinds": [asdict(row) for row in score.rows.values()],
-        "misses": [
-            {
-                "id": miss.id,
-                "planted": miss.planted,
-                "expected": miss.expected,
-                "answer": miss.answer.outcome,
-                "exit_code": miss.answer.exit_code,
-                "because": miss.because,
-                "replay": replay(score, miss.id, where),
-            }
-            for miss in score.misses
-        ],
-        "not_planted": score.not_planted,
-        "notes": score.notes,
-    }

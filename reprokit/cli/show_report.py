@@ -1,7 +1,4 @@
-"""How every verb shows progress and a report: messages to stderr, data to stdout.
-
-This module knows the terminal; it refuses to know what a report says.
-"""
+"""How every verb shows progress and a report: messages to stderr, data to stdout."""
 
 from __future__ import annotations
 
@@ -15,40 +12,21 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from reprokit.core.checklist import Report
+    from reprokit.core import checklist
     from reprokit.harness import GateAnswer
-    from reprokit.reports.progress import ProgressDisplay
+    from reprokit.reports import progress as progress_display
 
 
 @contextmanager
-def progress() -> Iterator[ProgressDisplay]:
+def progress() -> Iterator[progress_display.ProgressDisplay]:
     """The progress display, on stderr."""
-    from reprokit.reports.progress import ProgressDisplay
+    from reprokit.reports import progress as progress_display
 
-    with ProgressDisplay() as display:
+    with progress_display.ProgressDisplay() as display:
         yield display
 
 
-def folded(text: str, *, indent: int) -> str:
-    """A line that goes on below its own beginning on a terminal; elsewhere left whole, for ``grep``."""
-    import shutil
-    import textwrap
-
-    if not sys.stdout.isatty():
-        return text
-    width = max(shutil.get_terminal_size().columns, indent + 20)
-    return textwrap.fill(
-        text,
-        width,
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-        replace_whitespace=False,
-    )
-
-
-def report(answer: Report, *, folder: Path | None, as_json: bool) -> None:
+def report(answer: checklist.Report, *, folder: Path | None, as_json: bool) -> None:
     """Print a report: JSON to stdout, or the page for people, and where its files lie."""
     from reprokit.reports import to_json, to_terminal
 
@@ -61,13 +39,13 @@ def report(answer: Report, *, folder: Path | None, as_json: bool) -> None:
         click.echo(f"{blank}Report: {_short(folder)}/report.html")
 
 
-def _from_here(answer: Report) -> Report:
+def _from_here(answer: checklist.Report) -> checklist.Report:
     """The report with paths below the working directory, and commands, as a person would type them."""
     import dataclasses
     import re
 
     from reprokit.cli.program_name import as_called
-    from reprokit.reports.shorten import below
+    from reprokit.reports import shorten
 
     here = re.compile(rf"(?<![\w./-]){re.escape(str(Path.cwd()))}/(?=\w)")
 
@@ -85,13 +63,13 @@ def _from_here(answer: Report) -> Report:
             dataclasses.replace(row, reason=short(row.reason), remedy=short(row.remedy))
             for row in answer.checks
         ),
-        cause=None if answer.cause is None else below(answer.cause, str(Path.cwd())),
+        cause=None if answer.cause is None else shorten.below(answer.cause, str(Path.cwd())),
     )
 
 
 def gate(answers: Sequence[GateAnswer]) -> None:
     """One line a recipe: the verdict, or why there is none."""
-    from reprokit.reports.escaping import one_line
+    from reprokit.reports import one_line
 
     if not answers:
         click.echo("No recipe was judged: none declares this platform.")
@@ -104,7 +82,7 @@ def gate(answers: Sequence[GateAnswer]) -> None:
             click.echo(f"{'ERROR':<17} {one_line(answer.recipe)}: {one_line(answer.error)}")
 
 
-def to_github(answers: Sequence[Report]) -> None:
+def to_github(answers: Sequence[checklist.Report]) -> None:
     """On GitHub: the step summary, and annotations on the recipes' lines (it reads stderr too)."""
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if os.environ.get("GITHUB_ACTIONS") != "true" or not answers:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from reprokit.reports.signing import SigningKey
+    from reprokit.reports import signing
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -41,7 +41,7 @@ def signer_option(function: _Function) -> _Function:
     )(function)
 
 
-def key_of(path: Path | None) -> SigningKey | None:
+def key_of(path: Path | None) -> signing.SigningKey | None:
     """The key that signs, tried before anything is run, and usable until the verb ends.
 
     Raises:
@@ -55,7 +55,7 @@ def key_of(path: Path | None) -> SigningKey | None:
     return click.get_current_context().with_resource(signing.signing_key(path, may_ask=_may_ask()))
 
 
-def sign(folder: Path | None, *, key: SigningKey | None) -> None:
+def sign(folder: Path | None, *, key: signing.SigningKey | None) -> None:
     """Sign the report of a folder, where one is to be signed, and say where the signature is."""
     if key is None or folder is None:
         return

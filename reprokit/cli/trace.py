@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +11,7 @@ from reprokit.cli.options import examples
 from reprokit.layout import TRACE
 
 if TYPE_CHECKING:
-    from reprokit.diagnosis import Began, Operation, Site, Trace
+    from reprokit.diagnosis import Trace
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -37,9 +36,11 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     Exit codes: 0 nothing differs; 1 something does; 2 a folder holds no trace.
     """
     import json
+    from dataclasses import asdict
 
     from reprokit import diagnosis
     from reprokit.errors import UsageError
+    from reprokit.reports import trace_diff
 
     if all((folder / TRACE).is_file() for folder in (first, second)):
         return _diff_recorded(first / TRACE, second / TRACE, as_json=as_json)
@@ -48,14 +49,26 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
         if not trace.processes:
             raise UsageError("no trace lies here", where=str(folder), fix="name a folder below traces/")
     differing = [traces[0].sites[name] for name in diagnosis.differing(*traces)]
+    drew = [(diagnosis.category_of(site.kind), site) for site in differing]
     began = diagnosis.first_difference(*traces)
-    found = diagnosis.first_operation(first, second)
-    uneven = began is None and _events(traces[0]) != _events(traces[1])
+    operation = diagnosis.first_operation(first, second)
+    events = [_events(trace) for trace in traces]
+    num_sites = len(traces[0].sites)
     if as_json:
-        click.echo(json.dumps(_data(traces, differing, began, found), indent=2))
+        answer = {
+            "differing": [asdict(site) for site in differing],
+            "compared": num_sites,
+            "events": events,
+            "began": asdict(began) if began else None,
+            "operation": asdict(operation) if operation else None,
+        }
+        click.echo(json.dumps(answer, indent=2))
     else:
-        click.echo("\n".join(_page(traces, differing, began, found)))
-    return 1 if differing or began or found or uneven else 0
+        page = trace_diff.page_lines(
+            began=began, events=events, operation=operation, drew=drew, num_sites=num_sites
+        )
+        click.echo("\n".join(page))
+    return 1 if differing or began or operation or events[0] != events[1] else 0
 
 
 def _events(trace: Trace) -> dict[str, int]:
@@ -68,56 +81,11 @@ def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
     import json
     from dataclasses import asdict
 
-    from reprokit.cli.tables import shown
     from reprokit.harness.judging import compare_traces
+    from reprokit.reports import trace_diff
 
     found = compare_traces(first, second)
-    if as_json:
-        click.echo(json.dumps(asdict(found), indent=2))
-    elif found.first is None:
-        click.echo(f"{found.records_compared} updates: all equal")
-    else:
-        one = found.first
-        click.echo(f"first differs at step {one['step']}, in {shown(str(one['what']))}")
-        click.echo(f"  {shown(str(one['expected']))} and {shown(str(one['actual']))}")
+    click.echo(
+        json.dumps(asdict(found), indent=2) if as_json else "\n".join(trace_diff.recorded_lines(found))
+    )
     return 0 if found.equal else 1
-
-
-def _data(
-    traces: Sequence[Trace], differing: Sequence[Site], began: Began | None, found: Operation | None
-) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return {
-        "differing": [asdict(site) for site in differing],
-        "compared": len(traces[0].sites),
-        "events": [_events(trace) for trace in traces],
-        "began": asdict(began) if began else None,
-        "operation": asdict(found) if found else None,
-    }
-
-
-def _page(
-    traces: Sequence[Trace], differing: Sequence[Site], began: Began | None, found: Operation | None
-) -> Iterator[str]:
-    from reprokit import diagnosis
-    from reprokit.cli.tables import shown
-
-    if began is not None:
-        exactly = "" if began.single else " or before"
-        yield f"first differs at {diagnosis.place_of(began)}{exactly}, in {shown(diagnosis.stream_of(began))}"
-        yield f"  still equal just before: {shown(began.equal_before or 'nothing that was looked at')}"
-    elif (events := _events(traces[0])) != (others := _events(traces[1])):
-        counts = sum(events.values()), sum(others.values())
-        yield f"the first recorded {counts[0]} events of the training, the second {counts[1]}"
-    elif events:
-        yield f"{sum(events.values())} events of the training: all equal"
-    else:
-        yield "nothing was recorded of the training"
-    if found is not None:
-        yield f"operation {found.number}: {shown(found.name)} at {shown(found.file)}:{found.line}"
-    for site in differing:
-        what = f"  {shown(site.what)}" if site.what else ""
-        category = diagnosis.category_of(site.kind)
-        yield f"{category:<22}{shown(site.file)}:{site.line}  {site.count} times{what}"
-    yield f"{len(differing)} of {len(traces[0].sites)} lines drew differently"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
-from reprokit.cli import verify_cpus
 from reprokit.cli.options import (
     attribute_option,
     examples,
@@ -19,7 +19,28 @@ from reprokit.cli.options import (
     why_options,
 )
 from reprokit.cli.signing_options import key_of, sign, sign_option
-from reprokit.cli.verify_cpus import cpu_options
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _cpu_options(function: _Function) -> _Function:
+    """``--cpu`` and ``--updates``."""
+    names = click.option(
+        "--cpu",
+        "cpus",
+        multiple=True,
+        metavar="MODEL[,MODEL…]",
+        help="Only the first updates, on emulated CPUs (`qemu-x86_64 -cpu help` lists them).",
+    )
+    updates = click.option(
+        "--updates",
+        type=click.IntRange(3, 8),
+        default=3,
+        show_default=True,
+        metavar="N",
+        help="With --cpu: how many updates.",
+    )
+    return names(updates(function))
 
 
 @click.command(
@@ -33,7 +54,7 @@ from reprokit.cli.verify_cpus import cpu_options
     ),
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
-@cpu_options
+@_cpu_options
 @click.option(
     "--selftest",
     "proves_itself",
@@ -57,13 +78,13 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     golden's trace; where they differ, the operation is named that gives other bits there.
     """
     if options["cpus"]:
-        return verify_cpus.verify(recipes, options)
+        return _verify_cpus(recipes, options)
     import json
 
     from reprokit import harness
-    from reprokit.cli import selftest, show_report
+    from reprokit.cli import show_report
     from reprokit.harness.selftest import gate_code, prove
-    from reprokit.reports import to_json
+    from reprokit.reports import selftest_score, to_json
 
     request, project = request_of(options), project_of(options)
     key = key_of(options["sign_with"])
@@ -82,7 +103,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
             else {"recipe": answer.recipe, "error": answer.error}
             for answer in answers
         ]
-        proven = {"selftest": [selftest.proof_to_json(proof) for proof in proofs]} if proofs else {}
+        proven = {"selftest": [selftest_score.proof_data(proof) for proof in proofs]} if proofs else {}
         click.echo(json.dumps({"exit_code": code, "reports": rows, **proven}, indent=2))
         return code
     for answer in answers:
@@ -90,5 +111,51 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
             show_report.report(answer.report, folder=answer.folder, as_json=False)
     show_report.gate(answers)
     for proof in proofs:
-        selftest.print_proof(proof)
+        click.echo("\n".join(selftest_score.proof_lines(proof)))
     return code
+
+
+def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
+    """Answer ``--cpu``; returns the exit code."""
+    import json
+
+    from reprokit import harness
+    from reprokit.cli import show_report
+    from reprokit.harness import portability
+    from reprokit.reports import cpu_answers
+
+    cpus = _models(options["cpus"])
+    with show_report.progress() as progress:
+        answers = portability.verify_cpus(
+            request_of(options),
+            cpus=cpus,
+            project=project_of(options),
+            progress=progress,
+            names=recipes,
+            updates=options["updates"],
+        )
+    code = harness.gate_code(answers)
+    if options["as_json"]:
+        answered = [cpu_answers.answer_data(one) for one in answers]
+        click.echo(json.dumps({"exit_code": code, "answers": answered}, indent=2))
+        return code
+    for answer in answers:
+        click.echo("\n".join(cpu_answers.answer_lines(answer)))
+    if not answers:
+        click.echo("no recipe was judged", err=True)
+    elif any(answer.cpu.endswith("without AVX-512") for answer in answers):
+        click.echo("The emulator has no AVX-512: what such a CPU computes, only a native run on one shows.")
+    return code
+
+
+def _models(typed: Sequence[str]) -> tuple[str, ...]:
+    """Models from ``--cpu A,B --cpu C``, each once.
+
+    Raises:
+        click.UsageError: None was named.
+    """
+    named = [name.strip() for one in typed for name in one.split(",")]
+    found = tuple(dict.fromkeys(name for name in named if name))
+    if not found:
+        raise click.UsageError("--cpu wants a model, such as: --cpu Haswell,EPYC")
+    return found

@@ -1,3 +1,6 @@
-"""The judge: pure functions over records. No input or output, no clock, no global state."""
+"""The judge: pure functions over records. No input or output, no clock, no global state.
 
-__all__: list[str] = []
+The modules that are named here are what other packages and the command line call.
+"""
+
+__all__ = ["checklist", "comparison", "evidence", "fingerprint", "records", "rounding"]

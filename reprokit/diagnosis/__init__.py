@@ -18,10 +18,8 @@ from reprokit.diagnosis.delta_debugging import isolate
 from reprokit.diagnosis.first_divergence import (
     Began,
     first_difference,
-    place_of,
     same_samples,
     schedules,
-    stream_of,
 )
 from reprokit.diagnosis.hook_limits import limits_of
 from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
@@ -49,10 +47,8 @@ __all__ = [
     "known_of_operation",
     "limits_of",
     "lost_states",
-    "place_of",
     "read_trace",
     "same_samples",
     "schedules",
-    "stream_of",
     "where_begun",
 ]

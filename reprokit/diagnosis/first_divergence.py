@@ -61,6 +61,33 @@ class Began:
     single: bool
     process: str
 
+    @property
+    def place(self) -> str:
+        """Where it is, in a few words: ``update 37 (step 37,888)``."""
+        in_world = self.event in {"step", "reset", "environments"}
+        place = "" if in_world and self.update == 1 else f"update {self.update}"
+        step = f"step {self.steps:,}" if self.steps else ""
+        if not place:
+            return f"environment {step}" if step else "the first reset"
+        return f"{place} ({step})" if step else place
+
+    @property
+    def what_differs(self) -> str:
+        """What differs there, in a few words."""
+        words = {
+            "batch": "the batch that the model is given",
+            "batch of the loader": "the batch that the loader hands out",
+            "gradients": "the gradients",
+            "optimizer": "the optimizer's state",
+            "parameters": "the parameters",
+            "samples": "the samples of the epoch",
+        }
+        if self.event == "course":
+            return "what the program does"
+        if self.stream.startswith("answers of"):
+            return f"what {self.stream.removeprefix('answers of ')} answers"
+        return words.get(self.stream, f"the {self.stream}")
+
 
 def first_difference(first: Trace, second: Trace) -> Began | None:
     """The first event that differs, in the first process that has one; None where all are equal."""
@@ -158,30 +185,3 @@ def _called(event: Mapping[str, Any] | None) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-
-def place_of(began: Began) -> str:
-    """Where it is, in a few words: ``update 37 (step 37,888)``."""
-    in_world = began.event in {"step", "reset", "environments"}
-    place = "" if in_world and began.update == 1 else f"update {began.update}"
-    step = f"step {began.steps:,}" if began.steps else ""
-    if not place:
-        return f"environment {step}" if step else "the first reset"
-    return f"{place} ({step})" if step else place
-
-
-def stream_of(began: Began) -> str:
-    """What differs there, in a few words."""
-    words = {
-        "batch": "the batch that the model is given",
-        "batch of the loader": "the batch that the loader hands out",
-        "gradients": "the gradients",
-        "optimizer": "the optimizer's state",
-        "parameters": "the parameters",
-        "samples": "the samples of the epoch",
-    }
-    if began.event == "course":
-        return "what the program does"
-    if began.stream.startswith("answers of"):
-        return f"what {began.stream.removeprefix('answers of ')} answers"
-    return words.get(began.stream, f"the {began.stream}")

@@ -18,11 +18,12 @@ from typing import Any, NoReturn
 
 from reprokit.core import inputs
 from reprokit.core.records import SCHEMA_VERSION
-from reprokit.errors import GoldenError
+from reprokit.errors import GoldenError, UsageError
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 from reprokit.workspace import sha256_of
 
 _MAX_BYTES = 16_000_000
+_LISTED = 6
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _RESTORE = "restore it with git, or bless new runs with `reprokit golden promote`"
@@ -134,6 +135,22 @@ def list_all(golden_dir: Path) -> list[GoldenRow]:
     """Every golden in a folder, by recipe, platform and seed; those that are broken say how."""
     rows = (_row(path) for path in golden_dir.glob("*/*/seed-*"))
     return sorted(rows, key=lambda row: (row.recipe, row.platform, row.seed is None, row.seed or 0, row.path))
+
+
+def find(path: Path) -> Path:
+    """The golden that a folder is, or the only one below it.
+
+    Raises:
+        UsageError: There are several.
+    """
+    below = sorted(file.parent for file in path.glob(f"**/seed-*/{PROVENANCE}"))
+    if (path / PROVENANCE).exists() or not below:
+        return path
+    if len(below) == 1:
+        return below[0]
+    named = ", ".join(map(str, below[:_LISTED]))
+    more = f" and {len(below) - _LISTED} more" if len(below) > _LISTED else ""
+    raise UsageError("there is more than one golden here", where=str(path), fix=f"name one of {named}{more}")
 
 
 def _row(path: Path) -> GoldenRow:

@@ -1,18 +1,15 @@
 """Reproduce and verify: plan, run, read, judge. The only place where the parts meet.
 
-This package knows the order of things; each thing itself belongs to the part that it calls.
+Here are the verbs on single recipes and runs. Each story has a package with names of its own: ``diagnosing``,
+``portability``, ``attribution``, ``curation`` and ``selftest``.
 
     >>> reproduce("cartpole_baseline", project=Project.around(Path.cwd()), progress=progress).verdict
     <Verdict.REPRODUCED: 'REPRODUCED'>
 """
 
-from reprokit.harness import learning, selftest
+from reprokit.harness import selftest
 from reprokit.harness.audit import Audit, audit
-from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
-from reprokit.harness.curation.prune import Choice, Prune, plan_prune, prune
-from reprokit.harness.learning import Learned
-from reprokit.harness.portability.cpu_answer import CpuAnswer, CpuVerdict
-from reprokit.harness.portability.verify_cpus import verify_cpus
+from reprokit.harness.learning import Learned, learned
 from reprokit.harness.reproduce import (
     judge_again,
     reproduce,
@@ -21,41 +18,37 @@ from reprokit.harness.reproduce import (
     run_once,
 )
 from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
-from reprokit.harness.running.request import Request
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.harness.verify import GateAnswer, gate_code, verify
 from reprokit.project import Project
+from reprokit.request import Request
 
 __all__ = [
     "Audit",
     "Beside",
-    "Choice",
-    "CpuAnswer",
-    "CpuVerdict",
     "Field",
     "GateAnswer",
     "Learned",
     "Project",
-    "Prune",
     "Request",
+    "attribution",
     "audit",
     "beside",
     "choose_backend",
+    "curation",
     "curves",
+    "diagnosing",
     "gate_code",
     "judge_again",
-    "learning",
-    "newest_pair",
-    "plan_prune",
-    "promote",
-    "prune",
+    "judging",
+    "learned",
+    "portability",
     "reproduce",
     "reproduce_command",
     "reproduce_run",
     "run_command_once",
     "run_once",
-    "runs_of_report",
+    "running",
     "selftest",
     "verify",
-    "verify_cpus",
 ]

@@ -1,7 +1,6 @@
 """The pinned environments under ``images/``, made real: as container images or as virtual ones.
 
-This package knows locks, wheels, bases and builds; it refuses to know what runs in them. Both
-forms are made from the same wheels, checked against the same hashes, and both are found again by
+Both forms are made from the same wheels, checked against the same hashes, and both are found again by
 their content, never by a name that may move.
 
     >>> realisation = resolve("cpu", project=Path("."), kind="image", on_progress=print)
@@ -20,7 +19,19 @@ from reprokit import layout
 from reprokit.core.records import Realisation
 from reprokit.errors import UsageError
 
-__all__ = ["files_of_run", "resolve"]
+__all__ = [
+    "cache",
+    "files_of_run",
+    "forecast",
+    "image_documents",
+    "inventory",
+    "locks",
+    "rebuild",
+    "relock",
+    "resolve",
+    "vendor",
+    "verify",
+]
 
 
 def resolve(

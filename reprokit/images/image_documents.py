@@ -82,6 +82,22 @@ def folder_of(image_id: str, *, cache: Path) -> Path:
     return cache / "attestations" / image_id.removeprefix("sha256:")
 
 
+def read(image_id: str, *, variant: str, cache: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is in an image, and what it was made from: its ``sbom.cdx.json`` and ``image-provenance.json``.
+
+    Raises:
+        ImageError: The image was made elsewhere.
+    """
+    files = files_of(image_id, cache=cache)
+    if not files:
+        raise ImageError(
+            "this image was made elsewhere, and its documents with it",
+            where=image_id,
+            fix=f"make it here: docker image rm {image_id}, then reprokit image build {variant}",
+        )
+    return json.loads(files[SBOM]), json.loads(files[IMAGE_PROVENANCE])
+
+
 def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
     """Both documents of an image: name → content; empty where they were never made."""
     folder = folder_of(image_id, cache=cache)

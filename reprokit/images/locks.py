@@ -133,6 +133,11 @@ class Lock:
     external: tuple[External, ...]
 
     @property
+    def root(self) -> Path:
+        """The project's folder."""
+        return self.path.parents[1]
+
+    @property
     def dockerfile(self) -> Path:
         return self.path.parent / "Dockerfile"
 

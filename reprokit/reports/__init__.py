@@ -1,7 +1,8 @@
-"""Reports for people and machines: one ``Report`` in, one text a format out.
+"""What people and machines read: one module for each thing shown, and one for each format of a report.
 
-This package knows formats; it refuses to judge. ``report.json`` is the truth: the other files are
-drawn from what reading it back gives, so none can say more than it does.
+``report.json`` is the truth: the other files of a report are drawn from what reading it back gives, so none
+can say more than it does. The modules that are named here are what other packages and the command line call;
+none of them loads jinja2, rich or pydantic before it draws.
 
     >>> render_all(report, Path("reports/cartpole_baseline/20261120T101531Z"))
 """
@@ -9,15 +10,53 @@ drawn from what reading it back gives, so none can say more than it does.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from reprokit import workspace
-from reprokit.core.checklist import Report
 from reprokit.layout import REPORT
-from reprokit.reports import to_html, to_json, to_junit, to_markdown
+from reprokit.reports.escaping import one_line
+from reprokit.reports.tables import bytes_text, folded, shown, table
 
-__all__ = ["documents", "render_all"]
+if TYPE_CHECKING:  # it loads numpy
+    from reprokit.core.checklist import Report
+
+__all__ = [
+    "across_page",
+    "bisection_page",
+    "bytes_text",
+    "checkpoint_page",
+    "cpu_answers",
+    "diagnosis_page",
+    "diff_to_svg",
+    "diff_to_terminal",
+    "documents",
+    "environment_comparison",
+    "environment_page",
+    "expectation",
+    "folded",
+    "golden_diff",
+    "golden_list",
+    "golden_provenance",
+    "host_findings",
+    "image_page",
+    "learning_page",
+    "one_line",
+    "progress",
+    "render_all",
+    "rounding_table",
+    "run_tables",
+    "runs_beside",
+    "selftest_score",
+    "shorten",
+    "shown",
+    "signing",
+    "table",
+    "to_github",
+    "to_html",
+    "to_json",
+    "to_terminal",
+    "trace_diff",
+]
 
 
 def render_all(report: Report, folder: Path) -> None:
@@ -34,6 +73,10 @@ def render_all(report: Report, folder: Path) -> None:
         ReportError: The report breaks its own schema; nothing was written.
         WorkspaceError: The folder cannot be written, or the disk is full.
     """
+    import tempfile  # noqa: PLC0415  (small verbs that only print load none of these)
+
+    from reprokit import workspace  # noqa: PLC0415
+
     texts = documents(report)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,6 +101,8 @@ def documents(report: Report) -> dict[str, str]:
     Raises:
         ReportError: The report breaks its own schema.
     """
+    from reprokit.reports import to_html, to_json, to_junit, to_markdown  # noqa: PLC0415  (jinja2)
+
     truth = to_json.to_json(report)
     read_back = to_json.from_json(truth)
     return {

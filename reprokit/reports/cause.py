@@ -1,7 +1,6 @@
 """Why two runs differ, ready to be drawn: what `reprokit diagnose` found, each piece of text already visible.
 
-This module knows the answer's JSON; it refuses to know formats, and how anything was found. Names of files
-and functions come from the program under test, and pass the one gate that all text passes.
+Names of files and functions come from the program under test, and pass the one gate that all text passes.
 
     >>> cause_page(found).headline
     'unseeded_rng at train.py:88: random.random: draws from a generator that was never seeded'

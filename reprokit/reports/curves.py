@@ -1,7 +1,6 @@
 """Learning curves as geometry: where lines, ticks and the divergence go on a chart.
 
-This module knows coordinates; it refuses to know SVG, HTML and colours. Lengths are in the
-chart's own units, the vertical axis pointing down.
+Lengths are in the chart's own units, the vertical axis pointing down; SVG and HTML scale them.
 
     >>> [chart.metric for chart in charts(report).shown]
     ['charts/episodic_return', 'losses/policy_loss']

@@ -1,7 +1,6 @@
 """A comparison as lines for people: the answer, the first divergence, the largest errors.
 
-This module knows words and columns; it refuses to know files and how errors are computed. Its own
-text is ASCII, and what comes from the files has been made visible, so that the lines are safe on
+Its own text is ASCII, and what comes from the files has been made visible, so that the lines are safe on
 any terminal and in any log.
 
     >>> print(diff_to_terminal(comparison, expected="a.jsonl", actual="b.jsonl"))

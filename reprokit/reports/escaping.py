@@ -1,7 +1,7 @@
 r"""Text from somewhere else, made safe to show: seen as what it is, and never acted on.
 
-Names, messages and logs come from the program under test. This module knows what a terminal, a
-Markdown renderer, an XML parser and a CI runner would act on; it refuses to know reports.
+Names, messages and logs come from the program under test, and a terminal, a Markdown renderer, an XML
+parser or a CI runner would act on some of it.
 
 Everything passes ``one_line`` or ``log_lines`` first, which return ``Visible`` text: no control
 characters, no invisible or direction-changing ones, no lone surrogates (so it is legal XML 1.0 and

@@ -1,9 +1,7 @@
 """What a report says beyond the verdict, as labels and values: of a mismatch with the golden, of learning.
 
-This module knows the shapes of ``code_changes``, ``attribution`` and ``curves``; it refuses to know formats.
-
-    >>> explanations(report)[0][0]
-    'Whose fault it is'
+>>> explanations(report)[0][0]
+'Whose fault it is'
 """
 
 from __future__ import annotations

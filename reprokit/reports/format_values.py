@@ -1,9 +1,7 @@
 """Values in words: numbers, units, nested records, as every format shows them.
 
-This module knows how a single value is spelt; it refuses to know where it stands in a report.
-
-    >>> value_text(0.1), value_text("0.1"), value_text(float("nan"))
-    ('0.1', '"0.1"', 'NaN')
+>>> value_text(0.1), value_text("0.1"), value_text(float("nan"))
+('0.1', '"0.1"', 'NaN')
 """
 
 from __future__ import annotations

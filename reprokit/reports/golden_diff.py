@@ -1,20 +1,18 @@
 """What a new golden changes, as lines for a terminal and as Markdown for a pull request.
 
-This module knows words and tables; it refuses to know where goldens come from. It takes plain data,
-so that it draws whatever has the shape.
-
-    >>> print(to_markdown(found).splitlines()[0])
-    ### Golden of `cartpole_baseline` on `cpu-x86_64`, seed 42: 18 of 18 metrics moved
+>>> print(to_markdown(found).splitlines()[0])
+### Golden of `cartpole_baseline` on `cpu-x86_64`, seed 42: 18 of 18 metrics moved
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, Protocol
 
-from reprokit.core.comparison import Comparison
+from reprokit.core.comparison import Comparison, to_json
 from reprokit.reports.escaping import markdown, markdown_code, one_line
-from reprokit.reports.format_values import error_text, spelt, value_text
+from reprokit.reports.format_values import error_text, json_number, spelt, value_text
 
 _SHOWN = 20
 
@@ -47,6 +45,22 @@ def headline(found: Shape) -> str:
     first = found.comparison.divergence
     where = f", first at step {value_text(first.step)}" if first else ""
     return f"{len(found.moved)} of {found.comparison.metrics_compared} metrics moved{where}"
+
+
+def to_data(found: Shape) -> dict[str, Any]:
+    """The difference for ``--json``."""
+    facts = ("created_at", "reason", "runs_agreed")
+    return {
+        **{key: found.new[key] for key in ("recipe", "platform", "seed")},
+        "old": {key: found.old[key] for key in facts},
+        "new": {key: found.new[key] for key in facts},
+        "moved": [{key: json_number(value) for key, value in asdict(one).items()} for one in found.moved],
+        "settings": list(found.settings),
+        "inputs": list(found.inputs),
+        "environment": [dict(row) for row in found.environment],
+        "follows": found.follows,
+        "comparison": to_json(found.comparison),
+    }
 
 
 def to_terminal(found: Shape) -> str:

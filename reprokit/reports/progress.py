@@ -1,8 +1,6 @@
 """How far things are, while they run: one live line on a terminal, a few plain lines elsewhere.
 
-This module knows streams, widths and how often is too often; it refuses to know what is running.
-It writes to standard error, so that standard output stays data, and it may be told from several
-threads at once.
+It writes to standard error, so that standard output stays data, and may be called from several threads.
 
     >>> with ProgressDisplay() as progress:
     ...     progress.phase("train")

@@ -1,7 +1,6 @@
 """What every format says about a report, in which order, each piece of text already visible.
 
-This module knows what a reader needs from a ``Report``; it refuses to know how any format is
-drawn. It is the one gate that text from the program under test passes on its way to a renderer.
+This is the one gate that text from the program under test passes on its way to a renderer.
 
     >>> outline(report).rows[0].status
     <Status.PASSED: 'PASSED'>

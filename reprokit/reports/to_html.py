@@ -1,8 +1,7 @@
 """A report as one HTML page that needs nothing else: no script, no font, no image, no network.
 
-This module knows the page's template and its content security policy; it refuses to know what a
-verdict means. Jinja escapes every value, and the policy allows nothing but the page's own style
-sheet, by its digest: a value that got through unescaped could still not run or fetch anything.
+Jinja escapes every value, and the content security policy allows nothing but the page's own style sheet,
+by its digest: a value that got through unescaped could still not run or fetch anything.
 
     >>> to_html(report).startswith("<!doctype html>")
     True

@@ -1,8 +1,7 @@
 """A report as JUnit XML, for the CI that reads nothing else.
 
-This module knows the elements that JUnit readers agree on; it refuses to know exit codes beyond
-"zero or not". One suite a report, one case a row, and the verdict as a case of its own: the suite
-has a failure or an error exactly when the exit code is not zero.
+One suite a report, one case a row, and the verdict as a case of its own: the suite has a failure or an
+error exactly when the exit code is not zero.
 
 A row that does not count (advisory, relaxed, or not applicable) and did not pass is ``skipped``,
 with its status in the message; else a CI would be red over a report whose exit code is 0.

@@ -1,7 +1,7 @@
 """A report in Markdown: ``report.md``, and the sections that GitHub's step summary is made of.
 
-This module knows GitHub's dialect of Markdown; it refuses to know what a verdict means. No text of
-a report can open a heading, a link, a table cell or an HTML element.
+The Markdown is GitHub's dialect. No text of a report can open a heading, a link, a table cell or an HTML
+element.
 
     >>> to_markdown(report).splitlines()[0]
     '# ✅ REPRODUCED: cartpole_baseline'

@@ -1,8 +1,7 @@
 """A report in a terminal: verdict first; tables where there is room, plain lines where nobody looks.
 
-This module knows widths and colours; it refuses to know what a verdict means. A status is always a
-word, colour only repeats it. Off a terminal every line starts with a fixed word, so that ``grep``
-finds it and nothing that a program printed can start a line (CI runners act on such lines).
+A status is always a word, colour only repeats it. Off a terminal every line starts with a fixed word, so
+that ``grep`` finds it and nothing that a program printed can start a line (CI runners act on such lines).
 
     >>> print(to_terminal(report, style=Style(width=80, is_terminal=False)).splitlines()[0])
     verdict: REPRODUCED (exit code 0)
@@ -95,14 +94,18 @@ def to_terminal(report: Report, *, style: Style) -> str:
         style: What the terminal can show.
     """
     found = outline(report)
-    text = _drawn(found, style) if style.is_terminal else "".join(f"{line}\n" for line in _plain(found))
+    text = (
+        _drawn(found, style)
+        if style.is_terminal
+        else "".join(f"{line}\n" for line in _lines_off_terminal(found))
+    )
     if style.can_unicode:
         return text
     replaced = "".join(_ASCII.get(character, character) for character in text)
     return replaced.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def _plain(found: Outline) -> Iterator[str]:
+def _lines_off_terminal(found: Outline) -> Iterator[str]:
     yield f"verdict: {found.verdict.value} (exit code {found.exit_code})"
     yield f"why: {found.sentence}"
     for label, value in found.subject:

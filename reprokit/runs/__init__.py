@@ -1,9 +1,8 @@
 """Run folders: ``runs/<recipe>/<run id>/``, everything that one execution produced.
 
-This package owns their layout and the COMPLETE marker (``writing``, ``reading``), and a quick list of
-many of them (``listing``, which rests on ``remembered``). It refuses to know how a run is realised and what
-its numbers mean. The folders are the only truth: what is remembered of them is read again as soon
-as a file does not match.
+This package owns their layout and the COMPLETE marker, a quick list of many of them (``listing``), and
+their copies at a URL (``remote``). The folders are the only truth: what is remembered of them is read again
+as soon as a file does not match.
 
     >>> read(Path("runs/cartpole_baseline/20261120T101500Z-3fa9-seed42-1")).complete
     True
@@ -21,7 +20,10 @@ __all__ = [
     "finish",
     "inside_facts",
     "list_all",
+    "listing",
     "read",
     "recover",
+    "remote",
+    "selection",
     "touched",
 ]

@@ -7,7 +7,7 @@ import math
 import struct
 import unicodedata
 
-from reference_comparison import ABSENT, Reference, UnreadableError
+from support.reference_comparison import ABSENT, Reference, UnreadableError
 
 # Numbers
 

@@ -1,13 +1,13 @@
 """The battery is worth something: each of many broken comparators fails at least one case of it."""
 
 import pytest
-from broken import BROKEN
-from comparison_cases import battery, outcome_of
-from reference_comparison import Reference
 
+from broken_comparators.broken import BROKEN
 from reprokit.adapters import from_jsonl
 from reprokit.adapters.jsonl_walk import Pace
 from reprokit.core.comparison import Tolerance, Tolerances, compare_records
+from support.comparison_cases import battery, outcome_of
+from support.reference_comparison import Reference
 
 CASES = battery()
 QUICK = Pace(parse_all_bytes=0, edge_bytes=1, block_bytes=48, segment_bytes=16)

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from reprokit.harness import selftest
 from reprokit.harness.selftest import planting
 from reprokit.project import Project
-
-sys.path.insert(0, str(Path(__file__).parent))
-_STUDY = Path(__file__).parents[1] / "integration" / "main_job" / "conftest.py"
-
-
-class Silent:
-    """A progress display that tells nobody."""
-
-    def phase(self, name): ...
-    def update(self, *args, **kwargs): ...
-    def alive(self, *args): ...
-    def note(self, text): ...
+from support.recorded_progress import SilentProgress
+from support.study_project import make_study
 
 
 @pytest.fixture(scope="session")
 def study(tmp_path_factory):
     """A project with a blessed pair of runs, and one run with another seed."""
-    spec = importlib.util.spec_from_file_location("main_job_study", _STUDY)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    study = module.make_study(tmp_path_factory.mktemp("study"))
+    study = make_study(tmp_path_factory.mktemp("study"))
     study.change(study.recipe, "save_interval: 10000", "save_interval: 4096")  # something to resume from
     made = study.reproduce()
     assert made.report["verdict"] == "NO_GOLDEN", made.err
@@ -50,9 +32,9 @@ def project(study):
 
 @pytest.fixture(scope="session")
 def samples(project) -> planting.Samples:
-    return selftest.find("cartpole_baseline", project=project, progress=Silent()).samples
+    return selftest.find("cartpole_baseline", project=project, progress=SilentProgress()).samples
 
 
 @pytest.fixture(scope="session")
 def silent():
-    return Silent()
+    return SilentProgress()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import pytest
-from broken_judges import BROKEN
 
+from broken_judges.broken_judges import BROKEN
 from reprokit.errors import CannotJudgeError
 from reprokit.harness import selftest
 from reprokit.harness.selftest import judging

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import http.server
-import importlib.util
 import io
 import json
 import os
@@ -25,6 +24,8 @@ from PIL import Image
 
 from reprokit.core.checklist import Verdict
 from reprokit.reports.to_html import to_html
+from support import hostile
+from support import sample_report as samples
 
 _FLAGS = (
     "--headless",
@@ -36,21 +37,7 @@ _FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
-_SAMPLES = Path(__file__).parents[1] / "unit" / "reports"
 _TIMEOUT_S = 120
-
-
-def _load(name: str) -> Any:
-    spec = importlib.util.spec_from_file_location(f"reports_{name}", _SAMPLES / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-samples = _load("sample_report")
-hostile = _load("hostile")
 
 
 class Browser:

@@ -1,13 +1,8 @@
 """The faults that mutation testing plants: each is another program, and what is no promise is left alone."""
 
 import ast
-import importlib.util
-import sys
-from pathlib import Path
 
-SPEC = importlib.util.spec_from_file_location("mutants", Path(__file__).with_name("mutants.py"))
-mutants = sys.modules["mutants"] = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(mutants)
+from mutation import mutants
 
 SOURCE = '''
 """A module."""

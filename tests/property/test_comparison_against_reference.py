@@ -4,11 +4,9 @@
 """
 
 import copy
-import importlib.util
 import json
 import math
 import random
-import sys
 import tempfile
 from pathlib import Path
 
@@ -19,21 +17,8 @@ from hypothesis import strategies as st
 from reprokit.adapters import from_jsonl
 from reprokit.adapters.jsonl_walk import Pace
 from reprokit.core.comparison import Tolerance, Tolerances
-
-TESTS = Path(__file__).parents[1]
-
-
-def _load(name):
-    """A module of the tests folder, which is no package."""
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, TESTS / f"{name}.py")
-        sys.modules[name] = module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules[name]
-
-
-Reference = _load("reference_comparison").Reference
-outcome_of = _load("comparison_cases").outcome_of
+from support.comparison_cases import outcome_of
+from support.reference_comparison import Reference
 
 PATIENT = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 SKIPPING = Pace(parse_all_bytes=0, edge_bytes=1, block_bytes=64, segment_bytes=16)

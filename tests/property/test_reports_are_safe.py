@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.util
 import json
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
@@ -15,20 +13,7 @@ from reprokit.core.checklist import Verdict
 from reprokit.reports.escaping import Visible, github_property, markdown, markdown_code, one_line
 from reprokit.reports.to_json import from_json, to_json
 from reprokit.reports.to_junit import to_junit
-
-_SAMPLE = Path(__file__).parents[1] / "unit" / "reports" / "sample_report.py"
-
-
-def _samples() -> Any:
-    spec = importlib.util.spec_from_file_location("reports_sample_report_for_properties", _SAMPLE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-samples = _samples()
+from support import sample_report as samples
 
 # Lone surrogates too: they come out of JSON logs.
 any_text = st.text(st.characters(), max_size=200)

@@ -1,16 +1,26 @@
 """Curation: promoting, comparing, linting, pruning and exporting what runs leave behind."""
 
-from reprokit.harness.curation import checkpoint_files, convert_checkpoint
+from reprokit.harness.curation import checkpoint_files
+from reprokit.harness.curation.convert_checkpoint import convert as convert_checkpoint
 from reprokit.harness.curation.export_environment import export_environment
 from reprokit.harness.curation.golden_diff import GoldenDiff, compare_goldens, opened
 from reprokit.harness.curation.lint import lint_goldens
+from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
+from reprokit.harness.curation.prune import Choice, Prune, plan_prune, prune
 
 __all__ = [
+    "Choice",
     "GoldenDiff",
+    "Prune",
     "checkpoint_files",
     "compare_goldens",
     "convert_checkpoint",
     "export_environment",
     "lint_goldens",
+    "newest_pair",
     "opened",
+    "plan_prune",
+    "promote",
+    "prune",
+    "runs_of_report",
 ]

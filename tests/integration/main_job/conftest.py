@@ -2,93 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-STEPS = 12_288
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What a person gets back: exit code, stdout, stderr."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def report(self) -> dict[str, Any]:
-        return json.loads(self.out)
-
-    def row(self, name: str) -> dict[str, Any]:
-        return next(row for row in self.report["checks"] if row["id"] == name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Study:
-    """A project folder, and the tool started in it as a person starts it."""
-
-    root: Path
-
-    @property
-    def recipe(self) -> Path:
-        return self.root / "recipes" / "cartpole_baseline" / "recipe.yaml"
-
-    @property
-    def trainer(self) -> Path:
-        return self.root / "recipes" / "trainers" / "ppo.py"
-
-    @property
-    def runs(self) -> list[Path]:
-        return sorted((self.root / "runs").glob("*/*/run.json"))
-
-    def reprokit(self, *arguments: str, timeout: float = 600, env: dict[str, str] | None = None) -> Answer:
-        done = subprocess.run(
-            [sys.executable, "-m", "reprokit", *arguments],
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-            env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
-        )
-        return Answer(code=done.returncode, out=done.stdout, err=done.stderr)
-
-    def reproduce(self, *arguments: str, backend: str = "local") -> Answer:
-        return self.reprokit("reproduce", "cartpole_baseline", "--backend", backend, "--json", *arguments)
-
-    def change(self, path: Path, old: str, new: str) -> None:
-        text = path.read_text(encoding="utf-8")
-        assert text.count(old) == 1, f"{old!r} is {text.count(old)} times in {path.name}"
-        path.write_text(text.replace(old, new), encoding="utf-8")
-
-
-def make_study(root: Path) -> Study:
-    """Copy one recipe, trainers and images, and cut the training to three updates."""
-    for name in ("recipes", "images"):
-        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
-    study = Study(root=root)
-    for recipe in root.glob("recipes/*/recipe.yaml"):
-        if recipe != study.recipe:
-            shutil.rmtree(recipe.parent)  # the gate covers every recipe that is there
-    text = study.recipe.read_text(encoding="utf-8")
-    text = re.sub(r"total_timesteps: [\d_]+", f"total_timesteps: {STEPS}", text)
-    text = re.sub(r"^expected:\n(?:[ #].*\n)+", "", text, flags=re.MULTILINE)
-    text += "\nexpected:\n  final/return_mean: {value: 250, atol: 250}\n"
-    study.recipe.write_text(text, encoding="utf-8")
-    return study
+from support.study_project import Study, make_study
 
 
 @pytest.fixture

@@ -1,24 +1,13 @@
 """Where a recipe keeps only its last checkpoints: these are there, the others left their digests, or red."""
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from reprokit import checks
 from reprokit.core.rows import Status
+from support import planted
 
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-planted = _load("planted")
 KEPT = ("checkpoint_81920.pt", "checkpoint_90112.pt", "checkpoint_100352.pt", "final_model.pt")
 CHECK = next(check for check in checks.discover() if check.ID == "checkpoints_complete")
 

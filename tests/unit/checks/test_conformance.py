@@ -1,8 +1,6 @@
 """What holds for every row of the checklist, whoever adds one."""
 
-import importlib.util
 import re
-import sys
 import types
 from dataclasses import replace
 from pathlib import Path
@@ -13,16 +11,8 @@ from reprokit import checks
 from reprokit.core.checklist import exit_code, judge
 from reprokit.core.records import canonical_json
 from reprokit.core.rows import Finding, Status
+from support import planted
 
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-planted = _load("planted")
 REFERENCE = Path(__file__).parents[3] / "docs" / "reference" / "checks.md"
 CHECKS = {check.ID: check for check in checks.discover()}
 RED = [(name, fault) for name in planted.FAULTS for fault in planted.FAULTS[name]]

@@ -1,25 +1,14 @@
 """What the rows say to a person: status and reason, row by row."""
 
-import importlib.util
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from reprokit import checks
 from reprokit.core.rows import Status
+from support import planted
 
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-planted = _load("planted")
 CHECKS = {check.ID: check for check in checks.discover()}
 FIRST, SECOND = (run.path for run in planted.clean().runs)
 GOLDEN = planted.golden().path

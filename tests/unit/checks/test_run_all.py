@@ -1,8 +1,7 @@
 """Running the checklist: order, relaxations, requirements, strictness, and checks that break."""
 
-import importlib.util
+import importlib
 import re
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,16 +10,7 @@ import pytest
 from reprokit import checks
 from reprokit.core.rows import Finding, Status, failed, not_applicable, passed, skipped
 from reprokit.errors import CannotJudgeError
-
-
-def _load(name):
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-planted = _load("planted")
+from support import planted
 
 
 @dataclass

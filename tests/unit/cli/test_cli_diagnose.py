@@ -9,10 +9,10 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from reprokit import cli
-from reprokit.cli.diagnose import _page
 from reprokit.core.difference import Divergence
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
+from reprokit.reports import diagnosis_page
 
 CAUSE = Cause(
     category="unseeded_rng",
@@ -42,6 +42,10 @@ DIVERGENCE = Divergence(
 FOUND = Diagnosis(
     verdict=DIFFERS, divergence=DIVERGENCE, causes=(CAUSE,), began=BEGAN, folder=Path("reports/x"), runs=9
 )
+
+
+def _page(found: Diagnosis) -> list[str]:
+    return list(diagnosis_page.page_lines(found, root=Path.cwd()))
 
 
 def test_the_first_sentence_says_where_what_which_line_and_what_would_mend_it():

@@ -71,25 +71,6 @@ def report(tmp_path: Path, monkeypatch) -> Report:
     )
 
 
-def test_a_line_is_folded_below_its_own_beginning_on_a_terminal(on_terminal):
-    folded, _ = on_terminal(show_report.folded, "name      " + "word " * 12 + "end", indent=10)
-    lines = folded.splitlines()
-    assert len(lines) > 1
-    assert all(len(line) <= 40 for line in lines)
-    assert all(line.startswith(" " * 10) and line[10] != " " for line in lines[1:])
-
-
-def test_an_address_or_path_is_never_broken(on_terminal):
-    address = "https://example.org/" + "a" * 60
-    folded, _ = on_terminal(show_report.folded, f"see {address} for more", indent=4)
-    assert address in folded.split()
-
-
-def test_off_a_terminal_a_line_stays_whole(capsys):
-    line = "word " * 100
-    assert show_report.folded(line, indent=4) == line
-
-
 def test_people_see_paths_from_where_they_are(report, capsys):
     show_report.report(report, folder=Path.cwd() / "reports" / "r" / "T", as_json=False)
     out = capsys.readouterr().out

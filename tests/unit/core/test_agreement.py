@@ -1,9 +1,6 @@
 """When evidence proves that runs agree, and what it says when it does not."""
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,17 +17,8 @@ from reprokit.core.agreement import (
 )
 from reprokit.core.comparability import KEYS, Objection
 from reprokit.core.comparison import Divergence
+from support import planted
 
-
-def _load(name):
-    path = Path(__file__).parents[1] / "checks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-planted = _load("planted")
 FIRST, SECOND = (run.path for run in planted.clean().runs)
 
 

@@ -1,9 +1,6 @@
 """The verdict: every rule of the design, their precedence, and what never passes."""
 
-import importlib.util
-import sys
 from dataclasses import MISSING, fields, replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -25,17 +22,8 @@ from reprokit.core.checklist import (
     judge,
     judgement,
 )
+from support import planted
 
-
-def _load(name):
-    path = Path(__file__).parents[1] / "checks" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-planted = _load("planted")
 REGISTRY = {"a": False, "b": False, "c": True}
 
 

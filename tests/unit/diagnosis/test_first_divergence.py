@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.diagnosis import Trace, first_difference, place_of, same_samples, schedules, stream_of
+from reprokit.diagnosis import Trace, first_difference, same_samples, schedules
 
 
 def update(number, *, steps=0, **streams):
@@ -40,8 +40,8 @@ def test_the_first_stream_of_the_first_event_that_differs_is_named_and_what_was_
     assert found.streams == ("gradients", "parameters")
     assert found.equal_before == "update 4: batch, gradients, parameters"
     assert (found.since, found.until, found.single) == ((4, 40), (8, 80), False)
-    assert place_of(found) == "update 8 (step 80)"
-    assert stream_of(found) == "the gradients"
+    assert found.place == "update 8 (step 80)"
+    assert found.what_differs == "the gradients"
 
 
 def test_a_generator_that_differs_alone_is_no_difference_but_is_told_with_the_next():
@@ -63,7 +63,7 @@ def test_runs_that_do_not_even_do_the_same_part_there(second):
     first = trace(update(1, batch="a"), update(2, batch="b"))
     found = first_difference(first, second)
     assert (found.event, found.stream, found.since) == ("course", "", (1, 0))
-    assert stream_of(found) == "what the program does"
+    assert found.what_differs == "what the program does"
 
 
 def test_an_environment_that_answers_otherwise_is_told_by_its_number():
@@ -72,7 +72,7 @@ def test_an_environment_that_answers_otherwise_is_told_by_its_number():
         return trace({"event": "step", "updates": 0, "steps": 7, "streams": streams}, mode="narrow")
 
     found = first_difference(step("x"), step("y"))
-    assert (place_of(found), stream_of(found)) == ("environment step 7", "what environment 3 answers")
+    assert (found.place, found.what_differs) == ("environment step 7", "what environment 3 answers")
     assert found.single
 
 

@@ -12,7 +12,8 @@ import pytest
 from reprokit import checks, reports
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError
-from reprokit.harness import Request, audit, judge_again, promote
+from reprokit.harness import Request, audit, judge_again
+from reprokit.harness.curation import promote
 from reprokit.reports import to_json
 from reprokit.workspace import sha256_of
 

@@ -17,9 +17,10 @@ import pytest
 
 from reprokit import golden, recipes
 from reprokit.core.records import digest_bytes
-from reprokit.harness import Project, promote
+from reprokit.harness import Project
 from reprokit.harness.attribution import four_cells
 from reprokit.harness.attribution.explain_mismatch import code_changes
+from reprokit.harness.curation import promote
 from reprokit.harness.curation.golden_diff import compare_goldens
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.judging.gather import gather

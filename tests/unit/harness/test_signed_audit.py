@@ -9,7 +9,8 @@ import subprocess
 import pytest
 
 from reprokit import reports
-from reprokit.harness import Request, audit, judge_again, promote
+from reprokit.harness import Request, audit, judge_again
+from reprokit.harness.curation import promote
 from reprokit.reports import signing, to_json
 
 pytestmark = pytest.mark.skipif(

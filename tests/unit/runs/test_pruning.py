@@ -9,7 +9,7 @@ import pytest
 from reprokit import workspace
 from reprokit.core.records import Outcome
 from reprokit.errors import UsageError, WorkspaceError
-from reprokit.harness.curation import prune
+from reprokit.harness import curation
 from reprokit.harness.curation.prune import Choice
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -21,27 +21,27 @@ def run_id(day: int, number: int = 1) -> str:
 
 
 def going(workshop, choice=ALL):
-    return [run.path.name for run in prune.plan_prune(workshop.project, choice, now=NOW).going]
+    return [run.path.name for run in curation.plan_prune(workshop.project, choice, now=NOW).going]
 
 
 def reasons(workshop, choice=ALL):
-    kept = prune.plan_prune(workshop.project, choice, now=NOW).kept
+    kept = curation.plan_prune(workshop.project, choice, now=NOW).kept
     return {one.path.name: one.because for one in kept}
 
 
 def test_a_plan_touches_nothing_and_a_prune_does_what_the_plan_says(workshop):
     folder = workshop.run()
-    plan = prune.plan_prune(workshop.project, ALL, now=NOW)
+    plan = curation.plan_prune(workshop.project, ALL, now=NOW)
     assert folder.is_dir()
     assert plan.num_bytes > 0
-    assert prune.prune(workshop.project, ALL, now=NOW) == plan
+    assert curation.prune(workshop.project, ALL, now=NOW) == plan
     assert not folder.exists()
     assert not (workshop.runs / ".pruned").exists()
 
 
 def test_without_any_choice_nothing_is_chosen(workshop):
     workshop.run()
-    for call in (prune.plan_prune, prune.prune):
+    for call in (curation.plan_prune, curation.prune):
         with pytest.raises(UsageError, match="which runs"):
             call(workshop.project, Choice(recipe="tiny"), now=NOW)
 
@@ -121,7 +121,7 @@ def test_a_link_is_left_alone_and_nothing_behind_it_is_touched(workshop, tmp_pat
     elsewhere = tmp_path / "elsewhere"
     folder.rename(elsewhere)
     folder.symlink_to(elsewhere)
-    assert prune.prune(workshop.project, ALL, now=NOW).going == ()
+    assert curation.prune(workshop.project, ALL, now=NOW).going == ()
     assert (elsewhere / "run.json").is_file()
     assert "link" in reasons(workshop)[folder.name]
 
@@ -131,14 +131,14 @@ def test_links_inside_a_run_go_and_what_they_lead_to_stays(workshop, tmp_path):
     treasure.mkdir()
     (treasure / "gold").write_text("gold")
     (workshop.run() / "link").symlink_to(treasure)
-    assert len(prune.prune(workshop.project, ALL, now=NOW).going) == 1
+    assert len(curation.prune(workshop.project, ALL, now=NOW).going) == 1
     assert (treasure / "gold").read_text() == "gold"
 
 
 def test_nothing_goes_while_a_run_is_being_made(workshop):
     folder = workshop.run()
     with workspace.exclusive(workshop.runs), pytest.raises(WorkspaceError, match="in use"):
-        prune.prune(workshop.project, ALL, now=NOW)
+        curation.prune(workshop.project, ALL, now=NOW)
     assert folder.is_dir()
 
 
@@ -148,5 +148,5 @@ def test_what_an_interrupted_prune_left_is_no_run_and_goes_with_the_next(worksho
     left.parent.mkdir(parents=True)
     folder.rename(left)
     assert going(workshop) == []
-    prune.prune(workshop.project, ALL, now=NOW)
+    curation.prune(workshop.project, ALL, now=NOW)
     assert not left.exists()

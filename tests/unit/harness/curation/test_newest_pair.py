@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reprokit.errors import GoldenError
-from reprokit.harness import newest_pair
+from reprokit.harness.curation import newest_pair
 
 
 def test_a_single_run_made_later_does_not_hide_the_pair(make, here, programs):

@@ -7,7 +7,8 @@ import pytest
 from reprokit.core.comparability import KEYS, VARIED
 from reprokit.core.records import Outcome
 from reprokit.errors import GoldenError
-from reprokit.harness import Request, newest_pair, promote
+from reprokit.harness import Request
+from reprokit.harness.curation import newest_pair, promote
 from reprokit.harness.diagnosing import vary_recipe
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.execute import execute

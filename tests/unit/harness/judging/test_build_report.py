@@ -9,7 +9,8 @@ import pytest
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.core.records import Outcome
-from reprokit.harness import Request, judge_again, promote
+from reprokit.harness import Request, judge_again
+from reprokit.harness.curation import promote
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.reports import to_json
 

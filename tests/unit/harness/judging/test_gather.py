@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import GoldenError, ReportError
-from reprokit.harness import promote
+from reprokit.harness.curation import promote
 from reprokit.harness.judging.gather import gather
 from reprokit.layout import read_json
 from reprokit.workspace import sha256_of

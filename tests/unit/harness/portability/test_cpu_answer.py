@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from reprokit.harness import CpuAnswer, CpuVerdict, gate_code
+from reprokit.harness import gate_code
+from reprokit.harness.portability import CpuAnswer, CpuVerdict
 from reprokit.harness.portability.cpu_answer import Measure, count, first_difference, head, where
 from reprokit.harness.portability.first_updates import PartialRun
 

@@ -11,17 +11,10 @@ from reprokit import recipes
 from reprokit.errors import GoldenError, RecipeError
 from reprokit.harness import Project
 from reprokit.harness.running.preflight import foresee, must_have_variant, platforms_here
+from support.recorded_progress import RecordedProgress
 
 ROOT = Path(__file__).resolve().parents[4]
 HOST = {"cpu": {"architecture": "x86_64", "features": ["avx2"]}, "os": {"system": "Linux"}, "gpus": []}
-
-
-class Told:
-    def __init__(self):
-        self.notes = []
-
-    def note(self, text):
-        self.notes.append(text)
 
 
 @pytest.fixture
@@ -39,7 +32,7 @@ def changed(study, old="", new=""):
 
 
 def test_a_recipe_with_a_whole_golden_is_run_without_a_word(study):
-    told = Told()
+    told = RecordedProgress()
     foresee(changed(study), seed=42, project=study, progress=told)
     assert told.notes == []
 
@@ -48,11 +41,11 @@ def test_a_damaged_golden_is_refused_before_the_training(study):
     (metrics,) = study.golden_dir.glob("cartpole_baseline/cpu-x86_64/seed-42/metrics.jsonl")
     metrics.write_bytes(metrics.read_bytes()[:-2])
     with pytest.raises(GoldenError, match=r"metrics\.jsonl"):
-        foresee(changed(study), seed=42, project=study, progress=Told())
+        foresee(changed(study), seed=42, project=study, progress=RecordedProgress())
 
 
 def test_a_platform_that_the_recipe_does_not_declare_is_told_before_the_training(study):
-    told = Told()
+    told = RecordedProgress()
     recipe = changed(study, "platforms: [cpu-x86_64]", "platforms: [cpu-aarch64]")
     foresee(recipe, seed=42, project=study, progress=told)
     (note,) = told.notes

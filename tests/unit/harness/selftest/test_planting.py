@@ -9,7 +9,7 @@ import pytest
 
 from reprokit import runs
 from reprokit.errors import CannotJudgeError
-from reprokit.harness import promote
+from reprokit.harness.curation import promote
 from reprokit.harness.selftest.planting import Samples, Stage
 from reprokit.workspace import sha256_of_tree
 

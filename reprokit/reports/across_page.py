@@ -1,47 +1,24 @@
-"""``reprokit diagnose --across A B``: two run folders from two machines."""
+"""The answer of `reprokit diagnose --across` as lines: what two runs on two machines say."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-import click
-
-if TYPE_CHECKING:
-    from reprokit.harness.diagnosing import Across
+from reprokit.reports.tables import shown
 
 _MOST = 12
 
 
-def show_across(
-    folders: tuple[Path, Path], recipe: str | None, *, ignore: tuple[str, ...], as_json: bool
-) -> int:
-    """Print what the two say; 1 where they differ.
+def page_lines(found: Any) -> Iterator[str]:
+    """Where the two runs part, what that says, and what differs between the machines.
 
-    Raises:
-        click.UsageError: A recipe or a command was named as well.
+    Args:
+        found: A ``harness.diagnosing`` answer about two machines, ``Across``.
     """
-    import json
-
-    from reprokit.cli.options import plain_command
-    from reprokit.harness.diagnosing import across
-
-    if recipe is not None or plain_command() is not None:
-        raise click.UsageError("--across runs nothing: leave recipe and command out")
-    found = across(*folders, ignore=ignore)
-    click.echo(json.dumps(found.as_data(), indent=2) if as_json else "\n".join(_page(found)))
-    return 1 if found.verdict == "NONDETERMINISTIC" else 0
-
-
-def _page(found: Across) -> Iterator[str]:
-    from reprokit import diagnosis
-    from reprokit.cli.tables import shown
-
     yield _headline(found)
     if found.began is not None:
-        place, what = diagnosis.place_of(found.began), diagnosis.stream_of(found.began)
-        yield f"  first event that differs: {place}, {shown(what)}"
+        yield f"  first event that differs: {found.began.place}, {shown(found.began.what_differs)}"
     if found.update is not None:
         at, groups = found.update["update"], ", ".join(map(str, found.update["groups"]))
         yield f"  first record of the trace that differs: update {at}, {shown(groups)}"
@@ -58,9 +35,7 @@ def _page(found: Across) -> Iterator[str]:
         yield f"{found.num_harmless} more fields differ that change no number: reprokit env diff has them"
 
 
-def _headline(found: Across) -> str:
-    from reprokit.cli.tables import shown
-
+def _headline(found: Any) -> str:
     if found.verdict == "REPEATABLE":
         return "REPEATABLE: the two runs are equal, bit for bit"
     first = found.comparison.divergence

@@ -1,26 +1,57 @@
-"""Runs laid side by side, as a page, as JSON, as a picture.
+"""Runs laid side by side, as a page and as JSON.
 
-This module knows how they are shown; it refuses to know how they were compared.
-
-    >>> print(page(found, show_all=False))
+>>> print(page(found, show_all=False))
 """
 
 from __future__ import annotations
 
-import json
+import math
 import string
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from reprokit.cli.tables import shown, table
-
-if TYPE_CHECKING:
-    from reprokit.harness import Beside, Field
+from reprokit.core.comparison import Comparison, to_json
+from reprokit.reports.diff_to_terminal import headline
+from reprokit.reports.tables import shown, table
 
 _SHOWN = 24
 _CELL = 40
 _SIGNS = {"yes": "can change numbers", "maybe": "may change numbers", "no": "", "": ""}
+
+
+class Field(Protocol):
+    """One thing in which runs may differ; ``harness.rerun.Field`` says what each part means."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def values(self) -> Sequence[Any]: ...
+    @property
+    def can_change_numbers(self) -> str: ...
+    @property
+    def differs(self) -> bool: ...
+
+
+class Beside(Protocol):
+    """Runs side by side; ``harness.Beside`` says what each part means."""
+
+    @property
+    def folders(self) -> Sequence[Path]: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+    @property
+    def configuration(self) -> Sequence[Field]: ...
+    @property
+    def source(self) -> Sequence[Field]: ...
+    @property
+    def diffs(self) -> Sequence[str]: ...
+    @property
+    def environment(self) -> Sequence[Field]: ...
+    @property
+    def metrics(self) -> Sequence[Field]: ...
+    @property
+    def comparisons(self) -> Sequence[Comparison]: ...
 
 
 def page(found: Beside, *, show_all: bool) -> str:
@@ -40,18 +71,17 @@ def page(found: Beside, *, show_all: bool) -> str:
     return "\n".join(lines)
 
 
-def as_json(found: Beside) -> str:
-    """The same as a JSON object, whole."""
-    from reprokit.core.comparison import to_json
+def to_data(found: Beside) -> dict[str, Any]:
+    """The same for ``--json``, whole; NaN and infinities are words there."""
 
     def fields(those: Sequence[Field]) -> list[dict[str, Any]]:
         return [
-            {"field": one.name, "values": [_plain(value) for value in one.values], "differs": one.differs}
+            {"field": one.name, "values": [_strict(value) for value in one.values], "differs": one.differs}
             | ({"can_change_numbers": one.can_change_numbers} if one.can_change_numbers else {})
             for one in those
         ]
 
-    answer = {
+    return {
         "runs": [str(folder) for folder in found.folders],
         "warnings": list(found.warnings),
         "configuration": fields(found.configuration),
@@ -61,22 +91,6 @@ def as_json(found: Beside) -> str:
         "metrics": fields(found.metrics),
         "comparisons": [to_json(one) for one in found.comparisons],
     }
-    return json.dumps(answer, indent=2, default=str)
-
-
-def draw(found: Beside, file: Path, *, max_points: int) -> None:
-    """The curves of all runs as one SVG picture, the metric that differs first in front."""
-    from reprokit import harness, workspace
-    from reprokit.core.comparison import to_json
-    from reprokit.reports.diff_to_svg import diff_to_svg
-    from reprokit.reports.diff_to_terminal import headline
-
-    names = labels(found)
-    told = [f"{name} {folder.name}" for name, folder in zip(names, found.folders, strict=True)]
-    series = harness.curves(found.folders, labels=told, max_points=max_points)
-    worst = next((one for one in found.comparisons if one.divergence), found.comparisons[0])
-    picture = diff_to_svg(series, to_json(worst)["divergence"], title=headline(worst))
-    workspace.write_atomic(file, picture.encode("utf-8"))
 
 
 def labels(found: Beside) -> list[str]:
@@ -84,6 +98,11 @@ def labels(found: Beside) -> list[str]:
     letters = string.ascii_uppercase
     count = len(found.folders)
     return list(letters[:count]) if count <= len(letters) else [str(at + 1) for at in range(count)]
+
+
+def curve_labels(found: Beside) -> list[str]:
+    """What each run is called in a picture: its letter and its folder's name."""
+    return [f"{name} {folder.name}" for name, folder in zip(labels(found), found.folders, strict=True)]
 
 
 def _section(title: str, fields: Sequence[Field], names: Sequence[str], *, show_all: bool) -> Iterator[str]:
@@ -99,8 +118,6 @@ def _section(title: str, fields: Sequence[Field], names: Sequence[str], *, show_
 
 
 def _metrics(found: Beside, names: Sequence[str], *, show_all: bool) -> Iterator[str]:
-    from reprokit.reports.diff_to_terminal import headline
-
     yield "Metrics"
     for name, one in zip(names[1:], found.comparisons, strict=True):
         yield f"  {names[0]} and {name}: {headline(one)}"
@@ -130,10 +147,9 @@ def _cell(value: Any) -> str:
     return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
 
 
-def _plain(value: Any) -> Any:
+def _strict(value: Any) -> Any:
     """A value that strict JSON has: NaN and infinities as words."""
-    is_odd = isinstance(value, float) and value - value != 0
-    return str(value) if is_odd else value
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _count(number: int, word: str) -> str:

@@ -1,20 +1,22 @@
 r"""Tables and text of unknown origin, as a terminal may see them.
 
-This module knows columns; it refuses to know what is in them.
-
-    >>> print("\n".join(table([{"run": "a", "seed": 42}])))
-    run  seed
-    a    42
+>>> print("\n".join(table([{"run": "a", "seed": 42}])))
+run  seed
+a    42
 """
 
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Nothing in these acts on a terminal or a CI runner; ten thousand of them should not cost the
-# import of the reports, which takes longer than a list.
+from reprokit.reports.escaping import one_line
+
+# Nothing in these acts on a terminal or a CI runner; a list has ten thousand of them.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.,+/()=%-]*(?::[A-Za-z0-9 _.,+/()=%-]+)*")
 
 
@@ -23,8 +25,6 @@ def shown(value: Any, *, limit: int = 200) -> str:
     text = "-" if value is None or value == "" else str(value)
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text
-    from reprokit.reports.escaping import one_line
-
     return one_line(text, limit=limit)
 
 
@@ -47,3 +47,18 @@ def bytes_text(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} GiB"
+
+
+def folded(text: str, *, indent: int) -> str:
+    """A line that goes on below its own beginning on a terminal; elsewhere left whole, for ``grep``."""
+    if not sys.stdout.isatty():
+        return text
+    return textwrap.fill(
+        text,
+        max(shutil.get_terminal_size().columns, indent + 20),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+        replace_whitespace=False,
+    )

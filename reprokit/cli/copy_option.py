@@ -1,0 +1,52 @@
+"""``--copy-to``: where the verbs that train copy their finished runs.
+
+The network is used only where a URL was named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def copy_option(function: _Function) -> _Function:
+    """``--copy-to``: where finished runs are copied."""
+    return click.option(
+        "--copy-to", metavar="URL", help="Copy finished runs there: gs://bucket/path, s3://…, file://…"
+    )(function)
+
+
+def must_be_reachable(url: str | None) -> None:
+    """Refuse, before anything is trained, a URL that nothing could be copied to.
+
+    Raises:
+        UsageError: Nobody knows its protocol, or its package is not installed.
+    """
+    if url is not None:
+        from reprokit.runs import remote
+
+        remote.must_be_known(url)
+
+
+def copied(folders: Sequence[str | Path], url: str | None) -> bool:
+    """Copy finished runs and say where they are; False, with the reason told, where one did not arrive."""
+    if url is None:
+        return True
+    from reprokit.cli.program_name import as_called
+    from reprokit.errors import UploadError
+    from reprokit.reports import one_line
+    from reprokit.runs import remote
+
+    for folder in folders:
+        try:
+            where = remote.push(Path(folder), url)
+        except UploadError as error:
+            click.echo(as_called(f"Error: not copied: {one_line(str(error), limit=2000)}"), err=True)
+            return False
+        click.echo(f"copied to {one_line(where, limit=2000)}", err=True)
+    return True

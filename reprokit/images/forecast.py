@@ -1,0 +1,57 @@
+"""What a run in an environment on this host would have in common with an earlier run, before it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from reprokit import capture
+from reprokit.capture.forecast import Forecast, forecast
+from reprokit.errors import ImageError, UsageError
+from reprokit.images import locks, packages
+
+
+def forecast_here(
+    expected: Mapping[str, Any], *, start: Path, variant: str | None = None, python: str | None = None
+) -> tuple[Forecast, str]:
+    """Hold this host, and an environment that is locked or there already, against an earlier record.
+
+    Args:
+        expected: The earlier environment record.
+        start: The project whose lock counts is the nearest from here upwards.
+        variant: The locked environment; None for the record's own, or ``cpu``.
+        python: A Python to ask in place of a lock.
+
+    Returns:
+        What is to be expected, and which environment that was read from.
+
+    Raises:
+        UsageError: The Python cannot be asked, or a variant was named and there is no lock.
+        RecipeError: There is no such variant.
+        ImageError: The lock cannot be read.
+    """
+    host = capture.capture_host(start)
+    if python is not None:
+        inside = capture.capture_interpreter([python], with_torch=True)
+        if "packages" not in inside:
+            raise UsageError(
+                inside["missing"]["python"], where=python, fix="name a Python that has the packages"
+            )
+        return forecast(expected, host=host, inside=inside), python
+    try:
+        project = locks.project_around(start)
+    except ImageError as error:
+        if variant is not None:
+            raise UsageError(
+                "no images/lock.toml here or above", where=str(start), fix="go to the project's folder"
+            ) from error
+        return forecast(expected, host=host), "none: no images/lock.toml here or above"
+    locked = locks.read_lock(project).variant(
+        variant or str((expected.get("image") or {}).get("variant") or "cpu")
+    )
+    target = packages.Target(machine=str(host["cpu"]["architecture"]), python=locked.python)
+    wanted = packages.packages_for(packages.read_packages(locked.packages_path), target)
+    versions = {package.name: package.version for package in wanted}
+    held = locked.packages_path.relative_to(project)
+    return forecast(expected, host=host, packages=versions, python=locked.python), str(held)

@@ -1,0 +1,134 @@
+"""The answer of `reprokit diagnose` as lines: where two runs part, which line makes them, what is no cause.
+
+Every ``found`` is a ``harness.diagnosing`` answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reprokit.reports.escaping import one_line
+from reprokit.reports.tables import shown
+
+if TYPE_CHECKING:
+    from reprokit.diagnosis import Cause
+
+_MOST, _MOST_TAPS, _FEW = 30, 12, 4
+
+
+def page_lines(found: Any, *, root: Path) -> Iterator[str]:
+    """The whole answer, but for the commands that show it again.
+
+    Args:
+        found: A ``Diagnosis``.
+        root: Files below it are named as one would type them there.
+    """
+    yield headline(found, root=root)
+    yield from _where_they_part(found)
+    for cause in found.causes:
+        place = f"{shown(_as_typed(cause.file, root))}:{cause.line}" if cause.file else "no line"
+        yield f"  cause: {cause.category} at {place}: {shown(cause.what)}"
+        yield f"  fix: {shown(cause.fix)}"
+        yield f"  confidence: {_confidence_text(cause)}"
+    yield from (f"  known: {shown(one)}" for one in found.known)
+    yield from _ruled_out(found)
+    if found.taps:
+        yield "Lines that draw on surroundings:"
+    for one in sorted(found.taps, key=lambda one: not one.differs)[:_MOST_TAPS]:
+        differs = ", differs" if one.differs else ""
+        yield f"  {one.category:<22}{shown(one.file)}:{one.line}  {one.count} times{differs}"
+    yield from _not_seen(found)
+    yield f"{found.runs} runs, kept in {shown(str(found.folder))}"
+
+
+def headline(found: Any, *, root: Path) -> str:
+    """Where, what, which line, and what would mend it: one sentence."""
+    if found.divergence is None:
+        varied = f"nothing differs in {found.runs} runs, under equal surroundings or varied ones"
+        return f"REPEATABLE: {found.equality or varied}"
+    varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
+    where, cause = _first_place(found), found.cause
+    if cause is None:
+        return f"NONDETERMINISTIC: {where}{varied}; cause unknown: no experiment shows one"
+    fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
+    what = shown(_cause_text(cause, root))
+    return f"NONDETERMINISTIC: {where}{varied}; {_certainty_text(cause)}: {what}{fix}"
+
+
+def _first_place(found: Any) -> str:
+    if found.began is not None:
+        exactly = "" if found.began.single else " or before"
+        return f"first differs at {found.began.place}{exactly}, in {shown(found.began.what_differs)}"
+    first = found.divergence
+    if first is None or not first.metric:
+        return "differs"
+    return f"first differs at step {first.step}, in {shown(str(first.metric))}"
+
+
+def _where_they_part(found: Any) -> Iterator[str]:
+    """The evidence in its order: what was equal, what was not, and what the metrics then show."""
+    began, first = found.began, found.divergence
+    if began is not None:
+        yield f"  still equal just before: {shown(began.equal_before or 'nothing that was looked at')}"
+        if len(began.streams) > 1:
+            yield f"  differs there: {shown(', '.join(began.streams))}"
+        for name, at in began.generators.items():
+            yield f"  another state from update {at} on: {shown(name)}"
+    if first is not None and first.metric:
+        values = f"{first.expected} and {first.actual}"
+        yield f"  first metric that differs: step {first.step}, {shown(str(first.metric))} ({values})"
+
+
+def _ruled_out(found: Any) -> Iterator[str]:
+    """What is no cause: one line each, and one line together where many were ruled out by one experiment."""
+    by_how: dict[str, list[str]] = {}
+    for one in found.ruled_out:
+        by_how.setdefault(one.how, []).append(one.what)
+    if by_how:
+        yield "Ruled out:"
+    for how, whats in by_how.items():
+        if len(whats) > _FEW and not any(":" in what for what in whats):  # surroundings, no lines
+            yield f"  {shown(how)}: {one_line(', '.join(whats))}"
+        else:
+            yield from (f"  {shown(what)}: {shown(how)}" for what in whats[:_MOST])
+
+
+def _not_seen(found: Any) -> Iterator[str]:
+    """What nothing is known of: surroundings that were not varied, and what the hook cannot see."""
+    if found.not_varied:
+        yield "Not varied, so nothing is known of it:"
+        yield from (f"  {shown(one.what)}: {shown(one.how)}" for one in found.not_varied[:_MOST])
+    if found.limits:
+        yield "Not seen by the watch:"
+        yield from (f"  {shown(one)}" for one in found.limits[:_MOST])
+
+
+def _certainty_text(cause: Cause) -> str:
+    return {"high": "cause", "low": "suspected cause"}.get(cause.confidence, "cause, probably")
+
+
+def _confidence_text(cause: Cause) -> str:
+    """The confidence, and why it is not high."""
+    if cause.confidence == "high":
+        return cause.confidence
+    missing = "no run differed in which this alone was left to chance"
+    if cause.category == "resume_state":
+        missing = "no experiment brought it back"
+    if cause.category == "simulator":
+        missing = "it did not answer otherwise in a process of its own"
+    return f"{cause.confidence}, not high: {missing}"
+
+
+def _cause_text(cause: Cause, root: Path) -> str:
+    """What a cause does, with its place: ``np.random.shuffle at train.py:88 draws from …``."""
+    if not cause.file:
+        return cause.what
+    subject, _, rest = cause.what.rpartition(": ")
+    place = f"{_as_typed(cause.file, root)}:{cause.line}"
+    return f"{subject} at {place} {rest}" if subject else f"{place}: {rest}"
+
+
+def _as_typed(path: str, root: Path) -> str:
+    return str(Path(path).relative_to(root)) if Path(path).is_relative_to(root) else path

@@ -1,0 +1,95 @@
+"""The pinned environments as people read them: which are there, what one holds, whether it can be rebuilt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reprokit.reports.tables import table
+
+if TYPE_CHECKING:
+    from reprokit.images.inventory import Row
+    from reprokit.images.rebuild import Rebuilt
+    from reprokit.images.verify import Verified
+
+
+def image_table(rows: Sequence[Row]) -> list[str]:
+    """One line an environment; IDs and digests are cut to what is enough to name them."""
+    return table([_columns(row) for row in rows])
+
+
+def document_lines(
+    image: str, sbom: Mapping[str, Any], provenance: Mapping[str, Any], *, show_all: bool
+) -> Iterator[str]:
+    """What is in an image and what it was made from, out of its two documents."""
+    definition = provenance["predicate"]["buildDefinition"]
+    given, settings = definition["externalParameters"], definition["internalParameters"]
+    builder = provenance["predicate"]["runDetails"]["builder"]
+    kinds = {
+        "Python packages": [one for one in sbom["components"] if _is_of_kind(one, "pypi")],
+        "System packages": [one for one in sbom["components"] if _is_of_kind(one, "deb")],
+    }
+    yield f"{'Image':<16} {image}"
+    yield f"{'Variant':<16} {given['variant']} for {settings['machine']}, Python {settings['python']}"
+    yield f"{'Built on':<16} {given['base']}"
+    yield f"{'Built by':<16} {builder['id']} {builder['version']['reprokit']}, network {settings['network']}"
+    yield f"{'Dated':<16} {sbom['metadata']['timestamp']} (of the lock, not of the build)"
+    for title, components in kinds.items():
+        hashed = sum("hashes" in one for one in components)
+        yield f"{title:<16} {len(components)}, {hashed} with the hash of the file that was installed"
+    yield f"{'Made from':<16} {len(definition['resolvedDependencies'])} materials, each by its SHA-256"
+    if show_all:
+        for title, components in kinds.items():
+            yield from ("", title, *map(_component_line, components))
+        yield from ("", "Materials")
+        for one in definition["resolvedDependencies"]:
+            yield f"  {one['digest']['sha256'][:16]}  {one['name']}"
+
+
+def verified_lines(found: Verified) -> Iterator[str]:
+    """Builds under other circumstances, and whether they are one image."""
+    for one in found.builds:
+        yield f"{one.id[7:19]}  {one.took_s:6.1f} s  {one.builder:<8}  {one.title}"
+    if found.difference is not None:
+        yield f"differs: {found.difference.told()}"
+        others = found.difference.num_files - 1
+        if others > 0:
+            yield f"         and {others} more file{'s' if others > 1 else ''}"
+    elif found.is_one:
+        yield f"identical: {len(found.builds)} builds of {found.variant}, {found.builds[0].id}"
+    else:
+        yield "differs: the IDs, and nothing that this tool knows how to compare"
+    if found.in_engine not in {None, found.builds[0].id}:
+        yield f"differs: the engine has {found.in_engine} of the same content; remove it"
+
+
+def rebuilt_lines(found: Rebuilt) -> Iterator[str]:
+    """Whether an image built again has the ID that a report names, and why it may not."""
+    if found.identical:
+        yield f"identical: {found.named}, as the report names it"
+    else:
+        yield f"differs: the report names {found.named}"
+        yield f"         built here it is {found.rebuilt}"
+    yield from (f"         {line}" for line in found.reasons)
+
+
+def _columns(row: Row) -> dict[str, str | None]:
+    kind, _, base = (row.base or "").partition("sha256:")
+    return {
+        " ": "*" if row.current else " ",
+        "variant": row.variant,
+        "kind": row.kind,
+        "size": f"{row.size_bytes / 1e9:.2f} GB" if row.size_bytes else None,
+        "lock": row.lock_digest.removeprefix("sha256:")[:12],
+        "base": f"{kind}{base[:12]}",
+        "reference": row.reference[7:19] if row.reference.startswith("sha256:") else row.reference,
+    }
+
+
+def _is_of_kind(component: Mapping[str, Any], kind: str) -> bool:
+    return str(component.get("purl", "")).startswith(f"pkg:{kind}/")
+
+
+def _component_line(component: Mapping[str, Any]) -> str:
+    known = component.get("hashes", [{"content": "-"}])[0]["content"][:16]
+    return f"  {known:<16}  {component['name']} {component['version']}"

@@ -1,0 +1,71 @@
+"""Whether a run learned, as lines: a line an answer with its remedy, and the learning curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from reprokit.learning import Answer
+from reprokit.learning.curve import Point
+from reprokit.reports.escaping import one_line
+from reprokit.reports.tables import folded
+
+
+def page_lines(
+    answers: Sequence[Answer],
+    *,
+    curve: Sequence[Point],
+    probe: Path | None,
+    paint: Callable[[str, str], str],
+) -> Iterator[str]:
+    """Every answer in the order in which one looks for what is wrong.
+
+    Args:
+        answers: What was asked, and what came of it.
+        curve: What greedy evaluation reached, and when.
+        probe: The probe's folder, or None.
+        paint: Colours a text by a word for how it is: ``fine``, ``look``, ``wrong``, ``unknown``.
+    """
+    for answer in answers:
+        health = answer.health.value
+        yield f"{paint(f'{health:8}', health)} {answer.question}"
+        yield folded(f"         {one_line(answer.told, limit=2000)}", indent=9)
+        if answer.remedy:
+            yield folded(f"         → {one_line(answer.remedy, limit=2000)}", indent=11)
+    if curve:
+        yield ""
+        yield from _curve_lines(curve)
+    if probe is not None:
+        yield ""
+        yield f"Probe: {one_line(str(probe), limit=2000)}"
+
+
+def to_data(found: Any, *, exit_code: int) -> dict[str, Any]:
+    """The same for ``--json``.
+
+    Args:
+        found: A ``harness.learning`` answer, ``Learned``.
+        exit_code: That of the verb.
+    """
+    from dataclasses import asdict  # noqa: PLC0415
+
+    return {
+        "exit_code": exit_code,
+        "run": str(found.run),
+        "probe": None if found.probe is None else str(found.probe),
+        "answers": [asdict(answer) for answer in found.answers],
+        "curve": [asdict(point) for point in found.curve],
+    }
+
+
+def _curve_lines(curve: Sequence[Point]) -> Iterator[str]:
+    """One line an evaluation, below the name of its metric."""
+    metric = None
+    for point in curve:
+        if point.metric != metric:
+            metric = point.metric
+            yield f"Learning curve: {one_line(metric, limit=200)}"
+            yield f"{'step':>12}  {'mean':>10}  {'std':>10}"
+        std = "-" if point.std is None else f"{point.std:.2f}"
+        yield f"{point.step:>12,}  {point.mean:>10.2f}  {std:>10}"

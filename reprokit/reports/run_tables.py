@@ -1,0 +1,69 @@
+"""Run folders as people read them: many as a table, one as a page, and what `reprokit runs prune` removes.
+
+Everything here comes from files that anybody may have written, and is made visible first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reprokit.reports.tables import bytes_text, shown, table
+
+if TYPE_CHECKING:
+    from reprokit.runs.listing import ReportNote, Summary
+
+
+def run_table(runs: Sequence[Summary]) -> list[str]:
+    """One line a run, below the names of the columns."""
+    return table([_row(run) for run in runs])
+
+
+def run_page(
+    run: Summary, *, folder: Path, notes: Sequence[ReportNote], files: Mapping[str, int]
+) -> Iterator[str]:
+    """One run: its facts, why it is not complete, the reports that name it, and its files by size."""
+    for name, value in _row(run).items():
+        yield f"{name:<12} {shown(value)}"
+    if run.because:
+        yield f"{'because':<12} {shown(run.because, limit=1000)}"
+    yield f"{'folder':<12} {shown(folder, limit=1000)}"
+    for note in notes:
+        yield f"{'report':<12} {shown(note.verdict)}  {shown(note.path, limit=1000)}"
+    for name, size in files.items():
+        yield f"  {size:>12,}  {shown(name)}"
+
+
+def prune_lines(kept: Sequence[Any], going: Sequence[Any], *, removed: bool) -> Iterator[str]:
+    """What stays and why, what goes, and how much that is.
+
+    Args:
+        kept: What stays, each with ``path`` and ``because``.
+        going: What goes, each with ``path``, ``outcome`` and ``num_bytes``.
+        removed: Whether it is gone already.
+    """
+    for one in kept:
+        yield f"kept     {shown(one.path, limit=1000)}: {shown(one.because, limit=1000)}"
+    for run in going:
+        word = "removed" if removed else "would go"
+        size = f"{run.outcome}, {bytes_text(run.num_bytes)}"
+        yield f"{word:<8} {shown(run.path, limit=1000)} ({shown(size)})"
+    verb = "removed" if removed else "would be removed"
+    size = bytes_text(sum(run.num_bytes for run in going))
+    yield f"{len(going)} runs {verb}, {size}; {len(kept)} kept."
+
+
+def _row(run: Summary) -> dict[str, Any]:
+    digests = [digest.removeprefix("sha256:")[:8] for digest in run.digests[:1]]
+    return {
+        "run": run.run_id,
+        "recipe": run.recipe,
+        "seed": run.seed,
+        "started": run.started_at,
+        "seconds": None if run.duration_s is None else f"{run.duration_s:.1f}",
+        "outcome": run.outcome,
+        "verdict": run.verdict,
+        "environment": " ".join([run.environment, *digests]).strip(),  # such as: cpu image 8f0d3c21
+        "modified": " ".join(run.modified),
+    }

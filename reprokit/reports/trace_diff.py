@@ -1,0 +1,58 @@
+"""Two traces side by side, as lines: where they first differ, and which lines drew otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from reprokit.core.evidence import TraceComparison
+from reprokit.reports.tables import shown
+
+if TYPE_CHECKING:
+    from reprokit.diagnosis import Began, Operation, Site
+
+
+def recorded_lines(found: TraceComparison) -> Iterator[str]:
+    """The digests of updates that the trainers of two recipes' runs wrote themselves."""
+    if found.first is None:
+        yield f"{found.records_compared} updates: all equal"
+        return
+    yield f"first differs at step {found.first['step']}, in {shown(str(found.first['what']))}"
+    yield f"  {shown(str(found.first['expected']))} and {shown(str(found.first['actual']))}"
+
+
+def page_lines(
+    *,
+    began: Began | None,
+    events: Sequence[Mapping[str, int]],
+    operation: Operation | None,
+    drew: Sequence[tuple[str, Site]],
+    num_sites: int,
+) -> Iterator[str]:
+    """What the hook recorded of two runs.
+
+    Args:
+        began: The first event that differs, or None.
+        events: Of each run: process → number of events of its training.
+        operation: The first operation that gave another output, or None.
+        drew: Category and site of each line that drew otherwise.
+        num_sites: How many lines drew at all.
+    """
+    counts = [sum(one.values()) for one in events]
+    if began is not None:
+        exactly = "" if began.single else " or before"
+        yield f"first differs at {began.place}{exactly}, in {shown(began.what_differs)}"
+        yield f"  still equal just before: {shown(began.equal_before or 'nothing that was looked at')}"
+    elif events[0] != events[1]:
+        yield f"the first recorded {counts[0]} events of the training, the second {counts[1]}"
+    elif events[0]:
+        yield f"{counts[0]} events of the training: all equal"
+    else:
+        yield "nothing was recorded of the training"
+    if operation is not None:
+        place = f"{shown(operation.file)}:{operation.line}"
+        yield f"operation {operation.number}: {shown(operation.name)} at {place}"
+    for category, site in drew:
+        what = f"  {shown(site.what)}" if site.what else ""
+        yield f"{category:<22}{shown(site.file)}:{site.line}  {site.count} times{what}"
+    yield f"{len(drew)} of {num_sites} lines drew differently"

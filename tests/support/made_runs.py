@@ -1,0 +1,57 @@
+"""Run folders made with the fake backend: real folders, real files, no process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reprokit import layout
+from reprokit.core.records import digest_bytes
+from reprokit.harness import Project
+from reprokit.harness.running.execute import execute
+from reprokit.harness.running.plan import plan_command, plan_recipe
+from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.recipes import Recipe
+from support.fake_backend import HOST, REALISATION, FakeBackend, Program
+from support.recorded_progress import RecordedProgress
+
+
+@dataclass(slots=True)
+class MadeRuns:
+    """Makes run folders with the fake backend."""
+
+    here: Project
+    recipe: Recipe
+    told: RecordedProgress
+    count: int = 0
+
+    def of_recipe(self, *programs: Program, seed: int = 42, lock: bytes = b"") -> tuple[Path, ...]:
+        """One run of the recipe a program, all of one ``reproduce``, in an environment of a lock."""
+        realisation = replace(REALISATION, lock_digest=digest_bytes(lock)) if lock else REALISATION
+        plan = plan_recipe(
+            self.recipe,
+            WholeRun(repeats=len(programs)),
+            seed=seed,
+            realisation=realisation,
+            backend="local",
+            stamp=self._stamp(),
+            runs_dir=self.here.runs_dir,
+            files={layout.LOCK: lock} if lock else {},
+        )
+        return self._execute(plan, programs)
+
+    def of_command(
+        self, *programs: Program, command: tuple[str, ...] = ("python", "train.py")
+    ) -> tuple[Path, ...]:
+        return self._execute(
+            plan_command(command, seed=7, repeats=len(programs), stamp=self._stamp()), programs
+        )
+
+    def _stamp(self) -> str:
+        self.count += 1
+        return f"20261120T1015{self.count:02d}Z-aaaa"
+
+    def _execute(self, plan, programs) -> tuple[Path, ...]:
+        by_id = dict(zip([spec.run_id for spec in plan.specs], programs, strict=True))
+        backend = FakeBackend(lambda spec, output, tick: by_id[spec.run_id](spec, output, tick))
+        return execute(plan, backend=backend, runs_dir=self.here.runs_dir, host=HOST, progress=self.told)

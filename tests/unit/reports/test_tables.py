@@ -1,0 +1,59 @@
+"""Lines and tables for a terminal: folded on a terminal only, and nothing in a cell acts on it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+
+import pytest
+
+from reprokit.reports import tables
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Call something with a terminal of 40 columns; its result and the screen come back."""
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((40, 24)))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+    def call(what, *arguments, **options):
+        with contextlib.redirect_stdout(Terminal()) as screen:
+            result = what(*arguments, **options)
+        return result, screen.getvalue()
+
+    return call
+
+
+def test_a_line_is_folded_below_its_own_beginning_on_a_terminal(on_terminal):
+    folded, _ = on_terminal(tables.folded, "name      " + "word " * 12 + "end", indent=10)
+    lines = folded.splitlines()
+    assert len(lines) > 1
+    assert all(len(line) <= 40 for line in lines)
+    assert all(line.startswith(" " * 10) and line[10] != " " for line in lines[1:])
+
+
+def test_an_address_or_path_is_never_broken(on_terminal):
+    address = "https://example.org/" + "a" * 60
+    folded, _ = on_terminal(tables.folded, f"see {address} for more", indent=4)
+    assert address in folded.split()
+
+
+def test_off_a_terminal_a_line_stays_whole(capsys):
+    line = "word " * 100
+    assert tables.folded(line, indent=4) == line
+
+
+def test_columns_are_as_wide_as_they_must_be_and_nothing_in_a_cell_acts():
+    lines = tables.table([{"run": "a", "seed": 42}, {"run": "b\x1b[2J", "seed": None}])
+    assert lines == ["run       seed", "a         42", "b\\x1b[2J  -"]
+
+
+def test_a_table_of_nothing_is_no_line():
+    assert tables.table([]) == []
