@@ -24,6 +24,8 @@ import psutil
 from reprokit.errors import DiskFullError, WorkspaceBusyError, WorkspaceError
 
 _BLOCK_BYTES = 1 << 20
+#: A socket's path holds 107 bytes (unix(7)); multiprocessing appends about 32, this module 13, a variation 2.
+_LONGEST_PLACE = 55
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -70,6 +72,20 @@ def cannot_write(path: Path, error: OSError) -> WorkspaceError:
         where=str(path),
         fix="make the folder writable for this user, or name another with --runs-dir / --reports-dir",
     )
+
+
+def short_folder() -> Path:
+    """A new folder for temporary files whose path is so short that a UNIX socket's name fits into it.
+
+    Where the system's folder for temporary files is itself too long, it is made elsewhere.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    usual = tempfile.gettempdir()
+    places = [usual, *(one for one in ("/tmp", "/var/tmp") if os.access(one, os.W_OK | os.X_OK))]  # noqa: S108
+    place = next((one for one in places if len(one) <= _LONGEST_PLACE), min(places, key=len))
+    return Path(tempfile.mkdtemp(prefix="rk-", dir=place)).resolve()
 
 
 def sha256_of(path: Path) -> str:

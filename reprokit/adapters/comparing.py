@@ -19,6 +19,7 @@ from reprokit.adapters.reading import MetricsSource, Reading
 from reprokit.core import means, problems
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison
+from reprokit.core.texts import Placeholders
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
 
@@ -57,8 +58,9 @@ def compare_sources(
     tolerances: Tolerances | None = None,
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    placeholders: Placeholders | None = None,
 ) -> Comparison:
-    """Compare two sources of one format, as ``compare`` does.
+    """Compare two sources of one format, as ``compare`` does; texts with placeholders for the runs' paths.
 
     Raises:
         MetricsError: See ``compare``.
@@ -73,7 +75,12 @@ def compare_sources(
         )
     granted = tolerances or Tolerances()
     comparison = _compare_records(
-        expected, actual, tolerances=means.AnyNumber(granted=granted), metrics=metrics, ignore=ignore
+        expected,
+        actual,
+        tolerances=means.AnyNumber(granted=granted),
+        metrics=metrics,
+        ignore=ignore,
+        placeholders=placeholders,
     )
     return means.judge(comparison, _records(expected), _records(actual), tolerances=granted)
 
@@ -85,12 +92,18 @@ def _compare_records(
     tolerances: Tolerances,
     metrics: Sequence[str] | None,
     ignore: Sequence[str],
+    placeholders: Placeholders | None,
 ) -> Comparison:
     if expected.adapter == from_jsonl.NAME:
         return from_jsonl.compare(
-            expected.path, actual.path, tolerances=tolerances, metrics=metrics, ignore=ignore
+            expected.path,
+            actual.path,
+            tolerances=tolerances,
+            metrics=metrics,
+            ignore=ignore,
+            placeholders=placeholders,
         )
-    comparer = Comparer(tolerances=tolerances, metrics=metrics, ignore=ignore)
+    comparer = Comparer(tolerances=tolerances, metrics=metrics, ignore=ignore, placeholders=placeholders)
     read = sources.adapter_named(expected.adapter).read
     _compare_readings(read(expected.path), read(actual.path), comparer)
     return comparer.finish()

@@ -21,6 +21,7 @@ from reprokit.adapters.jsonl_walk import MAX_UNREADABLE, Pace, Walk, readings
 from reprokit.adapters.reading import Reading
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison
+from reprokit.core.texts import Placeholders
 from reprokit.core.tolerance import Tolerances
 from reprokit.layout import METRICS
 
@@ -76,6 +77,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
     pace: Pace | None = None,
+    placeholders: Placeholders | None = None,
 ) -> Comparison:
     """Compare two files record by record.
 
@@ -86,6 +88,7 @@ def compare(
         metrics: Names to compare; None for all.
         ignore: Patterns of names to leave out.
         pace: How the files are gone through.
+        placeholders: What stands for the paths of the two runs in their texts.
 
     Raises:
         MetricsError: A path cannot be opened as a file. Whatever is wrong inside a file is a
@@ -98,7 +101,9 @@ def compare(
     ):
         may_skip = left.size + right.size > pace.parse_all_bytes
         while True:
-            comparer = Comparer(tolerances=tolerances, metrics=metrics, ignore=ignore)
+            comparer = Comparer(
+                tolerances=tolerances, metrics=metrics, ignore=ignore, placeholders=placeholders
+            )
             walk = Walk(left, right, comparer, pace=pace, may_skip=may_skip)
             walk.run()
             if not walk.num_skipped or comparer.knows_enough:

@@ -1,12 +1,13 @@
-"""TensorBoard event files: the scalars, and digests of everything else that was logged.
+"""TensorBoard event files: the scalars and texts, and digests of everything else that was logged.
 
 This module knows the framing of event files and what a summary holds; it refuses to know the time
-at which an event was written, because that never repeats. Reading needs the ``tensorboard``
-package for the format of a single event; the framing and its checksums are read here, so that a
-file that is cut off or damaged is named instead of quietly ending early.
+at which an event was written, because that never repeats. What a single event holds is read by
+``tensorboard_event``; the framing and its checksums are read here, so that a file that is cut off or
+damaged is named instead of quietly ending early.
 
 All event files of one folder are one source, in the order they were begun. Each event with
-summaries is one record. An image, a histogram or a text becomes the SHA-256 of its bytes.
+summaries is one record. A text is compared as it is; an image or a
+histogram becomes the SHA-256 of its bytes.
 
     >>> next(read(Path("runs/x/tensorboard"))).record
     {'step': 256, 'loss': 0.5}
@@ -15,21 +16,17 @@ summaries is one record. An image, a histogram or a text becomes the SHA-256 of 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import os
 import re
 import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from reprokit.adapters.reading import Note, Reading, open_file
-from reprokit.errors import MetricsError
+from reprokit.adapters.tensorboard_event import Scalar, parse
 
 NAME = "tensorboard"
 ORDER = 30
@@ -39,30 +36,19 @@ PATTERNS = ("*tfevents*",)
 MAX_EVENT_BYTES = 64 << 20
 
 _CASTAGNOLI = 0x82F63B78  # RFC 3720, appendix B.4: the polynomial of CRC-32C, bits reversed
-_SCALAR_TYPES = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 19: "<f2"}  # tensorflow's DataType
-_SCALAR_FIELDS = ("float_val", "double_val", "int_val", "int64_val")
-
-
-@dataclass(frozen=True, slots=True)
-class _Parser:
-    """What the tensorboard package lends: how to read one event, and how that fails."""
-
-    parse: Callable[[bytes], Any]
-    error: type[Exception]
 
 
 def read(path: Path) -> Iterator[Reading]:
     """The events of a file, or of all event files in a folder, that hold summaries.
 
     Raises:
-        MetricsError: The package is not installed, or the path cannot be opened.
+        MetricsError: The path cannot be opened.
     """
-    parser = _parser(path)
     files = [path]
     if path.is_dir():
         files = sorted((file for file in path.iterdir() if fnmatch(file.name, PATTERNS[0])), key=_begun)
     for file in files:
-        yield from _read_file(file, parser)
+        yield from _read_file(file)
 
 
 def _begun(path: Path) -> tuple[tuple[int, str], ...]:
@@ -70,7 +56,7 @@ def _begun(path: Path) -> tuple[tuple[int, str], ...]:
     return tuple((int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", path.name))
 
 
-def _read_file(path: Path, parser: _Parser) -> Iterator[Reading]:
+def _read_file(path: Path) -> Iterator[Reading]:
     with os.fdopen(open_file(path), "rb") as file:
         number = 0
         while header := file.read(12):
@@ -80,12 +66,12 @@ def _read_file(path: Path, parser: _Parser) -> Iterator[Reading]:
                 yield Reading(line=number, record=None, notes=(note,))
                 return
             try:
-                event = parser.parse(data)
-            except parser.error as error:
+                event = parse(data)
+            except ValueError as error:
                 yield Reading(line=number, record=None, notes=(("corrupt_event", str(error)[:80]),))
                 continue
-            if event.HasField("summary"):
-                yield _reading(event, number)
+            if event.values is not None:
+                yield _reading(event.step, event.values, number)
 
 
 def _frame(header: bytes, file: Any) -> tuple[bytes | None, Note]:
@@ -103,48 +89,18 @@ def _frame(header: bytes, file: Any) -> tuple[bytes | None, Note]:
     return data[:-4], ("", "")
 
 
-def _reading(event: Any, number: int) -> Reading:
-    record: dict[str, Any] = {"step": event.step}
-    for value in event.summary.value:
-        if value.tag in record:
-            return Reading(line=number, record=None, notes=(("duplicate_key", f"'{value.tag[:80]}'"),))
-        record[value.tag] = _value(value)
+def _reading(step: int, values: Iterable[tuple[str, Scalar]], number: int) -> Reading:
+    record: dict[str, Any] = {"step": step}
+    for tag, value in values:
+        if tag in record:
+            return Reading(line=number, record=None, notes=(("duplicate_key", f"'{tag[:80]}'"),))
+        record[tag] = _value(value)
     return Reading(line=number, record=record)
 
 
-def _value(value: Any) -> float | int | str:
-    """A scalar as a number, anything else as the digest of its bytes."""
-    held = value.WhichOneof("value")
-    if held == "simple_value":
-        return float(value.simple_value)
-    if held == "tensor":
-        tensor = value.tensor
-        if tensor.dtype in _SCALAR_TYPES and not tensor.tensor_shape.dim:
-            for field in _SCALAR_FIELDS:
-                if len(getattr(tensor, field)) == 1:
-                    number: float | int = getattr(tensor, field)[0]
-                    return number
-            if tensor.tensor_content:
-                found: float | int = np.frombuffer(tensor.tensor_content, _SCALAR_TYPES[tensor.dtype])[
-                    0
-                ].item()
-                return found
-    return "sha256:" + hashlib.sha256(value.SerializeToString(deterministic=True)).hexdigest()
-
-
-def _parser(path: Path) -> _Parser:
-    try:
-        events = importlib.import_module("tensorboard.compat.proto.event_pb2")
-        errors = importlib.import_module("google.protobuf.message")
-    except ImportError as error:
-        raise MetricsError(
-            "TensorBoard event files cannot be read without the tensorboard package",
-            kind="missing_reader",
-            where=str(path),
-            actual=str(error),
-            fix="install it with `pip install 'reprokit[tensorboard]'`",
-        ) from error
-    return _Parser(events.Event.FromString, errors.DecodeError)
+def _value(value: Scalar) -> float | int | str:
+    """A number or a text as it is, anything else as the digest of its bytes."""
+    return "sha256:" + hashlib.sha256(value).hexdigest() if isinstance(value, bytes) else value
 
 
 def _masked_crc(data: bytes) -> int:

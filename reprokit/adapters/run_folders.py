@@ -19,9 +19,13 @@ from reprokit.adapters.reading import MetricsSource
 from reprokit.core import problems
 from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
 from reprokit.core.problems import ProblemLog
+from reprokit.core.texts import Placeholders, Places
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
-from reprokit.layout import METRICS, RECORD
+from reprokit.layout import METRICS, RECORD, read_json
+
+#: An id of at least so many characters is no word that a text holds by itself.
+_UNIQUE = 16
 
 _HARMLESS = frozenset({"empty_file", "no_records", "no_values", "unknown_metric"})
 
@@ -70,6 +74,7 @@ def compare_runs(
     tolerances: Tolerances | None = None,
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
+    places: tuple[Places, Places] | None = None,
 ) -> Comparison:
     """Compare every metrics file that two run folders have, so that nothing is left out unseen.
 
@@ -79,6 +84,8 @@ def compare_runs(
         tolerances: How far each metric may be off, by its bare name; exact by default.
         metrics: Names to compare, bare or as ``file:name``; None for all.
         ignore: Patterns of names to leave out, matched against both spellings too.
+        places: Paths of either run as its program saw them, with what stands for them where texts are
+            compared; those of the folders themselves when None.
 
     Returns:
         One comparison. Where there are several files, names of metrics begin with ``file:``, the
@@ -91,6 +98,7 @@ def compare_runs(
     pairs, log = pair_runs(expected, actual)
     if not pairs and not log.has(problems.DIFFERENCE):
         raise no_metrics(expected)
+    placeholders = Placeholders(*(places or (_places_of(expected), _places_of(actual))))
     found = []
     for left, right in pairs:
         own = f"{left.name}:"
@@ -100,6 +108,7 @@ def compare_runs(
             tolerances=tolerances,
             metrics=None if metrics is None else [name.removeprefix(own) for name in metrics],
             ignore=[pattern.removeprefix(own) for pattern in ignore],
+            placeholders=placeholders,
         )
         if len(pairs) == 1 and not log.has(problems.DIFFERENCE):
             return replace(comparison, problems=(*log.problems(), *comparison.problems))
@@ -193,10 +202,24 @@ def _merged(found: Sequence[Comparison], of_files: tuple[Problem, ...]) -> Compa
         within_tolerance=sound and all(comparison.within_tolerance for comparison in telling),
         records_compared=sum(comparison.records_compared for comparison in telling),
         metrics_compared=sum(comparison.metrics_compared for comparison in telling),
-        divergence=next((one.divergence for one in telling if one.divergence), _of_files(of_files)),
+        divergence=_first([one.divergence for one in telling if one.divergence]) or _of_files(of_files),
         per_metric=per_metric,
         problems=every,
     )
+
+
+def _first(divergences: Sequence[Divergence]) -> Divergence | None:
+    """The first that is no matter of words alone, else the first."""
+    of_numbers = (one for one in divergences if not (type(one.expected) is type(one.actual) is str))
+    return next(of_numbers, divergences[0] if divergences else None)
+
+
+def _places_of(run_dir: Path) -> dict[str, str]:
+    """Where a run's folder is, by every name that its program may have been given."""
+    run_id = read_json(run_dir / RECORD).get("run_id")
+    moved = [run_id] if isinstance(run_id, str) and len(run_id) >= _UNIQUE else []
+    names = [str(run_dir.resolve()), str(run_dir.absolute()), *moved]
+    return {name: "{run_dir}" for one in names for name in (one, f"{one}/output")}
 
 
 def _says_nothing(comparison: Comparison) -> bool:

@@ -24,6 +24,7 @@ from reprokit.core import json_values, problems, steps
 from reprokit.core.json_values import MISSING
 from reprokit.core.problems import ProblemLog
 from reprokit.core.steps import StepWatch
+from reprokit.errors import MetricsError
 
 _NO_STEPS = "step"
 
@@ -147,17 +148,25 @@ def ignored_metrics(run_dirs: Iterable[Path], patterns: Sequence[str]) -> dict[s
         patterns: As ``compare_runs`` takes them.
 
     Returns:
-        Name → the first pattern that leaves it out.
+        Name → the first pattern that leaves it out. Of a source that cannot be read none: the comparison
+        of the runs says what is wrong with it.
     """
     ignored: dict[str, str] = {}
     for run_dir in run_dirs:
         for source in sources.find_all(run_dir):
-            for name in _names(read(source)):
+            for name in _names_in(source):
                 spellings = name, f"{source.name}:{name}"
                 for pattern in patterns:
                     if any(fnmatchcase(spelling, pattern) for spelling in spellings):
                         ignored.setdefault(name, pattern)
     return ignored
+
+
+def _names_in(source: MetricsSource) -> list[str]:
+    try:
+        return _names(read(source))
+    except MetricsError:
+        return []
 
 
 def _names(readings: Iterable[Reading]) -> list[str]:

@@ -70,11 +70,16 @@ from reprokit.cli.program_name import as_called
     help="Run nothing: hold two run folders from two machines against each other.",
 )
 @click.option("--resume", is_flag=True, help="Hold a whole run against one that is stopped and resumed.")
-@click.option("--stop-args", metavar="WORDS", help="What stops the command on its way (with --resume).")
+@click.option(
+    "--stop-args",
+    metavar="WORDS",
+    help="What stops the command on its way, or has it write a checkpoint there (with --resume).",
+)
 @click.option(
     "--resume-args",
     metavar="WORDS",
-    help="What makes it go on; {stopped_run_dir} is the stopped run's folder.",
+    help="What makes it go on; {stopped_run_dir} is the stopped run's folder, or the whole run's without"
+    " --stop-args. Of the files that fit a pattern the middle one is taken.",
 )
 @run_options
 @folder_options
@@ -107,16 +112,14 @@ def command(
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
     resume, stop, go_on = (options.pop(name) for name in ("resume", "stop_args", "resume_args"))
-    if resume and (recipe or not stop or not go_on):
-        raise click.UsageError(
-            "--resume wants --stop-args, --resume-args and a command; for a recipe: reproduce --resume"
-        )
+    if resume and (recipe or not go_on):
+        raise click.UsageError("--resume wants --resume-args and a command; for a recipe: reproduce --resume")
     check_names(vary)
     request, project = request_of(options, ignore=ignore), project_of(options)
     how: dict[str, Any] = {"budget": budget, "deep": level == "deep", "vary": vary or None}
     with show_report.progress() as progress:
         if resume:
-            words = Words(stop=stop, resume=go_on)
+            words = Words(stop=stop or "", resume=go_on)
             found = diagnose_resume(plain, request, words, project=project, progress=progress)
         elif recipe is not None:
             found = diagnose_recipe(recipe, request, project=project, progress=progress, **how)

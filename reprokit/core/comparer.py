@@ -12,8 +12,8 @@ each record.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ from reprokit.core import json_values, problems, steps
 from reprokit.core.difference import Comparison, Divergence
 from reprokit.core.json_values import MISSING, Leaf
 from reprokit.core.metric_names import Selection, name_difference, quoted
-from reprokit.core.metric_stats import Tally
+from reprokit.core.metric_stats import Tally, kind_of_difference
 from reprokit.core.problems import ProblemLog
 from reprokit.core.record_table import Table
 from reprokit.core.steps import Lines, StepWatch
+from reprokit.core.texts import Placeholders, differing_words
 from reprokit.core.tolerance import Tolerance, Tolerances
 
 Record = Mapping[str, Any]
@@ -41,6 +42,7 @@ class Comparer:
         metrics: Names to compare; None for all.
         ignore: Patterns (``fnmatch``, case-sensitive) of names to leave out; each name left out
             is a problem of severity warning, so that it is seen.
+        placeholders: What stands for the paths of the two runs in their texts; None for nothing.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Comparer:
         tolerances: Tolerances | None = None,
         metrics: Sequence[str] | None = None,
         ignore: Sequence[str] = (),
+        placeholders: Placeholders | None = None,
     ) -> None:
         self.log = ProblemLog()
         self._tolerances = tolerances or Tolerances()
@@ -60,7 +63,10 @@ class Comparer:
         self._step_tally = Tally(Tolerance())
         self._position = 0
         self._compared = 0
+        self._placeholders = placeholders
+        #: The first that is no matter of words alone, which is told before one that is.
         self._divergence: Divergence | None = None
+        self._of_words: Divergence | None = None
 
     @property
     def position(self) -> int:
@@ -181,10 +187,10 @@ class Comparer:
             tallies = {self._step_name: self._step_tally, **tallies}
         return Comparison(
             identical=alike and all(tally.identical for tally in tallies.values()),
-            within_tolerance=alike and self._divergence is None,
+            within_tolerance=alike and self._divergence is None and self._of_words is None,
             records_compared=self._compared,
             metrics_compared=sum(tally.compared for tally in self._tallies.values()),
-            divergence=self._divergence,
+            divergence=self._divergence or self._of_words,
             per_metric={name: tally.summary() for name, tally in tallies.items()},
             problems=self.log.problems(),
         )
@@ -235,11 +241,13 @@ class Comparer:
         return bool(np.array_equal(left, right))
 
     def _see(self, name: str, expected: Any, actual: Any, step: Any, lines: Lines) -> None:
+        if self._placeholders is not None:
+            expected, actual = self._placeholders.put(expected, actual)
         leaf = self._tally(name).see(expected, actual, step=step)
         if leaf is None:
             return
         self._diverge(name, leaf, step, position=self._position)
-        kind = _kind_of_difference(leaf)
+        kind = kind_of_difference(leaf)
         if kind is not None:
             self.log.add(kind, "actual", line=lines[1], detail=quoted(name))
 
@@ -264,8 +272,11 @@ class Comparer:
         if leaf is None or self._divergence is not None:
             return
         path, expected, actual = leaf
+        of_words = isinstance(expected, str) and isinstance(actual, str)
+        if of_words and self._of_words is not None:
+            return
         place = f", at {path[:80]}" if path else ""
-        self._divergence = Divergence(
+        found = Divergence(
             record=position,
             step=step,
             metric=metric,
@@ -276,19 +287,8 @@ class Comparer:
             ulps=json_values.ulps(expected, actual),
             what=json_values.describe(expected, actual) + place,
         )
-
-
-def _kind_of_difference(leaf: Leaf) -> str | None:
-    """The problem that has a word of its own, or None for numbers and strings that merely differ."""
-    path, expected, actual = leaf
-    if type(expected) is float and type(actual) is float and abs(actual - expected) < math.inf:
-        return None  # the commonest case, said first
-    if expected is MISSING or actual is MISSING:
-        return "changed_structure" if path else None
-    if json_values.kind(expected) != json_values.kind(actual):
-        return "changed_type"
-    if json_values.kind(expected) != "number":
-        return None
-    if json_values.is_nan(expected) != json_values.is_nan(actual):
-        return "nan_placement"
-    return None if json_values.is_finite(expected) and json_values.is_finite(actual) else "infinity_placement"
+        if of_words:
+            words = differing_words(expected, actual)
+            self._of_words = replace(found, expected=words[0], actual=words[1])
+        else:
+            self._divergence = found

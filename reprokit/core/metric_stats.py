@@ -152,3 +152,19 @@ class Tally:
             self.max_abs_error = absolute
         if relative is not None and (self.max_rel_error is None or relative > self.max_rel_error):
             self.max_rel_error = relative
+
+
+def kind_of_difference(leaf: Leaf) -> str | None:
+    """The problem that has a word of its own, or None for numbers and strings that merely differ."""
+    path, expected, actual = leaf
+    if type(expected) is float and type(actual) is float and abs(actual - expected) < math.inf:
+        return None  # the commonest case, said first
+    if expected is MISSING or actual is MISSING:
+        return "changed_structure" if path else None
+    if json_values.kind(expected) != json_values.kind(actual):
+        return "changed_type"
+    if json_values.kind(expected) != "number":
+        return None
+    if json_values.is_nan(expected) != json_values.is_nan(actual):
+        return "nan_placement"
+    return None if json_values.is_finite(expected) and json_values.is_finite(actual) else "infinity_placement"

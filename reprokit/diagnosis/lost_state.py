@@ -65,18 +65,20 @@ def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ..
     return ()
 
 
-def where_begun(whole: Trace, stopped: Trace, resumed: Trace, *, again: Trace) -> str:
+def where_begun(whole: Trace, stopped: Trace | None, resumed: Trace, *, again: Trace) -> str:
     """Where a resumed run began: ``later`` than the whole run, ``anew``, or ``unknown``.
 
-    Only loops that the stopped run cut short tell it. Rounds that were too many to be remembered do not.
+    Only loops that the stopped run cut short tell it, or where none was stopped those of which the resumed
+    run makes fewer rounds. Rounds that were too many to be remembered do not.
 
     Args:
         whole: The trace of an uninterrupted run, its loops remembered.
-        stopped: That of the run that was stopped.
+        stopped: That of the run that was stopped, or None.
         resumed: That of the run that went on.
         again: That of a second uninterrupted run.
     """
-    cut, later = _loops(stopped), _loops(resumed)
+    later = _loops(resumed)
+    cut = later if stopped is None else _loops(stopped)
     anew = False
     for name, rounds, first in _common(whole, resumed, again):
         if not 0 < len(cut.get(name, ())) < len(rounds):

@@ -8,15 +8,20 @@ and a sentence, so that nobody takes a run for varied that was not.
 
 Options: ``--umask OCTAL``, ``--cores N,N``, ``--fixed-addresses`` (no randomised layout),
 ``--no-network``, ``--processes N`` (so many process ids are used up first), ``--load CORE`` (a busy
-process there, as long as the program runs), ``--folder PATH`` (made if it is not there).
-Source: personality(2), unshare(2), user_namespaces(7), sched_setaffinity(2).
+process there, as long as the program runs), ``--folder PATH`` (made if it is not there), ``--locale
+NAME,NAME`` (``LC_ALL`` is the first that the system has).
+Source: personality(2), unshare(2), user_namespaces(7), sched_setaffinity(2), netdevice(7).
 """
 
 from __future__ import annotations
 
 import ctypes
+import fcntl
+import locale
 import os
 import signal
+import socket
+import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +31,7 @@ _ADDR_NO_RANDOMIZE = 0x0040000
 _ASK_PERSONALITY = 0xFFFFFFFF
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 _PR_SET_PDEATHSIG = 1
+_SIOCSIFFLAGS, _IFF_UP = 0x8914, 1
 
 
 def main(words: list[str]) -> int:
@@ -67,6 +73,18 @@ def _folder(path: str) -> None:
     Path(path).mkdir(parents=True, exist_ok=True)
 
 
+def _locale(names: str) -> None:
+    """The first that the system has; a program that sets its locale from LC_ALL would end with any other."""
+    for name in names.split(","):
+        try:
+            locale.setlocale(locale.LC_ALL, name)
+        except locale.Error:
+            continue
+        os.environ["LC_ALL"] = name
+        return
+    raise OSError(f"the system has none of {names}")
+
+
 def _fixed_addresses() -> None:
     system = ctypes.CDLL(None, use_errno=True)
     now = system.personality(ctypes.c_ulong(_ASK_PERSONALITY))
@@ -77,19 +95,32 @@ def _fixed_addresses() -> None:
 
 
 def _no_network() -> None:
-    """A network of its own, in which there is nothing; in a user's own namespace where root is needed."""
+    """A network of its own, a loopback alone; in a user's own namespace where root is needed."""
     system = ctypes.CDLL(None, use_errno=True)
     if system.unshare(_CLONE_NEWNET) == 0:
+        _loopback()
         return
     uid, gid = os.getuid(), os.getgid()
     if system.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
+    _loopback()
+
+
+def _loopback() -> None:
+    """Programs talk to themselves over 127.0.0.1: ranks, managers, servers of their own."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, _SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", _IFF_UP))
 
 
 _PLAIN: dict[str, Callable[[], None]] = {"--fixed-addresses": _fixed_addresses, "--no-network": _no_network}
-_WITH_VALUE: dict[str, Callable[[str], None]] = {"--umask": _umask, "--cores": _cores, "--folder": _folder}
+_WITH_VALUE: dict[str, Callable[[str], None]] = {
+    "--umask": _umask,
+    "--cores": _cores,
+    "--folder": _folder,
+    "--locale": _locale,
+}
 
 
 def _look_after(command: list[str], *, processes: int, load: int | None) -> int:

@@ -1,4 +1,4 @@
-"""Variation ``host_name``: another name of the host, told to Python and in HOSTNAME."""
+"""Variation ``host_name``: another name that resolves to this host, told to Python and in HOSTNAME."""
 
 from reprokit.variations import There, Variation
 
@@ -14,5 +14,5 @@ def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
         category="environment",
         fix="derive the value from the seed",
         vary=("host_name",),
-        environment={"HOSTNAME": "elsewhere"},
+        environment={"HOSTNAME": "localhost"},
     )

@@ -1,9 +1,11 @@
-"""Variation ``locale``: Turkish, whose letters I are not English ones."""
+"""Variation ``locale``: Turkish, whose letters I are not English ones, or another that this system has."""
 
 from reprokit.variations import There, Variation
 
 ORDER = 70
 SAYS = "the locale"
+#: The first that the system has is set: a program that asks for one that is not there ends.
+_LOCALES = ("tr_TR.UTF-8", "de_DE.UTF-8", "en_US.UTF-8", "C.UTF-8", "C")
 
 
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
@@ -13,5 +15,6 @@ def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
         says=SAYS,
         category="environment",
         fix="sort and format without the locale",
-        environment={"LC_ALL": "tr_TR.UTF-8"},
+        environment={"LC_ALL": _LOCALES[0]},
+        start=("--locale", ",".join(_LOCALES)),
     )

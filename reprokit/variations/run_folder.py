@@ -1,4 +1,4 @@
-"""Variation ``run_folder``: another path of the run's folder, and a longer one."""
+"""Variation ``run_folder``: another path of the run's folder, hardly longer: a socket's path has a limit."""
 
 from reprokit.variations import There, Unmade, Variation
 
@@ -16,5 +16,5 @@ def vary(there: There) -> Variation | Unmade:
         says=SAYS,
         category="environment",
         fix="let no number depend on the path",
-        run_folder="another-run-folder",
+        run_folder="x",
     )

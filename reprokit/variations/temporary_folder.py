@@ -1,4 +1,4 @@
-"""Variation ``temporary_folder``: temporary files elsewhere."""
+"""Variation ``temporary_folder``: temporary files elsewhere, in a path that has room for a socket's name."""
 
 from reprokit.variations import There, Variation
 
@@ -8,7 +8,7 @@ SAYS = "the folder for temporary files"
 
 def vary(there: There) -> Variation:
     """The change."""
-    folder = f"{there.folder}/temporary"
+    folder = f"{there.folder}/t"
     return Variation(
         name="temporary_folder",
         says=SAYS,

@@ -8,7 +8,7 @@ SAYS = "the home folder and the user's name"
 
 def vary(there: There) -> Variation:
     """The change."""
-    home = f"{there.folder}/home"
+    home = f"{there.folder}/h"
     return Variation(
         name="user_and_home",
         says=SAYS,

@@ -19,18 +19,23 @@ class Optimizer:
 parser = argparse.ArgumentParser()
 parser.add_argument("folder", type=Path)
 parser.add_argument("--stop-after", type=int, default=0)
+parser.add_argument("--save-every", type=int, default=0)
 parser.add_argument("--resume", type=Path)
 given = parser.parse_args()
 optimizer, point, first, lines = Optimizer(), 1.0, 0, []
 best = 9.0
 if given.resume:
-    saved = json.loads((given.resume / "saved.json").read_text())
+    file = given.resume / "saved.json" if given.resume.is_dir() else given.resume
+    saved = json.loads(file.read_text())
     point, first = saved["point"], saved["step"]
     LOAD
 for step in range(first, given.stop_after or 9):
     point = optimizer.step(point)
     best = min(best, abs(point))  # only printed
     lines.append(json.dumps({"step": step, "loss": point}))
+    if given.save_every and step % given.save_every == 1:
+        saved = {"point": point, "step": step + 1, "speed": optimizer.speed, "lines": lines}
+        (given.folder / f"saved-{step}.json").write_text(json.dumps(saved))
 print(best)
 saved = {"point": point, "step": step + 1, "speed": optimizer.speed, "lines": lines}
 (given.folder / "saved.json").write_text(json.dumps(saved))
@@ -42,7 +47,7 @@ STOP, GO_ON = "--stop-after 4", "--resume {stopped_run_dir}"
 
 @pytest.fixture
 def told(tmp_path):
-    def make(load, *, stop=STOP, go_on=GO_ON):
+    def make(load, *, stop=STOP, go_on=GO_ON, more=()):
         (tmp_path / "train.py").write_text(PROGRAM.replace("LOAD", load))
         return subprocess.run(
             [
@@ -53,14 +58,14 @@ def told(tmp_path):
                 "--reports-dir",
                 str(tmp_path / "reports"),
                 "--resume",
-                "--stop-args",
-                stop,
+                *(["--stop-args", stop] if stop else []),
                 "--resume-args",
                 go_on,
                 "--",
                 sys.executable,
                 "train.py",
                 "{run_dir}",
+                *more,
             ],
             cwd=tmp_path,
             capture_output=True,
@@ -114,3 +119,36 @@ def test_words_that_stop_nothing_are_refused(told):
 def test_words_that_resume_nothing_are_refused(told):
     done = told(SPEED, go_on="--stop-after 0")
     assert (done.returncode, "nothing was resumed" in done.stderr) == (2, True), done.stdout
+
+
+AT_THE_MIDDLE = "--resume {stopped_run_dir}/saved-*.json"
+
+
+@pytest.mark.parametrize(
+    ("load", "code"),
+    [(SPEED, 0), ("pass", 1), pytest.param(f"{SPEED}; {CARRY}", 0, marks=pytest.mark.slow)],
+)
+def test_a_checkpoint_on_the_way_of_a_run_that_goes_on_to_its_end_is_enough(told, load, code):
+    done = told(load, stop="--save-every 3", go_on=AT_THE_MIDDLE)
+    assert done.returncode == code, done.stdout + done.stderr
+    if code:
+        assert "first differs at step 5, in loss" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("load", "code"), [(SPEED, 0), (CARRY, 1)])
+def test_a_checkpoint_of_the_whole_run_is_enough(told, load, code):
+    done = told(load, stop="", go_on=AT_THE_MIDDLE, more=("--save-every", "3"))
+    assert done.returncode == code, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_a_pattern_that_no_checkpoint_fits_is_refused(told):
+    done = told(SPEED, stop="--save-every 3", go_on="--resume {stopped_run_dir}/none-*.json")
+    assert (done.returncode, "no checkpoint fits" in done.stderr) == (2, True), done.stdout
+
+
+@pytest.mark.slow
+def test_a_checkpoint_of_the_end_from_which_nothing_goes_on_is_no_verdict(told):
+    done = told(f"{SPEED}; {CARRY}; step = first - 1", stop="--save-every 3")
+    assert (done.returncode, "went on or trained anew" in done.stderr) == (4, True), done.stdout

@@ -560,6 +560,14 @@ PLANTED = (
         needs="numpy",
     ),
     _planted(
+        "leftover_other_seed",
+        what="a cache that a run with another seed has left",
+        category="leftover_state",
+        decoy="process_identity",
+        needs="numpy",
+        varies="leftovers",
+    ),
+    _planted(
         "leftover_home_log",
         what="a log in the home folder",
         category="leftover_state",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import shutil
+import socket
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -79,3 +82,18 @@ def test_a_second_tool_in_one_workspace_is_refused_and_the_holder_named(tmp_path
         holder.join(30)
     with workspace.exclusive(tmp_path):
         assert (tmp_path / ".lock").read_text().startswith("process ")
+
+
+@pytest.mark.parametrize("length", [10, 90])
+def test_a_socket_fits_into_a_short_folder_whatever_the_systems_own_is_called(tmp_path, monkeypatch, length):
+    usual = tmp_path / ("x" * length)
+    usual.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(usual))
+    folder = workspace.short_folder()
+    try:
+        inner = folder / "t" / "pymp-12345678"
+        inner.mkdir(parents=True)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(inner / "listener-12345678"))
+    finally:
+        shutil.rmtree(folder)

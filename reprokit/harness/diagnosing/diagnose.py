@@ -20,10 +20,11 @@ from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
 from reprokit.execution.docker_config import MOUNTS
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, Tap
 from reprokit.harness.diagnosing.experiments import HASH_SEED, LEFTOVERS, VARIATION, Inquiry, explain, in_turn
 from reprokit.harness.diagnosing.first_divergence import MEASURE, by_operation, like, where_it_began
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun, Laboratory, need
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, plan_recipe, shell_line
@@ -243,7 +244,9 @@ def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
 
 
 def _variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
-    """The variation that a line's kind of value goes with."""
+    """The variation that a line's kind of value goes with, or leftovers of a run with another seed."""
+    if LEFTOVERS in held and inquiry.lab.leftovers.another is not None:
+        return LEFTOVERS
     kinds = {one.split("|")[0] for one in held}
     by_kind = next((one.name for one in inquiry.variations if kinds & {one.name, *one.vary}), None)
     if by_kind or "environment" not in kinds:

@@ -1,6 +1,7 @@
 """What a program loses when it is stopped and resumed: a whole run against one in two parts.
 
-This module knows the three runs; it refuses to know how the program stops and goes on: it is told the words.
+How the program stops and goes on is told in words. Where it does not stop, a checkpoint on its way is enough:
+that of a run that writes one and goes on to its end, or of the whole run itself.
 
     >>> diagnose_resume(command, request, words, project=project, progress=progress).cause.confidence
     'low'
@@ -8,7 +9,10 @@ This module knows the three runs; it refuses to know how the program stops and g
 
 from __future__ import annotations
 
+import glob
+import re
 import shlex
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +21,10 @@ from reprokit import diagnosis
 from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun, Laboratory, need
-from reprokit.harness.diagnosing.resume_alignment import Rejoined, check_stopped, rejoined
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
+from reprokit.harness.diagnosing.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.request import Request, stamp
@@ -35,8 +40,9 @@ class Words:
     """What is added to the command.
 
     Attributes:
-        stop: To stop on the way, as a shell would read it.
-        resume: To go on, with ``{stopped_run_dir}``.
+        stop: To stop on the way, or to write a checkpoint there, as a shell would read it; "" where the
+            whole run writes checkpoints anyway.
+        resume: To go on, with ``{stopped_run_dir}``; of several files that fit a pattern, the middle one.
     """
 
     stop: str
@@ -57,7 +63,7 @@ def diagnose_resume(
 
     Raises:
         CannotRunError: One of the runs does not come to its end.
-        UsageError: Nothing was stopped, or nothing was resumed.
+        UsageError: Nothing was stopped and nothing can be resumed, or nothing was resumed.
         CannotJudgeError: Two uninterrupted runs differ already, or the records cannot be aligned.
     """
     seed, moment = request.seed if request.seed is not None else 0, stamp()
@@ -89,19 +95,18 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
             where=str(lab.folder),
             fix="find out why first: the same line without --resume",
         )
-    lab.progress.phase("stop and resume")
-    stopped = need(lab.run("stopped", Conditions(level="loops", words=tuple(shlex.split(words.stop)))))
-    check_stopped(whole.folder / OUTPUT, stopped.folder / OUTPUT)
-    left = str((stopped.folder / OUTPUT).resolve())
-    added = tuple(word.replace(PLACEHOLDER, left) for word in shlex.split(words.resume))
-    resumed = need(lab.run("resumed", Conditions(level="loops", words=added)))
-    found = rejoined(*(one.folder / OUTPUT for one in (whole, stopped, resumed)), ignore=ignore)
+    stopped, left = _stopped(lab, whole, words)
+    resumed = _resumed(lab, words, left, was_stopped=stopped is not None)
+    output = None if stopped is None else stopped.folder / OUTPUT
+    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=ignore)
     if found.from_the_first or found.before_the_stop:
-        begun = diagnosis.where_begun(whole.trace, stopped.trace, resumed.trace, again=again.trace)
+        cut = None if stopped is None else stopped.trace
+        begun = diagnosis.where_begun(whole.trace, cut, resumed.trace, again=again.trace)
         _check_resumed(found, begun, resumed)
     equal = found.divergence is None
     lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace)
-    said = ["--seed", str(lab.spec.seed), "--stop-args", words.stop, "--resume-args", words.resume]
+    stop = ["--stop-args", words.stop] if words.stop else []
+    said = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
     unknown = () if equal or lost else ("no variable of a loop is known that did not come back",)
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,
@@ -113,6 +118,50 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
         runs=lab.made,
         equality="the stopped and resumed run's records are the whole run's; surroundings were not varied",
     )
+
+
+def _stopped(lab: Laboratory, whole: InstrumentedRun, words: Words) -> tuple[InstrumentedRun | None, Path]:
+    """The run that was stopped on its way, None where none was, and what there is to resume from."""
+    if not words.stop:
+        left = lab.folder / "left-by-the-whole"
+        shutil.copytree(whole.folder / OUTPUT, left)  # resuming may write there
+        return None, left.resolve()
+    stopped = need(lab.run("stopped", Conditions(level="loops", words=tuple(shlex.split(words.stop)))))
+    left = (stopped.folder / OUTPUT).resolve()
+    return (stopped if is_cut_short(whole.folder / OUTPUT, left) else None), left
+
+
+def _resumed(lab: Laboratory, words: Words, left: Path, *, was_stopped: bool) -> InstrumentedRun:
+    added = tuple(_filled_in(word, left) for word in shlex.split(words.resume))
+    resumed = lab.run("resumed", Conditions(level="loops", words=added))
+    if resumed.trouble and not was_stopped:
+        raise UsageError(
+            "nothing was stopped: the stopped run has the whole run's last record, and it cannot be resumed",
+            where=str(resumed.folder),
+            actual=resumed.trouble,
+            fix="give --stop-args that end the run on its way, or name a checkpoint from its middle",
+        )
+    return need(resumed)
+
+
+def _filled_in(word: str, left: Path) -> str:
+    """A word with the folder's path; of a pattern the middle one of the files that fit it."""
+    if PLACEHOLDER not in word or not glob.has_magic(word.replace(PLACEHOLDER, "")):
+        return word.replace(PLACEHOLDER, str(left))
+    before, pattern = word.split(PLACEHOLDER, 1)
+    fitting = sorted(map(str, left.glob(pattern.lstrip("/"))), key=_natural)
+    if not fitting:
+        raise UsageError(
+            f"no checkpoint fits {pattern!r}",
+            where=str(left),
+            fix="see what lies there, and give --resume-args a pattern that fits it",
+        )
+    return before + fitting[(len(fitting) - 1) // 2]
+
+
+def _natural(path: str) -> list[tuple[int, str]]:
+    """Sort key: numbers in a name by their value."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", path)]
 
 
 def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> None:

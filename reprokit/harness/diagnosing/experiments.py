@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 
 from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun, Laboratory
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory
 from reprokit.harness.running.apply_variations import joined
 from reprokit.variations import Variation
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.experiments import Inquiry, all_held, under
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
 _WORLD = "environment "

@@ -13,18 +13,19 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from reprokit import adapters, diagnosis, workspace
 from reprokit.core.difference import Comparison
-from reprokit.core.records import RunSpec
+from reprokit.core.records import Outcome, RunSpec
 from reprokit.core.tolerance import Tolerances
-from reprokit.diagnosis import Trace
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, limit_of
+from reprokit.harness.diagnosing.leftovers import Leftovers
 from reprokit.harness.running.apply_variations import changed, in_container
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.hooked_run import (
@@ -41,68 +42,6 @@ from reprokit.layout import OUTPUT
 from reprokit.workspace import cannot_write
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conditions:
-    """What a run is made under.
-
-    Attributes:
-        pins: Call sites that get the values of the run ``like``; ``*`` for all of them.
-        like: The run whose values, hash seed and leftovers are held, or None.
-        hash_seed: Whether Python's hash seed is that run's too.
-        fresh: Whether files that earlier runs left are put back as they were first.
-        vary: What the hook is to vary.
-        serial: Call sites whose threads take turns; ``*`` for all of them.
-        level: How closely operations are watched.
-        environment: Variables to set.
-        run_folder: Name of the folder that the program is given.
-        start: What a process inherits and is to be changed: words for ``execution/varied_start.py``.
-        cpu: The CPU to emulate, or "".
-        words: What is added to the command.
-        command: What is run in the program's place; empty for the program itself.
-        progress: Where the hook is to look into the training; empty for where it looked in the run ``like``.
-    """
-
-    pins: tuple[str, ...] = ()
-    like: InstrumentedRun | None = None
-    hash_seed: bool = False
-    fresh: bool = False
-    vary: tuple[str, ...] = ()
-    serial: tuple[str, ...] = ()
-    level: str = "light"
-    environment: Mapping[str, str] = field(default_factory=dict)
-    run_folder: str = "run"
-    start: tuple[str, ...] = ()
-    cpu: str = ""
-    words: tuple[str, ...] = ()
-    command: tuple[str, ...] = ()
-    progress: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstrumentedRun:
-    """What a run left.
-
-    Attributes:
-        label: Its name.
-        folder: Its folder: ``output/``, ``stdout.log``, ``stderr.log``.
-        trace: What the hook left.
-        traced: The hook's folder.
-        key: What its chance was drawn from.
-        hash_seed: Python's hash seed, or what the caller's environment says.
-        trouble: Why it has no result, or "".
-        duration_s: Wall clock.
-    """
-
-    label: str
-    folder: Path
-    trace: Trace
-    traced: Path
-    key: str
-    hash_seed: str
-    trouble: str
-    duration_s: float
-
-
 class Laboratory:
     """A place for the runs of one program. Leaving the context puts nothing back but itself.
 
@@ -117,6 +56,7 @@ class Laboratory:
         ignore: Patterns of metrics to leave out.
 
     Attributes:
+        apart: A folder of its own with a short path, for homes and temporary files; removed with it.
         deep: Whether operations are to be watched even where a line was found.
         draws: Whether every operation of PyTorch is looked at for draws from a generator without a seed.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
@@ -140,11 +80,13 @@ class Laboratory:
         self._tolerances = tolerances
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
-        self._left: dict[str, diagnosis.OutsideFile] = {}
+        self.leftovers = Leftovers(folder / "left-by-another-seed")
+        self._first_s: float | None = None
 
     def __enter__(self) -> Self:
         try:
             (self.folder / "traces").mkdir(parents=True)
+            self.apart = workspace.short_folder()
         except OSError as error:
             raise cannot_write(self.folder, error) from error
         return self
@@ -152,12 +94,13 @@ class Laboratory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is held open."""
+        """Nothing is held open; what runs left among the temporary files goes."""
+        shutil.rmtree(self.apart, ignore_errors=True)
 
     @property
     def left(self) -> Mapping[str, diagnosis.OutsideFile]:
         """Files outside the runs' folders that runs have written so far, as they were before the first."""
-        return self._left
+        return self.leftovers.before
 
     @property
     def spent(self) -> bool:
@@ -178,7 +121,9 @@ class Laboratory:
         self.made += 1
         label = f"{self.made:02d}-{label}"
         if given.fresh:
-            restore(self._left)
+            self.leftovers.restore()
+        else:
+            self.leftovers.put()
         key, traced = secrets.token_hex(16), self.folder / "traces" / label
         stage = self.folder / given.run_folder
         hash_seed = self._hash_seed(given)
@@ -193,19 +138,22 @@ class Laboratory:
                 self.spec,
                 stage=stage,
                 traced=traced,
-                apart=self.folder / "elsewhere",
+                apart=self.apart,
                 replay=given.like.traced if given.like else None,
             )
             workspace.write_json(traced / ORDERS, self._orders(given, places, key=key))
             shutil.copyfile(traced / ORDERS, self.folder / ORDERS)
         except OSError as error:
             raise cannot_write(stage, error) from error
+        limit_s = self._limit_s(given)
         result = self._backend.run(
-            self._hooked(given, places, stage=stage, hash_seed=hash_seed),
+            self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=limit_s),
             stage,
             on_tick=lambda: self.progress.alive(label, "at work"),
         )
         bring_out(self.spec, stage, traced)
+        if self._first_s is None:
+            self._first_s = result.duration_s
         stage.rename(self.folder / label)
         trace = diagnosis.read_trace(traced)
         ran = InstrumentedRun(
@@ -217,10 +165,12 @@ class Laboratory:
             hash_seed=hash_seed,
             trouble="" if result.completed else result.message,
             duration_s=result.duration_s,
+            limit_s=limit_s,
+            overdue=result.outcome is Outcome.TIMED_OUT,
+            places=self._places(given, places.output),
         )
-        for path, one in trace.files.items():
-            if one.written is not None and not in_container(self.spec):  # a container's files go with it
-                self._left.setdefault(path, one)
+        if not in_container(self.spec):  # a container's files go with it
+            self.leftovers.note(trace)
         return ran
 
     def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
@@ -234,6 +184,7 @@ class Laboratory:
             second.folder / OUTPUT,
             tolerances=self._tolerances,
             ignore=self._ignore,
+            places=(first.places, second.places),
         )
 
     def equal(self, first: InstrumentedRun, second: InstrumentedRun) -> bool:
@@ -270,11 +221,36 @@ class Laboratory:
             "progress": dict(given.progress) or (diagnosis.schedules(given.like.trace) if given.like else {}),
         }
 
-    def _hooked(self, given: Conditions, places: Places, *, stage: Path, hash_seed: str) -> RunSpec:
+    def _hooked(
+        self,
+        given: Conditions,
+        places: Places,
+        *,
+        stage: Path,
+        hash_seed: str,
+        limit_s: float | None,
+    ) -> RunSpec:
         spec = own_mounts(self.spec, stage, names=tuple(self._files))
+        spec = spec if given.seed is None else replace(spec, seed=given.seed)
         spec = replace(spec, command=(*(given.command or spec.command), *given.words))
         spec = hooked(spec, places, environment={HASH_SEED: hash_seed, **given.environment})
+        spec = replace(spec, limits=replace(spec.limits, timeout_s=limit_s))
         return changed(spec, start=given.start, cpu=given.cpu)
+
+    def _places(self, given: Conditions, output: str) -> dict[str, str]:
+        """What stands for the run's own paths: of its folder, and of a home and temporary files that vary."""
+        inherited = os.environ if self.spec.inherit_environment else {}
+        own = {**inherited, **self.spec.environment, **given.environment}
+        named = {own.get(name, ""): f"{{{name}}}" for name in ("HOME", "TMPDIR")}
+        return {**named, output: "{run_dir}", str(Path(output).parent): "{run_dir}"}
+
+    def _limit_s(self, given: Conditions) -> float | None:
+        """How long a run may take: no longer than asked for, and not much longer than the first one did."""
+        asked = self.spec.limits.timeout_s
+        if self._first_s is None or given.cpu or given.command:
+            return asked
+        limit_s = limit_of(self._first_s)
+        return limit_s if asked is None else min(asked, limit_s)
 
 
 def need(ran: InstrumentedRun) -> InstrumentedRun:
@@ -290,16 +266,3 @@ def need(ran: InstrumentedRun) -> InstrumentedRun:
             fix=f"see {ran.folder / 'stderr.log'}",
         )
     return ran
-
-
-def restore(left: Mapping[str, diagnosis.OutsideFile]) -> None:
-    """Put files back as they were before the first run: contents, or absence. Folders go once empty."""
-    for one in sorted(left.values(), key=lambda found: -len(found.path)):
-        path = Path(one.path)
-        if one.kept is not None:
-            shutil.copy2(one.kept, path)
-        elif not one.existed and path.is_dir() and not path.is_symlink():
-            if not any(path.iterdir()):
-                path.rmdir()
-        elif not one.existed:
-            path.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ from reprokit.core import problems, steps
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Divergence
 from reprokit.core.tolerance import Tolerances
-from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.errors import CannotJudgeError
 
 Record = Mapping[str, Any]
 
@@ -42,31 +42,25 @@ class Rejoined:
     before_the_stop: bool
 
 
-def check_stopped(whole: Path, stopped: Path) -> None:
-    """Make sure that a run was stopped on its way.
+def is_cut_short(whole: Path, stopped: Path) -> bool:
+    """Whether a run was stopped on its way: some log of the whole run goes further.
 
     Args:
         whole: The folder of the uninterrupted run.
         stopped: That of the run that was to be stopped.
-
-    Raises:
-        UsageError: The stopped run has the last record of every log of the whole run.
     """
     pairs, log = adapters.pair_runs(whole, stopped)
-    if not log.has(problems.DIFFERENCE) and all(_reaches(_records(two), _records(one)) for one, two in pairs):
-        raise UsageError(
-            "nothing was stopped: the stopped run has the whole run's last record",
-            where=str(stopped),
-            fix="give --stop-args that end the run on its way",
-        )
+    return log.has(problems.DIFFERENCE) or not all(
+        _reaches(_records(two), _records(one)) for one, two in pairs
+    )
 
 
-def rejoined(whole: Path, stopped: Path, resumed: Path, *, ignore: Sequence[str] = ()) -> Rejoined:
+def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequence[str] = ()) -> Rejoined:
     """Compare the logs of three run folders.
 
     Args:
         whole: Of the uninterrupted run.
-        stopped: Of the run that was to be stopped.
+        stopped: Of the run that was stopped; None where a run to the end left a checkpoint on its way.
         resumed: Of the run that went on.
         ignore: Patterns of metrics to leave out.
 
@@ -77,7 +71,7 @@ def rejoined(whole: Path, stopped: Path, resumed: Path, *, ignore: Sequence[str]
     if not pairs or log.has(problems.DIFFERENCE):
         missing = "; ".join(one.message for one in log.problems()) or "no metrics file in either"
         raise _no_way(f"the resumed run has other logs than the whole one ({missing})", resumed)
-    cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]}
+    cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]} if stopped else {}
     every = [(left.name, _records(left), cut.get(left.name, []), _records(right)) for left, right in pairs]
     logs = [one for one in every if one[1] or one[3]]
     if not logs:
@@ -87,7 +81,7 @@ def rejoined(whole: Path, stopped: Path, resumed: Path, *, ignore: Sequence[str]
         own = f"{name}:"
         found = _compare(one, right, first, ignore=[pattern.removeprefix(own) for pattern in ignore])
         if found is not None:
-            within = first == 0 and found.record < len(part)
+            within = first == 0 and found.record < (len(part) if stopped else 1)
             return Rejoined(divergence=found, from_the_first=not any(firsts), before_the_stop=within)
     return Rejoined(divergence=None, from_the_first=not any(firsts), before_the_stop=False)
 

@@ -12,22 +12,24 @@ least set that is enough; then the rest is tried again without it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reprokit import diagnosis
 from reprokit.core import numerics
+from reprokit.harness.diagnosing.conditions import limit_of
 from reprokit.harness.judging.varied_evidence import agree, varied_evidence
 from reprokit.harness.running.apply_variations import there_of
 from reprokit.harness.running.request import Phases, Request
 from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.harness.running.start_runs import choose_backend, run_recipe
+from reprokit.layout import RECORD, read_json
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.variations import Survey, Variation, survey
 
-#: A folder of a local run's own, removed with it.
-_APART = "{mounts}/../elsewhere"
+#: A folder of a local run's own, removed with it. Short: a UNIX socket's path holds 107 bytes.
+_APART = "{mounts}/../e"
 
 
 def vary(
@@ -116,8 +118,18 @@ class _Trials:
         kind = VariedRun(
             number=len(self.folders) + 1, chosen=chosen, watched=watched, held=held, unmade=unmade
         )
-        (folder,) = run_recipe(self.recipe, self.request, kind, project=self.project, phases=self.phases)
+        request = self.request if any(one.cpu for one in chosen) else self._limited()
+        (folder,) = run_recipe(self.recipe, request, kind, project=self.project, phases=self.phases)
         self.folders.append(folder)
         seen = varied_evidence(self.first, [folder]).runs[0]
         self.unusable = self.unusable or bool(seen.problem)
         return seen.is_equal
+
+    def _limited(self) -> Request:
+        """The same with a time limit: a training that hangs under a variation is not waited for for ever."""
+        took_s = read_json(self.first / RECORD).get("duration_s")
+        asked = self.request.timeout_s or self.recipe.limits.timeout_s
+        if not isinstance(took_s, int | float):
+            return self.request
+        limit_s = limit_of(took_s)
+        return replace(self.request, timeout_s=limit_s if asked is None else min(asked, limit_s))

@@ -34,6 +34,7 @@ def start() -> None:
         limits,
         numpy_sources,
         outside_files,
+        process_names,
         processes,
         stdlib_sources,
         torch_sources,
@@ -50,6 +51,9 @@ def start() -> None:
     _watch_completion(watch)
     imports.after("numpy.random", lambda module: numpy_sources.watch_numpy_random(module, watch))
     imports.after("subprocess", lambda module: processes.watch_subprocess(module, watch))
+    spawning = process_names.Spawning(watch)
+    imports.after("subprocess", spawning.watch_subprocess)
+    imports.after("multiprocessing.util", spawning.watch_spawning)
     imports.after("tempfile", lambda module: processes.watch_temporary(module, watch))
     imports.after("torch", lambda module: torch_sources.watch_torch(module, watch))
     imports.begin()

@@ -7,13 +7,15 @@ Before a file is written for the first time a copy is kept, so that it can be pu
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
 from typing import Any
 
 from .frames import is_own, own_caller, real
-from .watch import Watch, quiet
+from .trace_writer import quiet
+from .watch import Watch
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _MOST_BYTES = 64 << 20
@@ -27,7 +29,7 @@ def watch(watch: Watch) -> None:
         if event == "open" or event in _OTHERS:
             if getattr(watch.busy, "quiet", False):
                 return
-            with quiet(watch):
+            with quiet(watch), contextlib.suppress(Exception):  # the program must not end by it
                 _heard(event, args, watch)
 
     sys.addaudithook(heard)
@@ -55,6 +57,12 @@ def _heard(event: str, args: tuple[Any, ...], watch: Watch) -> None:
         else any(letter in (mode or "") for letter in "wax+")
     )
     _touched(path, watch, writes=writes, reads=not writes or "+" in (mode or "") or "a" in (mode or ""))
+
+
+def written(path: Any, watch: Watch) -> None:
+    """A library is about to write a file without Python's knowledge; called from what stands in its place."""
+    with quiet(watch), contextlib.suppress(Exception):  # the program must not end by it
+        _touched(path, watch, writes=True, reads=False)
 
 
 def _touched(path: Any, watch: Watch, *, writes: bool, reads: bool) -> None:

@@ -7,38 +7,34 @@ Every piece of a pool's work has a name, so that it draws the same in whichever 
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import time
 from collections.abc import Iterator
 from typing import Any
 
 from .frames import Site, own_caller, site_of
+from .pool_results import Asked, Results
 from .watch import Watch, unit
+
+#: How long workers without a task have to end, and how often that is looked at.
+_FAREWELL_S, _GLANCE_S = 2.0, 0.002
+_monotonic, _sleep = time.monotonic, time.sleep  # as they were before they were wrapped
 
 
 def watch_pools(module: Any, watch: Watch) -> None:
     """``imap_unordered``: results numbered, so that their order can be told and given."""
     natural = module.Pool.imap_unordered
     _name_tasks(module)
+    _let_idle_workers_end(module)
 
     @functools.wraps(natural)
     def imap_unordered(self: Any, func: Any, iterable: Any, chunksize: int = 1) -> Any:
         frame = own_caller()
         if frame is None:
             return natural(self, func, iterable, chunksize)
-        return _numbered_results(self, func, iterable, chunksize, site_of(frame, "completion_order"))
-
-    def _numbered_results(pool: Any, func: Any, items: Any, chunksize: int, site: Site) -> Iterator[Any]:
-        results = natural(pool, Numbered(func), enumerate(items), chunksize)
-        if not (watch.pinned(site) or watch.varies("completion_order")):
-            done = []
-            for number, value in results:
-                done.append(number)
-                yield value
-            watch.order(site, done, str)
-            return
-        whole = sorted(results, key=lambda one: one[0])
-        for _, value in watch.order(site, whole, lambda one: str(one[0]), vary="completion_order"):
-            yield value
+        results = natural(self, Numbered(func), enumerate(iterable), chunksize)
+        return Results(Asked(results, module.TimeoutError), watch, site_of(frame, "completion_order"))
 
     module.Pool.imap_unordered = imap_unordered
 
@@ -56,6 +52,30 @@ def _name_tasks(module: Any) -> None:
     module.Pool._get_tasks = staticmethod(get_tasks)
 
 
+def _let_idle_workers_end(module: Any) -> None:
+    """Have a pool without open tasks end its workers by asking, not by a signal: so each leaves its trace.
+
+    A handler of that signal would not do: one that comes just before a worker waits is not heard.
+    """
+    natural = module.Pool._terminate_pool.__func__
+
+    @functools.wraps(natural)
+    def terminate_pool(kind: Any, *parts: Any) -> None:
+        names = ("taskqueue", "inqueue", "outqueue", "pool", "change_notifier", "worker_handler")
+        found = dict(zip(names, parts, strict=False))
+        with contextlib.suppress(Exception):  # another release's pool ends as it always does
+            workers = [one for one in found["pool"] if hasattr(one, "terminate")]
+            if workers and not parts[-1]:
+                found["worker_handler"]._state = module.TERMINATE
+                found["change_notifier"].put(None)
+                end = _monotonic() + _FAREWELL_S
+                while any(one.exitcode is None for one in workers) and _monotonic() < end:
+                    _sleep(_GLANCE_S)
+        natural(kind, *parts)
+
+    module.Pool._terminate_pool = classmethod(terminate_pool)
+
+
 class Named:
     """A function that works under a task's name; it can go to another process."""
 
@@ -71,7 +91,7 @@ class Named:
         try:
             return watch.within(self.name, lambda: self.function(*args, **options))
         finally:
-            watch.write()  # a pool ends its workers without asking
+            watch.writer.after_task()
 
 
 class Numbered:

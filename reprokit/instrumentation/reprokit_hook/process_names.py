@@ -1,22 +1,64 @@
-"""A name for every process, which no other process of the run has.
+"""A name for every process, which no other process of the run has and which is the same in every run.
 
->>> claim("/tmp/traces/1", "")
-'0'
+The first is ``0``. A rank is named by its RANK or LOCAL_RANK, whatever started it: ranks start in any order.
+Anything else is named by its place among what its parent has spawned, not by when it began; where nobody
+says that place (a shell in between), by when it began after all. A forked child is named by its watch.
+
+    >>> claim("/tmp/traces/1", {})
+    '0'
 """
 
 from __future__ import annotations
 
+import functools
 import os
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+#: The parent's name, the rank that it was named by, and the name that it gives to what it spawns.
+PARENT, RANK, SPAWNED = "REPROKIT_HOOK_PROCESS", "REPROKIT_HOOK_RANK", "REPROKIT_HOOK_SPAWNED"
 
 
-def claim(out: str, parent: str) -> str:
-    """A process name that no other has: ``0`` for the first, ``0.s1``, ``0.s2`` for what it starts."""
+def claim(out: str, environment: Mapping[str, str]) -> str:
+    """A process name that no other has.
+
+    Args:
+        out: The folder of the traces, in which names are claimed.
+        environment: What the process has inherited.
+    """
+    wanted, places = _wanted(environment)
+    if wanted and started(out, wanted):
+        return wanted
     number = 0
     while True:
-        name = f"{parent}.s{number}" if parent else str(number)
+        name = f"{places}{number}"
         if started(out, name):
             return name
         number += 1
+
+
+def _wanted(environment: Mapping[str, str]) -> tuple[str, str]:
+    """The name that it should have, or "", and what names begin with where that is taken."""
+    parent, rank, spawned = (environment.get(one, "") for one in (PARENT, RANK, SPAWNED))
+    if not parent:
+        return "", ""
+    own = rank_of(environment)
+    if own and own != rank:  # its own, not its parent's that it inherited
+        return f"{parent}.r{own}", f"{parent}.r{own}."
+    return (spawned, f"{spawned}.") if spawned else ("", f"{parent}.s")
+
+
+def rank_of(environment: Mapping[str, str]) -> str:
+    """The rank of a process among those that train together; "" where it has none."""
+    found = environment.get("RANK") or environment.get("LOCAL_RANK") or ""
+    return found if found.isdigit() else ""
+
+
+def inherit(process: str) -> None:
+    """Have what this process starts know its parent's name."""
+    os.environ[PARENT] = process
+    os.environ.pop(SPAWNED, None)
 
 
 def started(out: str, process: str) -> bool:
@@ -28,3 +70,53 @@ def started(out: str, process: str) -> bool:
     except FileExistsError:
         return False
     return True
+
+
+class Spawning:
+    """Gives what this process spawns its place: ``subprocess`` and the start methods of ``multiprocessing``.
+
+    Args:
+        watch: The watch, for the name of this process.
+    """
+
+    def __init__(self, watch: Any) -> None:
+        self._watch, self._lock = watch, threading.Lock()
+        self._counted: dict[str, int] = {}
+
+    def _next(self) -> str:
+        process = self._watch.process
+        number = self._counted[process] = self._counted.get(process, -1) + 1
+        return f"{process}.s{number}"
+
+    def watch_subprocess(self, module: Any) -> None:
+        """Programs that are started: by way of their environment, where that has the watch in it."""
+        natural = module.Popen.__init__
+
+        @functools.wraps(natural)
+        def begin(popen: Any, args: Any, *more: Any, **options: Any) -> None:
+            given = options.get("env")
+            inherited: Any = vars(os.environ).get("_data", {}) if given is None else given
+            if len(more) <= _ENV and ("REPROKIT_HOOK" in inherited or b"REPROKIT_HOOK" in inherited):
+                options["env"] = {**inherited, os.fsencode(SPAWNED): os.fsencode(self._next())}
+            natural(popen, args, *more, **options)
+
+        module.Popen.__init__ = begin
+
+    def watch_spawning(self, module: Any) -> None:
+        """Processes of ``multiprocessing`` that are not forked: they inherit what this process has."""
+        natural = module.spawnv_passfds
+
+        @functools.wraps(natural)
+        def spawned(*args: Any, **options: Any) -> Any:
+            with self._lock:
+                os.environ[SPAWNED] = self._next()
+                try:
+                    return natural(*args, **options)
+                finally:
+                    os.environ.pop(SPAWNED, None)
+
+        module.spawnv_passfds = spawned
+
+
+#: How many arguments of ``Popen`` come before ``env`` where it is not named.
+_ENV = 9

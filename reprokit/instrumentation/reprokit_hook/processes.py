@@ -13,7 +13,8 @@ import shutil
 from typing import Any
 
 from .frames import Site, own_caller, site_of
-from .watch import Watch, quiet
+from .trace_writer import quiet
+from .watch import Watch
 
 _ENTROPY = {"/dev/urandom", "/dev/random"}
 

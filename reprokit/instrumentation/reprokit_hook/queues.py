@@ -9,6 +9,7 @@ import functools
 import hashlib
 import sys
 from collections.abc import Callable
+from queue import Empty
 from typing import Any
 
 from .frames import is_own, site_of
@@ -16,6 +17,7 @@ from .threads import asked
 from .watch import Watch
 
 _PATIENCE_S = 5.0
+_NONE = object()
 
 
 def watch_queues(module: Any, watch: Watch) -> None:
@@ -42,24 +44,35 @@ def _getting(natural: Any, watch: Watch) -> Any:
         if name is None:
             item = stash.pop(next(iter(stash))) if stash else natural(self, *args, **options)
         else:
-            item = _awaited(lambda: natural(self, True, _PATIENCE_S), name, stash)
+            item = _awaited(_patient(natural, self), name, stash)
+            if item is _NONE:
+                item = natural(self, *args, **options)
         watch.seen(site, _digest(item))
         return item
 
     return get
 
 
-def _awaited(get: Callable[[], Any], name: str, stash: dict[str, Any]) -> Any:
-    """Items until the one of this name comes, the others kept for later; or whichever is there."""
-    import queue
+def _patient(natural: Any, queue: Any) -> Callable[[], Any]:
+    """Asks a queue for an item and waits for it a while; some kinds of queues take no time limit."""
+    if type(queue).__name__ != "SimpleQueue":
+        return lambda: natural(queue, True, _PATIENCE_S)
 
+    def get() -> Any:
+        if not queue._reader.poll(_PATIENCE_S):
+            raise Empty
+        return natural(queue)
+
+    return get
+
+
+def _awaited(get: Callable[[], Any], name: str, stash: dict[str, Any]) -> Any:
+    """Items until the one of this name comes, the others kept for later; or whichever is there, or none."""
     while name not in stash:
         try:
             item = get()
-        except queue.Empty:
-            if not stash:
-                raise
-            return stash.pop(next(iter(stash)))
+        except Empty:
+            return stash.pop(next(iter(stash))) if stash else _NONE
         stash[_digest(item)] = item
     return stash.pop(name)
 

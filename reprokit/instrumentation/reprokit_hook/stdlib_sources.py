@@ -11,15 +11,14 @@ from __future__ import annotations
 import functools
 import os
 import random
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any
 
-from . import imports
-from .frames import is_own, own_caller, site_of
+from . import told_values
+from .frames import own_caller, site_of
 from .watch import Watch
 
 _CLOCKS = (
@@ -34,6 +33,8 @@ _CLOCKS = (
     "thread_time",
     "clock_gettime",
 )
+#: Those that tell the date; the others begin anywhere, so that every run sees others already.
+_DATED = ("time", "time_ns")
 _TOLD = ("localtime", "gmtime", "strftime", "ctime", "asctime")
 _DRAWS = (
     "random",
@@ -66,7 +67,7 @@ def watch(watch: Watch) -> None:
     _clocks(watch)
     _entropy(watch)
     _global_random(watch)
-    _identity(watch)
+    told_values.watch(watch)
     _environment(watch)
     _listings(watch)
 
@@ -74,85 +75,10 @@ def watch(watch: Watch) -> None:
 def _clocks(watch: Watch) -> None:
     for name in _CLOCKS:
         if hasattr(time, name):
-            _wrap(time, name, "clock", watch, shift=_DAY_S * (10**9 if name.endswith("_ns") else 1))
+            shift = _DAY_S * (10**9 if name.endswith("_ns") else 1) if name in _DATED else None
+            told_values.wrap(time, name, "clock", watch, shift=shift)
     for name in _TOLD:
-        _wrap(time, name, "clock", watch, at_most=1 if name == "strftime" else 0)
-
-
-def _identity(watch: Watch) -> None:
-    import threading
-
-    for name in ("getpid", "getppid", "getpgid", "getsid"):
-        _wrap(os, name, "process_id", watch, shift=1_009)
-    for name in ("get_ident", "get_native_id"):
-        _wrap(threading, name, "process_id", watch, shift=4_096)
-    for name in ("cpu_count", "getloadavg"):
-        _wrap(os, name, "cpu_count", watch, shift=3 if name == "cpu_count" else None)
-    _wrap(os, "getcwd", "working_folder", watch)
-    for name in ("getlogin", "getuid"):
-        if hasattr(os, name):
-            _wrap(os, name, "surroundings", watch)
-    _wrap(uuid, "getnode", "host_name", watch, shift=1)
-    _wrap(uuid, "uuid1", "clock", watch, encode=str, decode=uuid.UUID)
-    imports.after("socket", lambda module: _host(module, ("gethostname", "getfqdn"), watch))
-    imports.after("platform", lambda module: _host(module, ("node", "platform"), watch))
-    imports.after("multiprocessing", lambda module: _wrap(module, "cpu_count", "cpu_count", watch, shift=3))
-    if hasattr(os, "sched_getaffinity"):
-        _wrap(os, "sched_getaffinity", "cpu_count", watch)
-
-
-def _host(module: Any, names: tuple[str, ...], watch: Watch) -> None:
-    for name in names:
-        _wrap(module, name, "host_name", watch, suffix="-elsewhere")
-
-
-def _wrap(
-    module: Any,
-    name: str,
-    kind: str,
-    watch: Watch,
-    *,
-    shift: int | None = None,
-    suffix: str = "",
-    at_most: int | None = None,
-    encode: Callable[[Any], Any] | None = None,
-    decode: Callable[[Any], Any] | None = None,
-) -> None:
-    """Record what the program's own code gets from a function; vary it where that is asked for."""
-    natural = getattr(module, name)
-
-    def varied(*args: Any, **options: Any) -> Any:
-        value = natural(*args, **options)
-        if name == "getcwd" and watch.varies("working_folder"):
-            return _elsewhere(value, watch)
-        if name == "sched_getaffinity" and watch.varies(kind):
-            return value | {max(value) + 1 + more for more in range(3)}
-        if watch.varies(kind):
-            return value + shift if shift and value is not None else value + suffix if suffix else value
-        return value
-
-    @functools.wraps(natural)
-    def watched(*args: Any, **options: Any) -> Any:
-        frame = sys._getframe(1)
-        if not is_own(frame.f_code.co_filename) or (at_most is not None and len(args) > at_most):
-            return natural(*args, **options)
-        site = site_of(frame, kind)
-        if name in {"localtime", "gmtime"}:
-            return watch.value(site, lambda: varied(*args, **options), encode=tuple, decode=time.struct_time)
-        return watch.value(site, lambda: varied(*args, **options), encode=encode, decode=decode)
-
-    setattr(module, name, watched)
-
-
-def _elsewhere(folder: str, watch: Watch) -> str:
-    """Another path of the same folder."""
-    path = os.path.join(watch.apart, "another-working-folder")
-    try:
-        os.makedirs(watch.apart, exist_ok=True)
-        os.symlink(folder, path)
-    except FileExistsError:
-        pass
-    return path
+        told_values.wrap(time, name, "clock", watch, at_most=1 if name == "strftime" else 0)
 
 
 def _entropy(watch: Watch) -> None:

@@ -16,7 +16,10 @@ from typing import Any
 from .frames import Site, direct_caller, is_own, site_of
 from .watch import Watch, unit
 
-_PATIENCE_S = 5.0
+#: How long a thread waits for its turn, and how often in vain before none waits any longer.
+_PATIENCE_S, _IN_VAIN = 5.0, 3
+#: Varied, threads begin this much later at most; all of them together no more than that.
+_PAUSE_S, _PAUSES_S = 0.05, 2.0
 
 
 class Turns:
@@ -28,6 +31,7 @@ class Turns:
         self._condition = threading.Condition()
         self._rank = watch.ranks(site)
         self._serial = bool({unit(site), "*"} & watch.serial)
+        self._in_vain, self._paused_s = 0, 0.0
 
     def begun(self) -> int:
         with self._condition:
@@ -37,10 +41,11 @@ class Turns:
     def run(self, number: int, work: Callable[[], Any]) -> Any:
         rank = number if self._serial else self._rank.get(number)
         if rank is None and self._watch.varies("completion_order"):
-            _pause(self._watch, self._site, number)
-        if rank is not None:
+            self._pause(number)
+        if rank is not None and self._in_vain < _IN_VAIN:
             with self._condition:
-                self._condition.wait_for(lambda: self._turn >= rank, timeout=_PATIENCE_S)
+                came = self._condition.wait_for(lambda: self._turn >= rank, timeout=_PATIENCE_S)
+                self._in_vain += not came
         try:
             return self._watch.within(f"{unit(self._site)} {number}", work)
         finally:
@@ -49,9 +54,11 @@ class Turns:
                 self._turn = max(self._turn, (rank or 0) + 1)
                 self._condition.notify_all()
 
-
-def _pause(watch: Watch, site: Site, number: int) -> None:
-    threading.Event().wait(watch.random(site, number).random() * 0.05)
+    def _pause(self, number: int) -> None:
+        pause_s = self._watch.random(self._site, number).random() * _PAUSE_S
+        if self._paused_s < _PAUSES_S:
+            self._paused_s += pause_s
+            threading.Event().wait(pause_s)
 
 
 def watch(watch: Watch) -> None:

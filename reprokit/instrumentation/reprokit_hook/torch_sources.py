@@ -11,8 +11,21 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from . import outside_files
 from .frames import own_caller, site_of
 from .watch import Watch, unit
+
+
+def _tell_saved(module: Any, watch: Watch) -> None:
+    """Files that ``torch.save`` writes: its own code opens them, unseen by Python."""
+    natural = module.save
+
+    @functools.wraps(natural)
+    def save(obj: Any, f: Any, *args: Any, **options: Any) -> None:
+        outside_files.written(f, watch)
+        natural(obj, f, *args, **options)
+
+    module.save = module.serialization.save = save
 
 
 def watch_torch(module: Any, watch: Watch) -> None:
@@ -26,6 +39,7 @@ def watch_torch(module: Any, watch: Watch) -> None:
         _unseeded_mode(module, dispatch, watch).__enter__()
     else:
         _tell_draws(module, watch)
+    _tell_saved(module, watch)
     natural = module.seed
 
     def seed() -> int:

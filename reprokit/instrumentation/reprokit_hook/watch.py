@@ -14,22 +14,22 @@ it was, but another run can draw the very same at one line and its own everywher
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import json
 import os
 import random
-import sys
 import threading
 from ast import literal_eval
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from . import imports
 from .frames import Site, real
-from .process_names import claim, started
+from .process_names import RANK, claim, inherit, rank_of, started
 from .progress import TrainingProgress
 from .replayed_values import Earlier, named, reordered
+from .trace_writer import TraceWriter
 
 _MOST_VALUES = 20_000
 _MOST_TEXT = 4_000_000
@@ -56,6 +56,9 @@ class Watch:
         self.at_end: list[Callable[[], None]] = []
         self.progress: TrainingProgress | None = None
         self.worlds: Any = None
+        #: Process ids that the program was told, and whose they really are: another run's may be pinned.
+        self.real_pids: dict[int, int] = {}
+        self.writer = TraceWriter(self)
         self._begin()
 
     @classmethod
@@ -67,8 +70,9 @@ class Watch:
         """
         with open(path, encoding="utf-8") as stream:
             orders = json.load(stream)
-        watch = cls(orders, process=claim(orders["out"], os.environ.get("REPROKIT_HOOK_PROCESS", "")))
-        os.environ["REPROKIT_HOOK_PROCESS"] = watch.process
+        watch = cls(orders, process=claim(orders["out"], os.environ))
+        os.environ[RANK] = rank_of(os.environ)
+        inherit(watch.process)
         os.register_at_fork(before=watch._before_fork, after_in_child=watch._after_fork)
         atexit.register(watch.write)
         leave = os._exit
@@ -96,10 +100,12 @@ class Watch:
         self.process = f"{self.process}.f{self._forks}"
         self._forks = 0
         self.lock = threading.RLock()
-        self._begin()
-        if self.progress is not None:
-            self.progress.restart(self.process)
-        started(self.out, self.process)
+        with contextlib.suppress(OSError):  # the traces are gone; the program goes on
+            self._begin()
+            if self.progress is not None:
+                self.progress.restart(self.process)
+            inherit(self.process)
+            started(self.out, self.process)
 
     # --- what the taps ask -------------------------------------------------------------------------
 
@@ -147,14 +153,28 @@ class Watch:
         """Of a pinned call site: which came when in the other run, number → rank; empty where not pinned."""
         return self._earlier.ranks(unit(site)) if self.pinned(site) else {}
 
-    def order(self, site: Site, items: list[Any], key: Callable[[Any], str], *, vary: str = "") -> list[Any]:
+    def expected_order(self, site: Site) -> dict[int, int]:
+        """Of a pinned call site: rank → the number that the other run had there; empty where not pinned."""
+        number = self.sites.get(unit(site), {"counts": {}})["counts"].get(self.context, 0)
+        found = self._replayed(site, number) if self.pinned(site) else None
+        return dict(enumerate(map(int, literal_eval(found)))) if found is not None else {}
+
+    def order(
+        self,
+        site: Site,
+        items: list[Any],
+        key: Callable[[Any], str],
+        *,
+        vary: str = "",
+        replay: bool = True,
+    ) -> list[Any]:
         """An order that surroundings decide: the natural one, a varied one, or the other run's."""
         number = self._next(site)
         both = named(items, key)
         plain = sorted(name for name, _ in both)
         if vary and self.varies(vary):
             self.random(site, number).shuffle(both)
-        found = self._replayed(site, number) if self.pinned(site) else None
+        found = self._replayed(site, number) if replay and self.pinned(site) else None
         if found is not None:
             both = reordered(both, plain, literal_eval(found))
         self._note(site, number, repr([name for name, _ in both]))
@@ -253,50 +273,7 @@ class Watch:
 
     def write(self) -> None:
         """Leave the trace of this process. Called at its end; calling it twice is harmless."""
-        for act in self.at_end:
-            act()
-        with self.lock:
-            self.facts |= {
-                "not_watched": list(imports.failed),
-                "executable": sys.executable,
-                "path": sys.path,
-            }
-            sites = {
-                name: {word: one for word, one in record.items() if word != "last"}
-                for name, record in self.sites.items()
-            }
-            told = {} if self.progress is None else {"progress": self.progress.told()}
-            scripts = {} if self.worlds is None else {"scripts": self.worlds.scripts}
-            trace = {
-                "process": self.process,
-                "python": sys.version.split()[0],
-                "sites": sites,
-                "files": self.files,
-                "facts": self.facts,
-                "streams": self.streams,
-                **told,
-                **scripts,
-            }
-        path = os.path.join(self.out, f"trace-{self.process}.json")
-        with _quiet(self), open(f"{path}.new", "w", encoding="utf-8") as stream:
-            json.dump(trace, stream)
-        os.replace(f"{path}.new", path)
-
-
-class _quiet:  # noqa: N801 - reads like contextlib's, which costs an import
-    """The watch does not record what it does itself."""
-
-    def __init__(self, watch: Watch) -> None:
-        self._busy = watch.busy
-
-    def __enter__(self) -> None:
-        self._busy.quiet = True
-
-    def __exit__(self, *_: object) -> None:
-        self._busy.quiet = False
-
-
-quiet = _quiet
+        self.writer.write()
 
 
 def unit(site: Iterable[Any]) -> str:

@@ -200,3 +200,24 @@ def test_around_a_missing_record_of_one_file_among_several(runs):
     comparison, pairs = adapters.compare_paths(*runs)
     assert comparison.divergence.metric == "b.csv"
     assert [row.is_divergence for row in adapters.around(pairs, comparison.divergence)] == [False, True]
+
+
+@pytest.mark.parametrize("name", ["args.csv", "args.jsonl"])
+def test_a_text_that_holds_the_runs_own_folder_is_no_difference(tmp_path, name):
+    for run in ("a", "b"):
+        (tmp_path / run).mkdir()
+        where = tmp_path / run / "output" / "tb"
+        content = f'{{"step": 0, "loss": 0.5, "logdir": "{where}"}}\n'
+        if name.endswith(".csv"):
+            content = f"step,loss,logdir\n0,0.5,{where}\n"
+        (tmp_path / run / name).write_text(content)
+    assert adapters.compare_runs(tmp_path / "a", tmp_path / "b").identical
+
+
+def test_a_number_is_told_before_a_text_of_another_file(tmp_path):
+    for run, text, loss in (("a", "x", 0.5), ("b", "y", 0.25)):
+        (tmp_path / run).mkdir()
+        (tmp_path / run / "a.jsonl").write_text(f'{{"step": 0, "text": "{text}", "loss": 1.0}}\n')
+        (tmp_path / run / "b.jsonl").write_text(f'{{"step": 3, "loss": {loss}}}\n')
+    found = adapters.compare_runs(tmp_path / "a", tmp_path / "b").divergence
+    assert (found.metric, found.step) == ("b.jsonl:loss", 3)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import pytest
 
@@ -105,3 +106,9 @@ def test_reading_can_start_in_the_middle(tmp_path, name):
         path.write_text("".join(f'{{"step": {at}}}\n' for at in range(50_000)))
     found = adapters.read_from(adapters.source_of(path), first=4990, count=3)
     assert [reading.record["step"] for reading in found] == [4990, 4991, 4992]
+
+
+def test_a_source_that_cannot_be_read_leaves_nothing_out_and_stops_nothing(write, tmp_path):
+    write({"step": 0, "time/fps": 1.0})
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert adapters.ignored_metrics([tmp_path], ["time/*"]) == {"time/fps": "time/*"}

@@ -46,7 +46,23 @@ def test_a_folder_is_made(tmp_path):
     assert (tmp_path / "a" / "b").is_dir()
 
 
-def test_there_is_no_network_but_a_loopback_that_is_down():
+def test_a_program_can_still_talk_to_itself_where_there_is_no_network():
+    shown = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); socket.create_connection(s.getsockname())"
+    )
+    done = start("--no-network", program=shown)
+    if done.returncode == varied_start.CANNOT:
+        pytest.skip(f"this system lets nobody make a network: {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_locale_is_one_that_the_system_has():
+    shown = "import locale, os; print(os.environ['LC_ALL'], bool(locale.setlocale(locale.LC_ALL, '')))"
+    assert start("--locale", "xx_XX.UTF-8,C", program=shown).stdout == "C True\n"
+    assert start("--locale", "xx_XX.UTF-8").returncode == varied_start.CANNOT
+
+
+def test_there_is_no_network_but_a_loopback():
     done = start("--no-network", program="import socket; print(*[name for _, name in socket.if_nameindex()])")
     if done.returncode == varied_start.CANNOT:
         pytest.skip(f"this system lets nobody make a network: {done.stderr.strip()}")

@@ -113,3 +113,95 @@ def test_another_sitecustomize_is_run_too(tmp_path):
         env={**os.environ, "PYTHONPATH": paths, "REPROKIT_HOOK": str(tmp_path / "orders.json")},
     )
     assert done.stdout.split() == ["mine", "program"]
+
+
+POOLS = """
+import random, shutil, sys
+from multiprocessing import Pool
+from multiprocessing.pool import ThreadPool
+
+def task(number):
+    random.random()
+    return number
+
+if __name__ == "__main__":
+    {body}
+"""
+
+
+def test_a_worker_that_its_pool_ends_without_asking_leaves_the_trace_of_its_last_task(tmp_path):
+    body = "with Pool(2) as pool:\n        pool.map(task, range(40), chunksize=1)"
+    done, _, out = run(tmp_path, POOLS.format(body=body))
+    traces = [json.loads(path.read_text()) for path in out.glob("trace-*.json")]
+    sites = [one for trace in traces for one in trace["sites"].values() if one["line"] == 7]
+    assert (done.returncode, sum(sum(one["counts"].values()) for one in sites)) == (0, 40), done.stderr
+
+
+@pytest.mark.parametrize("kind", ["Pool", "ThreadPool"])
+def test_a_trace_that_cannot_be_written_is_no_matter_of_the_program(tmp_path, kind):
+    body = (
+        f"shutil.rmtree({str(tmp_path / 'out')!r})\n"
+        f"    with {kind}(4) as pool:\n"
+        "        print(sum(pool.imap_unordered(task, range(200))))"
+    )
+    done, _, _ = run(tmp_path, POOLS.format(body=body))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "19900\n", "")
+
+
+def test_unordered_results_can_be_asked_for_one_by_one_and_begin_before_they_are(tmp_path):
+    body = (
+        "with ThreadPool(2) as pool:\n"
+        "        results = pool.imap_unordered(task, range(6), chunksize=2)\n"
+        "        whole = pool.imap_unordered(task, range(3))\n"
+        "        print(sorted(results), sorted(whole.next(timeout=9) for _ in range(3)))"
+    )
+    done, sites, _ = run(tmp_path, POOLS.format(body=body), vary=["completion_order"])
+    assert done.stdout == "[0, 1, 2, 3, 4, 5] [0, 1, 2]\n", done.stderr
+    assert "completion_order" in {kind for kind, _ in sites}
+
+
+RANKS = """
+import os, random, subprocess, sys
+if "RANK" not in os.environ:
+    ranks = {order}
+    command = [sys.executable, __file__]
+    started = [subprocess.Popen(command, env={{**os.environ, "RANK": str(rank)}}) for rank in ranks]
+    sys.exit(max(one.wait() for one in started))
+subprocess.run([sys.executable, "-c", ""], check=True)
+open(f"rank-{{os.environ['RANK']}}.txt", "w").write(os.environ["REPROKIT_HOOK_PROCESS"])
+"""
+
+SPAWNED = """
+import subprocess, sys
+shown = "import os; print(os.environ['REPROKIT_HOOK_PROCESS'])"
+words = 'sleep {}; exec "$0" -c "$1"'
+both = [
+    subprocess.Popen(["sh", "-c", words.format(wait), sys.executable, shown], stdout=subprocess.PIPE)
+    for wait in (0.5, 0)
+]
+print(*[one.communicate()[0].decode().strip() for one in both])
+"""
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_ranks_are_named_by_their_rank_and_what_they_start_by_them(tmp_path, order):
+    done, _, out = run(tmp_path, RANKS.format(order=order))
+    assert done.returncode == 0, done.stderr
+    names = [(tmp_path / f"rank-{rank}.txt").read_text() for rank in (0, 1)]
+    assert names == ["0.r0", "0.r1"]
+    told = {json.loads(path.read_text())["process"] for path in out.glob("trace-*.json")}
+    assert told == {"0", "0.r0", "0.r0.s0", "0.r1", "0.r1.s0"}
+
+
+def test_what_is_spawned_first_has_the_first_name_whichever_begins_first(tmp_path):
+    done, _, _ = run(tmp_path, SPAWNED)
+    assert done.stdout == "0.s0 0.s1\n", done.stderr
+
+
+@pytest.mark.slow
+def test_what_torch_writes_itself_is_seen_with_the_programs_line(tmp_path):
+    pytest.importorskip("torch")
+    done, _, out = run(tmp_path, "import torch\ntorch.save({}, 'cache.pt')\ntorch.load('cache.pt')\n")
+    (trace,) = [json.loads(path.read_text()) for path in out.glob("trace-*.json")]
+    (file,) = [one for path, one in trace["files"].items() if path.endswith("cache.pt")]
+    assert (done.returncode, file["written"][1], file["read"][1]) == (0, 2, 3), done.stderr

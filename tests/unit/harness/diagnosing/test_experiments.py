@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from reprokit.diagnosis import Site, Trace
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnose import _equal_by_luck
 from reprokit.harness.diagnosing.experiments import HASH_SEED, Inquiry, explain
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun
 from reprokit.variations import Variation
 
 CLOCK, ENTROPY = "clock|train.py|8", "entropy|train.py|9"

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from reprokit.errors import CannotJudgeError, UsageError
-from reprokit.harness.diagnosing.resume_alignment import check_stopped, rejoined
+from reprokit.errors import CannotJudgeError
+from reprokit.harness.diagnosing.resume_alignment import is_cut_short, rejoined
 
 LOSSES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
 
@@ -59,16 +59,22 @@ def test_a_difference_among_the_stopped_runs_own_records_is_told_apart(answer):
 @pytest.mark.parametrize("named", [True, False])
 def test_a_run_that_reaches_the_last_record_was_not_stopped(tmp_path, named):
     whole, stopped = (_log(tmp_path / name, range(6), named=named) for name in ("whole", "stopped"))
-    with pytest.raises(UsageError, match="nothing was stopped"):
-        check_stopped(whole, stopped)
+    assert not is_cut_short(whole, stopped)
 
 
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("steps", [range(5), range(0)])
 def test_a_run_that_ends_on_the_way_was_stopped(tmp_path, named, steps):
-    check_stopped(
-        _log(tmp_path / "whole", range(6), named=named), _log(tmp_path / "stopped", steps, named=named)
-    )
+    whole = _log(tmp_path / "whole", range(6), named=named)
+    assert is_cut_short(whole, _log(tmp_path / "stopped", steps, named=named))
+
+
+def test_without_a_stopped_run_records_are_aligned_by_their_steps(tmp_path):
+    whole = _log(tmp_path / "whole", range(6))
+    same = _log(tmp_path / "same", range(2, 6))
+    other = _log(tmp_path / "other", range(2, 6), [0, 0, 0.7, 0.6, 0.55, 0.4])
+    assert rejoined(whole, None, same).divergence is None
+    assert rejoined(whole, None, other).divergence.step == 4
 
 
 def test_records_without_steps_that_are_not_carried_on_cannot_be_aligned(answer):

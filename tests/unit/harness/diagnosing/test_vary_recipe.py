@@ -56,6 +56,7 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
                     runs_dir=here.runs_dir,
                 )
                 self.asked.append(tuple(one.name for one in kind.chosen))
+                self.limits = {*getattr(self, "limits", ()), request.timeout_s}
                 plan = varied(plan, kind, runs_dir=here.runs_dir)
                 backend = fake(program(hangs_on, programs, **options))
                 host = programs["host"]
@@ -108,6 +109,11 @@ def test_a_watch_that_was_not_loaded_varied_nothing(lab):
     assert len(lab.asked) == 1
 
 
+def test_a_training_that_hangs_under_a_variation_is_not_waited_for_for_ever(lab):
+    lab.vary(["umask"])
+    assert lab.limits == {60.0}
+
+
 def test_what_cannot_be_varied_here_is_kept_with_its_reason(lab):
     lab.vary(["gpu_index"])
     assert lab.asked == [()]
@@ -118,9 +124,9 @@ def test_a_recipe_that_names_nothing_makes_no_run(lab):
     assert lab.vary([]) == ()
 
 
-def test_the_longer_path_is_the_run_folders_own(lab):
+def test_the_other_path_is_the_run_folders_own(lab):
     (folder,) = lab.vary(["run_folder"])
-    assert folder.name.endswith("another-run-folder")
+    assert folder.name.endswith("-varied1-x")
 
 
 @pytest.mark.parametrize("changed", ["metrics.jsonl", "run.json"])

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from reprokit.diagnosis import Operation, Trace
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.experiments import Inquiry
 from reprokit.harness.diagnosing.first_divergence import Pair, simulator, where_it_began
-from reprokit.harness.diagnosing.instrumented_runs import Conditions, InstrumentedRun
 
 FOUND = Operation(name="environment 0", file="train.py", line=9, function="main", number=3)
 

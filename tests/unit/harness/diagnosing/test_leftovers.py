@@ -1,7 +1,9 @@
 """Files that runs leave outside their folders are put back as they were before the first."""
 
+from types import SimpleNamespace
+
 from reprokit.diagnosis import OutsideFile
-from reprokit.harness.diagnosing.instrumented_runs import restore
+from reprokit.harness.diagnosing.leftovers import Leftovers, restore
 
 
 def _left(path, *, existed=False, folder=False, kept=None):
@@ -49,3 +51,34 @@ def test_a_folder_that_a_run_made_goes_once_it_is_empty_and_not_before(tmp_path)
     (folder / "somebody's.txt").unlink()
     restore(left)
     assert not folder.exists()
+
+
+def test_what_a_run_with_another_seed_left_is_put_back_wherever_it_went_since(tmp_path):
+    folder, mine, old = tmp_path / "made", tmp_path / "made" / "cache.txt", tmp_path / "old.txt"
+    old.write_text("before")
+    kept = tmp_path / "kept"
+    kept.write_text("before")
+    files = {str(one): _left(one) for one in (folder, mine)} | {str(old): _left(old, existed=True, kept=kept)}
+    leftovers = Leftovers(tmp_path / "copies")
+    leftovers.note(SimpleNamespace(files=files))
+    folder.mkdir()
+    mine.write_text("another seed's")
+    old.write_text("another seed's")
+    leftovers.keep()
+
+    leftovers.restore()
+    assert (folder.exists(), old.read_text()) == (False, "before")
+    leftovers.put()
+    assert (mine.read_text(), old.read_text()) == ("another seed's", "another seed's")
+
+
+def test_what_a_run_with_another_seed_removed_is_gone_again(tmp_path):
+    file, kept = tmp_path / "lock", tmp_path / "kept"
+    kept.write_text("there")
+    leftovers = Leftovers(tmp_path / "copies")
+    leftovers.note(SimpleNamespace(files={str(file): _left(file, existed=True, kept=kept)}))
+    leftovers.keep()
+    leftovers.restore()
+    assert file.read_text() == "there"
+    leftovers.put()
+    assert not file.exists()

@@ -1,0 +1,154 @@
+"""One event of a TensorBoard file, read from its protobuf bytes: the step, and a value for each tag.
+
+Only what is compared is decoded: scalars and texts; of anything else the bytes are given. Unknown fields are
+skipped, as protobuf asks of readers.
+Source: protobuf.dev/programming-guides/encoding; tensorflow's event.proto, summary.proto and tensor.proto.
+
+    >>> parse(data)
+    Event(step=256, values=(('loss', 0.5),))
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+#: Numbers of fields: of an event, of a summary, of one value in it, of a tensor, of a tensor's shape.
+_STEP, _SUMMARY = 2, 5
+_VALUE = 1
+_TAG, _SIMPLE, _TENSOR = 1, 2, 8
+_DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
+_DIM = 2
+_DT_STRING = 7
+_SCALAR_TYPES = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 19: "<f2"}  # tensorflow's DataType
+#: Fields of a tensor that hold numbers: what a packed one holds, or None for varints.
+_NUMBERS: dict[int, str | None] = {5: "<f", 6: "<d", 7: None, 10: None}
+
+Scalar = float | int | str | bytes
+_Field = tuple[int, int, int | bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What one event says.
+
+    Attributes:
+        step: Its step.
+        values: Tag and value: a number, a text, or the bytes of what is neither. None without a summary.
+    """
+
+    step: int
+    values: tuple[tuple[str, Scalar], ...] | None
+
+
+def parse(data: bytes) -> Event:
+    """Read one event.
+
+    Raises:
+        ValueError: These bytes are no event.
+    """
+    step, values = 0, None
+    for number, wire, value in _fields(data):
+        if number == _STEP and wire == _VARINT and isinstance(value, int):
+            step = _signed(value)
+        elif number == _SUMMARY and wire == _BYTES and isinstance(value, bytes):
+            found = (one for field, _, one in _fields(value) if field == _VALUE and isinstance(one, bytes))
+            values = (*(values or ()), *map(_value, found))
+    return Event(step=step, values=values)
+
+
+def _value(data: bytes) -> tuple[str, Scalar]:
+    tag, held = "", None
+    for number, wire, value in _fields(data):
+        if number == _TAG and isinstance(value, bytes):
+            tag = value.decode("utf-8")
+        elif number == _SIMPLE and wire == _FIXED32 and isinstance(value, bytes):
+            held = struct.unpack("<f", value)[0]
+        elif number == _TENSOR and isinstance(value, bytes):
+            held = _tensor(value)
+    return tag, data if held is None else held
+
+
+def _tensor(data: bytes) -> float | int | str | None:
+    """A scalar or a text; None for any other tensor."""
+    held = dict[int, list[int | bytes]]()
+    for number, _, value in _fields(data):
+        held.setdefault(number, []).append(value)
+    dtype = held.get(_DTYPE, [0])[-1]
+    if dtype == _DT_STRING and _STRINGS in held:
+        return "\n".join(one.decode("utf-8", "backslashreplace") for one in _only_bytes(held, _STRINGS))
+    dims = sum(field == _DIM for shape in _only_bytes(held, _SHAPE) for field, _, _ in _fields(shape))
+    if dtype not in _SCALAR_TYPES or dims:
+        return None
+    numbers = [one for field, form in _NUMBERS.items() for one in _numbers(form, held.get(field, []))]
+    content = b"".join(_only_bytes(held, _CONTENT)[-1:])
+    if len(numbers) == 1 or not content:
+        return numbers[0] if len(numbers) == 1 else None
+    found: float | int = np.frombuffer(content, _SCALAR_TYPES[dtype])[0].item()
+    return found
+
+
+def _only_bytes(held: Mapping[int, list[int | bytes]], number: int) -> list[bytes]:
+    return [one for one in held.get(number, []) if isinstance(one, bytes)]
+
+
+def _numbers(form: str | None, values: Iterable[int | bytes]) -> Iterator[float | int]:
+    """The numbers of a repeated field, which may be packed into one or stand one by one."""
+    for value in values:
+        if isinstance(value, int):
+            yield _signed(value)
+        elif form is not None:
+            if len(value) % struct.calcsize(form):
+                raise ValueError("a number is cut off")
+            yield from (one for (one,) in struct.iter_unpack(form, value))
+        else:
+            at = 0
+            while at < len(value):
+                number, at = _varint(value, at)
+                yield _signed(number)
+
+
+def _fields(data: bytes) -> Iterator[_Field]:
+    """The fields of a message in order: number, wire type, and a varint's number or anything else's bytes."""
+    at = 0
+    while at < len(data):
+        key, at = _varint(data, at)
+        number, wire = key >> 3, key & 7
+        if not number:
+            raise ValueError("a field has the number 0")
+        if wire == _VARINT:
+            value, at = _varint(data, at)
+            yield number, wire, value
+            continue
+        if wire == _BYTES:
+            length, at = _varint(data, at)
+        elif wire in {_FIXED64, _FIXED32}:
+            length = 8 if wire == _FIXED64 else 4
+        else:
+            raise ValueError(f"a field has the wire type {wire}")
+        if at + length > len(data):
+            raise ValueError("a field is cut off")
+        yield number, wire, data[at : at + length]
+        at += length
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """An integer of seven bits a byte, and where it ends."""
+    number = shift = 0
+    while shift < 70:
+        if at >= len(data):
+            raise ValueError("an integer is cut off")
+        number |= (data[at] & 0x7F) << shift
+        at += 1
+        if data[at - 1] < 0x80:
+            return number & 0xFFFF_FFFF_FFFF_FFFF, at
+        shift += 7
+    raise ValueError("an integer has more than ten bytes")
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >> 63 else number

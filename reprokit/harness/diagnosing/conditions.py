@@ -1,0 +1,91 @@
+"""What a run under watch is made under, how long it may take, and what it left.
+
+>>> Conditions(pins=("*",), like=first, hash_seed=True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from reprokit.diagnosis import Trace
+
+#: A run that takes longer than this and so many times the first one is stopped: it hangs.
+_LEAST_LIMIT_S, _TIMES_THE_FIRST = 60.0, 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conditions:
+    """What a run is made under.
+
+    Attributes:
+        pins: Call sites that get the values of the run ``like``; ``*`` for all of them.
+        like: The run whose values, hash seed and leftovers are held, or None.
+        hash_seed: Whether Python's hash seed is that run's too.
+        fresh: Whether files that earlier runs left are put back as they were first.
+        vary: What the hook is to vary.
+        serial: Call sites whose threads take turns; ``*`` for all of them.
+        level: How closely operations are watched.
+        environment: Variables to set.
+        run_folder: Name of the folder that the program is given.
+        start: What a process inherits and is to be changed: words for ``execution/varied_start.py``.
+        cpu: The CPU to emulate, or "".
+        words: What is added to the command.
+        command: What is run in the program's place; empty for the program itself.
+        progress: Where the hook is to look into the training; empty for where it looked in the run ``like``.
+        seed: Another seed than the program's own, or None.
+    """
+
+    pins: tuple[str, ...] = ()
+    like: InstrumentedRun | None = None
+    hash_seed: bool = False
+    fresh: bool = False
+    vary: tuple[str, ...] = ()
+    serial: tuple[str, ...] = ()
+    level: str = "light"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    run_folder: str = "run"
+    start: tuple[str, ...] = ()
+    cpu: str = ""
+    words: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    progress: Mapping[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstrumentedRun:
+    """What a run left.
+
+    Attributes:
+        label: Its name.
+        folder: Its folder: ``output/``, ``stdout.log``, ``stderr.log``.
+        trace: What the hook left.
+        traced: The hook's folder.
+        key: What its chance was drawn from.
+        hash_seed: Python's hash seed, or what the caller's environment says.
+        trouble: Why it has no result, or "".
+        duration_s: Wall clock.
+        limit_s: How long it could take; None for as long as it liked.
+        overdue: Whether it was stopped at that limit.
+        places: Its paths as the program saw them, with what stands for each where texts are compared.
+    """
+
+    label: str
+    folder: Path
+    trace: Trace
+    traced: Path
+    key: str
+    hash_seed: str
+    trouble: str
+    duration_s: float
+    limit_s: float | None = None
+    overdue: bool = False
+    places: Mapping[str, str] = field(default_factory=dict)
+
+
+def limit_of(first_s: float) -> float:
+    """How long a run may take where the first one took so long, seconds."""
+    return max(_LEAST_LIMIT_S, _TIMES_THE_FIRST * first_s)

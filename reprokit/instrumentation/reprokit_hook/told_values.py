@@ -1,0 +1,131 @@
+"""What the system tells a program of itself: process, host, cores, working folder.
+
+Where it is varied or another run's, what the program does with it still works: a signal reaches the process
+that is meant, a core that it asks for is there, a path leads to the same folder.
+
+    >>> watch(a_watch)
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from . import imports
+from .frames import is_own, site_of
+from .watch import Watch
+
+
+def watch(watch: Watch) -> None:
+    """Wrap all of them."""
+    import threading
+
+    for name in ("getpid", "getppid", "getpgid", "getsid"):
+        wrap(os, name, "process_id", watch, shift=1_009)
+    for name in ("get_ident", "get_native_id"):
+        wrap(threading, name, "process_id", watch, shift=4_096)
+    for name in ("cpu_count", "getloadavg"):
+        wrap(os, name, "cpu_count", watch, shift=3 if name == "cpu_count" else None)
+    wrap(os, "getcwd", "working_folder", watch)
+    for name in ("getlogin", "getuid"):
+        if hasattr(os, name):
+            wrap(os, name, "surroundings", watch)
+    wrap(uuid, "getnode", "host_name", watch, shift=1)
+    wrap(uuid, "uuid1", "clock", watch, encode=str, decode=uuid.UUID)
+    imports.after("socket", lambda module: _host(module, ("gethostname", "getfqdn"), watch))
+    imports.after("platform", lambda module: _host(module, ("node", "platform"), watch))
+    imports.after("multiprocessing", lambda module: wrap(module, "cpu_count", "cpu_count", watch, shift=3))
+    if hasattr(os, "sched_getaffinity"):
+        wrap(os, "sched_getaffinity", "cpu_count", watch)
+        _take_cores_that_there_are(watch)
+    _signal_the_real_process(watch)
+
+
+def _host(module: Any, names: tuple[str, ...], watch: Watch) -> None:
+    for name in names:
+        wrap(module, name, "host_name", watch)
+
+
+def _other_host(name: str) -> str:
+    """Another name that leads to this host too."""
+    return "localhost" if name != "localhost" else "127.0.0.1"
+
+
+def _take_cores_that_there_are(watch: Watch) -> None:
+    """A program that is told of more cores than there are may ask for one of those."""
+    natural, real = os.sched_setaffinity, sorted(os.sched_getaffinity(0))
+
+    def sched_setaffinity(pid: int, mask: Any, /) -> None:
+        wanted = set(mask)
+        if watch.varies("cpu_count") and wanted and not wanted & set(real):
+            wanted = {real[one % len(real)] for one in wanted}
+        natural(pid, wanted)
+
+    os.sched_setaffinity = sched_setaffinity
+
+
+def _signal_the_real_process(watch: Watch) -> None:
+    """A program that is told the process id of another run may send it a signal: to itself, it means."""
+    natural = os.kill
+
+    def kill(pid: int, number: int, /) -> None:
+        natural(watch.real_pids.get(pid, pid), number)
+
+    os.kill = kill
+
+
+def wrap(
+    module: Any,
+    name: str,
+    kind: str,
+    watch: Watch,
+    *,
+    shift: int | None = None,
+    at_most: int | None = None,
+    encode: Callable[[Any], Any] | None = None,
+    decode: Callable[[Any], Any] | None = None,
+) -> None:
+    """Record what the program's own code gets from a function; vary it where that is asked for."""
+    natural = getattr(module, name)
+
+    def varied(*args: Any, **options: Any) -> Any:
+        value = natural(*args, **options)
+        if name == "getcwd" and watch.varies("working_folder"):
+            return _elsewhere(value, watch)
+        if name == "sched_getaffinity" and watch.varies(kind):
+            return value | {max(value) + 1 + more for more in range(3)}
+        if watch.varies(kind) and kind == "host_name" and isinstance(value, str):
+            return f"{value}-elsewhere" if name == "platform" else _other_host(value)
+        return value + shift if watch.varies(kind) and shift and value is not None else value
+
+    @functools.wraps(natural)
+    def watched(*args: Any, **options: Any) -> Any:
+        frame = sys._getframe(1)
+        if not is_own(frame.f_code.co_filename) or (at_most is not None and len(args) > at_most):
+            return natural(*args, **options)
+        site = site_of(frame, kind)
+        if name in {"localtime", "gmtime"}:
+            return watch.value(site, lambda: varied(*args, **options), encode=tuple, decode=time.struct_time)
+        value = watch.value(site, lambda: varied(*args, **options), encode=encode, decode=decode)
+        if name == "getpid":
+            watch.real_pids[value] = natural()
+        return value
+
+    setattr(module, name, watched)
+
+
+def _elsewhere(folder: str, watch: Watch) -> str:
+    """Another path of the same folder."""
+    path = os.path.join(watch.apart, f"w{hashlib.blake2b(os.fsencode(folder), digest_size=4).hexdigest()}")
+    try:
+        os.makedirs(watch.apart, exist_ok=True)
+        os.symlink(folder, path)
+    except FileExistsError:
+        pass
+    return path

@@ -1,0 +1,99 @@
+"""No watch and no variation changes whether a healthy program runs, or what it answers.
+
+The programs under ``healthy/`` use what real programs use: loaders with workers, managers, fork servers,
+pools, pipes, sockets, databases, ranks. Here each runs under all variations at once; under ``slow`` under
+every one of them alone.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit import variations
+from reprokit.execution.local import LocalBackend
+from reprokit.harness.diagnosing.conditions import Conditions
+from reprokit.harness.diagnosing.experiments import Inquiry, all_held, under
+from reprokit.harness.diagnosing.first_divergence import MEASURE, like
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
+from reprokit.harness.running.apply_variations import there
+from reprokit.harness.running.plan import plan_command
+
+PROGRAMS = Path(__file__).parent / "healthy"
+QUICK = sorted(path.stem for path in PROGRAMS.glob("*.py") if "torch" not in path.read_text())
+SLOW = sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem not in QUICK)
+LIMIT_S = 120.0
+
+
+class Silent:
+    """Progress that nobody watches."""
+
+    def phase(self, name):
+        """Nothing is shown."""
+
+    def alive(self, run_label, seen):
+        """Nothing is shown."""
+
+    def note(self, text):
+        """Nothing is shown."""
+
+
+@pytest.fixture
+def laboratory(tmp_path):
+    """A laboratory for a healthy program, in a folder whose path is as long as a socket's may be."""
+
+    def of(name):
+        folder = tmp_path / "a-folder-for-reports-with-a-name-of-some-length-as-people-give-them"
+        shutil.copyfile(PROGRAMS / f"{name}.py", tmp_path / f"{name}.py")
+        plan = plan_command(
+            (sys.executable, f"{name}.py", "{run_dir}"),
+            seed=0,
+            repeats=1,
+            stamp="20261120T102030Z-aaaa",
+            working_dir=tmp_path,
+            timeout_s=LIMIT_S,
+        )
+        return Laboratory(plan.specs[0], folder=folder, backend=LocalBackend(), progress=Silent(), budget=60)
+
+    return of
+
+
+def bears(lab, chosen):
+    first = need(lab.run("first", Conditions(progress=MEASURE)))
+    second = need(lab.run("second", Conditions(progress=like(first))))
+    assert lab.equal(first, second), lab.compare(first, second).divergence
+    for some in chosen:
+        varied = lab.run("varied", under(some, first))
+        names = [one.name for one in some]
+        assert not varied.trouble, f"{names}: {varied.trouble}\n{(varied.folder / 'stderr.log').read_text()}"
+        assert lab.equal(first, varied), f"{names}: {lab.compare(first, varied).divergence}"
+    held = lab.run("held", all_held(Inquiry(lab=lab, first=first, other=second)))
+    assert not held.trouble, f"held: {held.trouble}\n{(held.folder / 'stderr.log').read_text()}"
+
+
+def made(lab, *, numbers=True):
+    """All variations but those that round otherwise, or that this host cannot make."""
+    found = variations.survey(there(lab.spec, folder=lab.apart)).made
+    return [one for one in found if one.category != "nonportable_numerics" or numbers]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_healthy_program_runs_under_all_variations_at_once_and_with_everything_held(laboratory, name):
+    with laboratory(name) as lab:
+        bears(lab, [made(lab)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_a_healthy_training_runs_under_all_variations_at_once_and_with_everything_held(laboratory, name):
+    with laboratory(name) as lab:
+        bears(lab, [made(lab, numbers=False)])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("name", [*QUICK, *SLOW])
+def test_a_healthy_program_runs_under_every_variation(laboratory, name):
+    with laboratory(name) as lab:
+        bears(lab, [[one] for one in made(lab, numbers=False)])

@@ -1,0 +1,86 @@
+"""What a program does not bear is told once, in few runs; the rest is still varied."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from reprokit import variations
+from reprokit.core.records import RunSpec
+from reprokit.diagnosis import Trace
+from reprokit.harness.diagnosing.conditions import InstrumentedRun
+from reprokit.harness.diagnosing.experiments import Inquiry
+from reprokit.harness.diagnosing.varied_runs import differs_when_varied
+
+CHANGES = ("environment", "start", "vary", "run_folder")
+
+
+class Lab:
+    """A laboratory for a program that does not come to its end under some variations."""
+
+    def __init__(self, *unbearable, hangs=True):
+        self.spec = RunSpec(recipe="r", run_id="r-1", seed=0, device="cpu", command=("true",))
+        self.apart, self.vary, self.budget, self.made = Path("/tmp/x"), None, 60, 0
+        self.progress = SimpleNamespace(phase=lambda _: None)
+        self.left, self._unbearable, self._hangs = {}, unbearable, hangs
+        there = variations.There(container=False, folder="/tmp/x", cores=(0, 1), network=True)
+        self._known = {one.name: one for one in variations.survey(there).made}
+
+    def run(self, label, given):
+        self.made += 1
+        stopped = any(self._is_made(self._known[name], given) for name in self._unbearable)
+        hangs = stopped and self._hangs
+        return replace(RAN, trouble="stopped" if stopped else "", overdue=hangs, limit_s=60.0)
+
+    def _is_made(self, one, given):
+        if one.environment:
+            return one.environment.items() <= given.environment.items()
+        return any(word in given.vary for word in one.vary) or (one.start and one.start[0] in given.start)
+
+    def equal(self, first, second):
+        return not second.trouble
+
+
+RAN = InstrumentedRun(
+    label="x",
+    folder=Path("none"),
+    trace=Trace(sites={}, files={}, processes=1, started=1),
+    traced=Path("none"),
+    key="k",
+    hash_seed="1",
+    trouble="",
+    duration_s=1,
+)
+
+
+def judged(lab):
+    inquiry = Inquiry(lab=lab, first=RAN, other=RAN)
+    assert not differs_when_varied(inquiry)
+    return inquiry
+
+
+@pytest.mark.parametrize("name", ["temporary_folder", "umask", "cpu_count"])
+def test_what_makes_the_program_hang_is_named_with_its_limit_and_the_rest_is_varied(name):
+    lab = Lab(name)
+    inquiry = judged(lab)
+    says = variations.discover()[name].SAYS
+    told = [one for one in inquiry.not_varied if "come to its end" in one.how]
+    assert [(one.what, one.how) for one in told] == [
+        (says, "with it changed the program does not come to its end within 60 s")
+    ]
+    assert lab.made <= 8
+    assert len(inquiry.ruled_out) >= 15
+
+
+def test_two_that_it_does_not_bear_are_both_named():
+    inquiry = judged(Lab("umask", "time_zone", hangs=False))
+    told = {one.what for one in inquiry.not_varied if one.how.endswith("does not come to its end")}
+    assert told == {"the umask", "the time zone"}
+
+
+def test_a_program_that_bears_nothing_costs_few_runs():
+    lab = Lab("umask", "time_zone", "locale", "clock", "cpu_count", "load", "temporary_folder")
+    inquiry = judged(lab)
+    assert lab.made <= 14
+    assert any("not looked for any longer" in one.how for one in inquiry.not_varied)
