@@ -17,6 +17,7 @@ import pytest
 
 from reprokit.errors import DiskFullError
 from reprokit.harness import Project
+from reprokit.harness.curation import promote
 
 PAGE = 4096
 TRAIN = """
@@ -164,21 +165,21 @@ def test_a_golden_that_the_disk_has_no_room_for_leaves_the_one_before_it(blessed
     pair = sorted(path.parent for path in (blessed.root / "runs").glob("*/*/COMPLETE"))[:2]
     project = Project.around(blessed.root, golden_dir=disk.root / "golden")
 
-    def promote(reason: str) -> None:
+    def record(reason: str) -> None:
         promote(pair, project=project, reason=reason, now="2026-11-20T10:15:00+00:00", allow_dirty=True)
 
     before = disk.pages_free()
-    promote("first")
+    record("first")
     needed = before - disk.pages_free()
     kept = disk.content()
     for pages in range(needed - 1):
         disk.leave(pages)
         with pytest.raises(DiskFullError):
-            promote("second")
+            record("second")
         assert disk.content() == kept
         assert [path.name for path in (disk.root / "golden").glob("*/*/.*")] == []
     disk.empty()
-    promote("second")
+    record("second")
     assert disk.content() != kept
 
 

@@ -111,7 +111,8 @@ def test_a_changed_gamma_names_its_line_and_the_code_is_to_blame(study):
     kept = folder / "attribution" / "code-golden-environment-golden" / "metrics.jsonl"
     assert kept.read_bytes() == golden
     assert "Whose fault it is" in (folder / "report.html").read_text()
-    assert study.reprokit("report", "verify", str(folder)).code == 0
+    assert study.reprokit("report", "verify", str(folder)).code == 1  # it is genuine, and a REGRESSION
+    assert study.reprokit("report", "verify", str(folder), "--expect", "REGRESSION").code == 0
     diffed = study.reprokit(
         "golden", "promote", "--from", str(folder), "--reason", "discount more", "--allow-dirty"
     )
