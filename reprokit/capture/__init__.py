@@ -18,10 +18,10 @@ from typing import Any
 
 from reprokit.capture.interpreter import capture_interpreter
 from reprokit.capture.probe import VARIABLES
-from reprokit.capture.redaction import redact, redact_command, redact_text, redact_url
 from reprokit.capture.software import capture_software
 from reprokit.capture.source import capture_source
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.redaction import redact, redact_command, redact_text, redact_url, secret_values, without
 
 __all__ = [
     "capture_host",
@@ -34,6 +34,8 @@ __all__ = [
     "redact_command",
     "redact_text",
     "redact_url",
+    "secret_values",
+    "without",
 ]
 
 _PACKAGE = re.compile(r"[A-Za-z0-9._-]{1,100}")

@@ -1,8 +1,8 @@
 """The history of the source tree: who touched a folder last, what changed since, a commit checked out.
 
-This module knows git's history; it refuses to know what is in the files. Whatever a caller's hook or
-shell says of another repository is not passed on, no hook of the repository is started, and nothing
-of the work tree or its index is changed.
+Whatever a caller's hook or shell says of another repository is not passed on, no program that the
+repository's own settings name is started, nothing is fetched, and nothing of the work tree or its index
+is changed.
 
     >>> with worktree(Path("."), commit="4be1c02") as root:
     ...     print((root / "recipes").is_dir())
@@ -16,16 +16,18 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprokit.capture.redaction import redact_text
+from reprokit.capture.git_objects import NO_PROGRAMS, NO_PROGRAMS_ENVIRONMENT, find_repository
+from reprokit.capture.work_tree import compare
 from reprokit.errors import CannotRunError, UsageError
+from reprokit.redaction import redact_text
 
-# Programs that a repository's own settings name: hooks, and a file-system monitor.
-_QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
+_TIMEOUT_S = 300.0
+_WRITES_OR_READS_FILES = frozenset({"bisect", "checkout", "diff", "worktree"})
 _LEADS_ASTRAY = re.compile(
     r"GIT_(DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|COMMON_DIR|NAMESPACE|PREFIX|CONFIG.*)"
 )
@@ -68,17 +70,9 @@ def file_at(folder: Path, revision: str, path: str) -> bytes:
         UsageError: There is no such commit or file.
     """
     commit = resolve(folder, revision)
-    try:
-        shown = subprocess.run(
-            ["git", *_QUIET, "show", f"{commit}:./{path}"],
-            cwd=folder,
-            capture_output=True,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            env=_surroundings(),
-        )
-    except subprocess.CalledProcessError as error:
-        raise UsageError(f"the commit has no {path}", where=revision) from error
+    shown = _run(folder, "cat-file", "blob", f"{commit}:./{path}")
+    if shown.returncode:
+        raise UsageError(f"the commit has no {path}", where=revision)
     return shown.stdout
 
 
@@ -86,21 +80,11 @@ def run_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Git in a folder, whatever it ends with.
 
     Raises:
-        CannotRunError: There is no git.
+        CannotRunError: There is no git, or it does not end.
     """
-    try:
-        return subprocess.run(
-            ["git", *_QUIET, *arguments],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            env=_surroundings(),
-        )
-    except FileNotFoundError as error:
-        raise CannotRunError("git is not installed", fix="install git") from error
+    ended = _run(folder, *arguments)
+    out, err = (stream.decode("utf-8", "replace") for stream in (ended.stdout, ended.stderr))
+    return subprocess.CompletedProcess(ended.args, ended.returncode, out, err)
 
 
 def resolve(folder: Path, revision: str) -> str:
@@ -122,7 +106,11 @@ def last_commit(path: Path) -> str:
     Raises:
         UsageError: It is in no repository, in no commit yet, or changed since.
     """
-    if git(path, "status", "--porcelain", "--untracked-files=all", "--", ".").strip():
+    repository = find_repository(path)
+    if repository is None or repository.root is None:
+        raise UsageError("is in no git repository", where=str(path), fix="commit it")
+    below = path.resolve().relative_to(repository.root).as_posix()
+    if compare(repository, within="" if below == "." else f"{below}/").changed:
         raise UsageError("is not committed as it is", where=str(path), fix="commit it")
     commit = git(path, "log", "-1", "--format=%H", "--", ".").strip()
     if not commit:
@@ -142,7 +130,8 @@ def changes_since(
         until: Another commit; None for the work tree as it is, files that git does not know included.
     """
     range_ = [commit, until] if until else [commit]
-    out = git(project, "diff", "--numstat", "--no-renames", "--relative", "-z", *range_, "--", *paths)
+    how = ("--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "-z")
+    out = git(project, "diff", *how, *range_, "--", *paths)
     found = []
     for row in filter(None, out.split("\0")):
         added, removed, path = row.split("\t", 2)
@@ -180,9 +169,52 @@ def subject(folder: Path, commit: str) -> str:
     return git(folder, "log", "-1", "--format=%s", commit).strip()
 
 
+def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    surroundings = _surroundings()
+    if arguments[0] in _WRITES_OR_READS_FILES:
+        surroundings |= _without_filters(folder, surroundings)
+    try:
+        return subprocess.run(
+            ["git", *NO_PROGRAMS, *arguments],
+            cwd=folder,
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=surroundings,
+            timeout=_TIMEOUT_S,
+        )
+    except FileNotFoundError as error:
+        raise CannotRunError("git is not installed", fix="install git") from error
+    except subprocess.TimeoutExpired as error:
+        what = f"git {arguments[0]} did not end within {_TIMEOUT_S:g} s"
+        raise CannotRunError(what, where=str(folder)) from error
+
+
 def _surroundings() -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not _LEADS_ASTRAY.fullmatch(name)}
-    return {**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    return {**kept, **NO_PROGRAMS_ENVIRONMENT}
+
+
+def _without_filters(folder: Path, surroundings: Mapping[str, str]) -> dict[str, str]:
+    """Variables that switch off the filters of the repository's own settings: they are programs."""
+    asked = subprocess.run(
+        ["git", "config", "--name-only", "-z", "--get-regexp", r"^filter\."],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        env={**surroundings, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"},
+        timeout=_TIMEOUT_S,
+    )
+    names = {os.fsdecode(key).rpartition(".")[0] for key in asked.stdout.split(b"\0") if key}
+    settings = [
+        (f"{name}.{kind}", "false" if kind == "required" else "")
+        for name in sorted(names)
+        for kind in ("clean", "smudge", "process", "required")
+    ]
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        variables |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return variables
 
 
 def _count(text: str) -> int | None:

@@ -1,8 +1,8 @@
 """The source tree: which commit, what differs from it, where it came from.
 
-This module knows git; it refuses to know what is in the files. The difference is recorded as a
-digest over the contents of every file that is not as committed, untracked ones included, so it
-does not depend on anybody's git settings. An address loses its credentials.
+What differs is decided by content (``work_tree``), so neither git's index nor anybody's settings can
+hide a change. The difference is recorded as a digest over the contents of every file that is not as
+committed. An address loses its credentials.
 
     >>> capture_source(Path("."))["dirty"]
     False
@@ -11,20 +11,18 @@ does not depend on anybody's git settings. An address loses its credentials.
 from __future__ import annotations
 
 import hashlib
-import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from reprokit.capture.redaction import redact_text, redact_url
-
-if TYPE_CHECKING:
-    from git import Repo
-    from git.exc import GitCommandError
+from reprokit.capture.git_objects import GitError, Repository, ask, find_repository
+from reprokit.capture.work_tree import Comparison, compare, object_of
+from reprokit.redaction import redact_url
 
 #: More than this is not read for a digest: it would take longer than the run it describes.
 MOST_BYTES = 2 << 30
+_MOST_NAMED = 5
 
 
 def capture_source(project: Path, *, apart_from: Sequence[str] = ("runs", "reports")) -> dict[str, Any]:
@@ -36,97 +34,93 @@ def capture_source(project: Path, *, apart_from: Sequence[str] = ("runs", "repor
 
     Returns:
         ``commit``, ``branch`` (None when detached), ``dirty``, ``unrecorded`` (whether something is
-        neither committed nor staged), ``changed`` (number of files that are
-        not as committed), ``diff_digest`` (None when clean), ``folder`` (the project's place in the
-        tree), ``remote``, ``shallow`` and ``missing`` (field → reason). Where there is no repository
-        or no git: only ``missing``.
+        neither committed nor staged), ``changed`` (number of files that are not as committed),
+        ``changed_files`` (the first of them, where there are any), ``diff_digest`` (None when clean),
+        ``folder`` (the project's place in the tree), ``remote``, ``shallow`` and ``missing`` (field →
+        reason). Where there is no repository or no git: only ``missing``.
     """
-    try:
-        import git  # noqa: PLC0415 - raises ImportError where the program git is not installed
-    except ImportError:
-        return {"missing": {"commit": "git is not installed"}}
-    try:
-        with git.Repo(project, search_parent_directories=True) as repository:
-            if repository.working_tree_dir is None:
-                return {"missing": {"commit": "a repository without a work tree"}}
-            _ignore_callers_repository(repository)
-            return _facts(repository, project.resolve(), apart_from=apart_from)
-    except (git.exc.InvalidGitRepositoryError, git.exc.NoSuchPathError):
+    repository = find_repository(project)
+    if repository is None:
         return {"missing": {"commit": "not in a git repository"}}
-    except git.exc.GitCommandNotFound:
-        return {"missing": {"commit": "git is not installed"}}
-    except git.exc.GitCommandError as error:
-        return {"missing": {"commit": f"git failed: {_first_line(error)}"}}
+    if repository.root is None:
+        return {"missing": {"commit": "a repository without a work tree"}}
+    try:
+        return _facts(repository, repository.root, project.resolve(), apart_from=apart_from)
+    except GitError as error:
+        return {"missing": {"commit": error.what}}
+    except OSError as error:
+        return {"missing": {"commit": f"cannot read {error.filename}: {error.strerror}"}}
 
 
-def _ignore_callers_repository(repository: Repo) -> None:
-    """A git hook sets variables that would lead our git to the hook's repository; outvote them."""
-    right = {
-        "GIT_DIR": str(repository.git_dir),
-        "GIT_WORK_TREE": str(repository.working_tree_dir),
-        "GIT_INDEX_FILE": str(Path(repository.git_dir) / "index"),
-    }
-    set_by_caller = {name: value for name, value in right.items() if name in os.environ}
-    repository.git.update_environment(**set_by_caller, GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0")
-
-
-def _facts(repository: Repo, project: Path, *, apart_from: Sequence[str]) -> dict[str, Any]:
+def _facts(repository: Repository, root: Path, project: Path, *, apart_from: Sequence[str]) -> dict[str, Any]:
     missing: dict[str, str] = {}
-    root = Path(str(repository.working_tree_dir)).resolve()
-    folder = project.relative_to(root).as_posix() if project.is_relative_to(root) else "."
-    # A file-system monitor is a program that the repository's own settings name: not started here.
-    output = repository.git(c="core.fsmonitor=false").status(
-        "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--no-renames"
-    )
-    entries = [entry for entry in output.split("\0") if entry]
-    header = dict(entry[2:].split(" ", 1) for entry in entries if entry.startswith("# "))
+    folder = project.relative_to(root).as_posix()
     results = tuple(f"{'' if folder == '.' else folder + '/'}{name}/" for name in apart_from)
-    changed = sorted(
-        path for path in map(_path_of, entries) if path is not None and not path.startswith(results)
-    )
-    commit = header.get("branch.oid")
-    if commit in {None, "(initial)"}:
+    found = compare(repository, apart_from=results)
+    if not found.commit:
         missing["commit"] = "the repository has no commit yet"
-        commit = None
-    branch = header.get("branch.head")
     return {
-        "commit": commit,
-        "branch": None if branch == "(detached)" else branch,
-        "dirty": bool(changed),
-        "unrecorded": any(
-            _is_unrecorded(entry) and not str(_path_of(entry)).startswith(results) for entry in entries
-        ),
-        "changed": len(changed),
-        "diff_digest": _digest(repository, root, changed, missing) if changed else None,
+        "commit": found.commit or None,
+        "branch": _branch(repository),
+        "dirty": bool(found.changed),
+        "unrecorded": _is_unrecorded(repository, root, found),
+        "changed": len(found.changed),
+        **({"changed_files": list(found.changed[:_MOST_NAMED])} if found.changed else {}),
+        "diff_digest": _digest(root, found, missing) if found.changed else None,
         "folder": folder,
         "remote": _remote(repository, missing),
-        "shallow": repository.git.rev_parse("--is-shallow-repository") == "true",
+        "shallow": (repository.common_dir / "shallow").is_file(),
         "missing": missing,
     }
 
 
-def _is_unrecorded(entry: str) -> bool:
-    """Whether a status entry is of a file that the index does not hold as it is (git-status(1), XY)."""
-    return entry[0] in "?u" or (entry[0] == "1" and entry[3] != ".")
+def _branch(repository: Repository) -> str | None:
+    """The branch that HEAD is on; None when detached."""
+    name = ask(repository, "symbolic-ref", "--quiet", "HEAD", accepted=(0, 1)).decode("utf-8", "replace")
+    return name.strip().removeprefix("refs/heads/") or None
 
 
-def _path_of(entry: str) -> str | None:
-    """The path in an entry of ``git status --porcelain=v2 -z`` (git-status(1))."""
-    fields_before_path = {"1": 8, "u": 10, "?": 1}
-    if entry[0] not in fields_before_path:
-        return None
-    return entry.split(" ", fields_before_path[entry[0]])[-1]
+def _is_unrecorded(repository: Repository, root: Path, found: Comparison) -> bool:
+    """Whether something differs from the commit that the index does not hold as it is."""
+    staged: dict[str, tuple[str, str]] = {}
+    for row in ask(repository, "ls-files", "--stage", "-z").split(b"\0"):
+        facts, _, name = row.decode("utf-8", "surrogateescape").partition("\t")
+        if name:
+            mode, oid, _ = facts.split(" ")
+            staged[name] = (mode, oid)
+    return any(not _is_staged(root, name, staged, found.submodules) for name in found.changed)
 
 
-def _digest(repository: Repo, root: Path, changed: Sequence[str], missing: dict[str, str]) -> str | None:
+def _is_staged(
+    root: Path, name: str, staged: Mapping[str, tuple[str, str]], submodules: Mapping[str, str]
+) -> bool:
+    mode, oid = staged.get(name, ("", ""))
+    if name in submodules:
+        return submodules[name] == oid
+    path = root / name
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return not oid
+    kind = "120000" if stat.S_ISLNK(status.st_mode) else "100644"
+    if status.st_mode & stat.S_IXUSR and kind == "100644":
+        kind = "100755"
+    if mode != kind or not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode)):
+        return False
+    return status.st_size <= MOST_BYTES and object_of(path, status, like=oid) == oid
+
+
+def _digest(root: Path, found: Comparison, missing: dict[str, str]) -> str | None:
     """SHA-256 over path, kind and content of every file that is not as committed."""
     sha = hashlib.sha256()
     left = MOST_BYTES
-    for name in changed:
-        path = root / name.rstrip("/")
+    for name in found.changed:
+        path = root / name
         try:
             status = path.lstat()
-            if stat.S_ISREG(status.st_mode):
+            if name in found.submodules:
+                state = f"submodule {found.submodules[name]}"
+            elif stat.S_ISREG(status.st_mode):
                 left -= status.st_size
                 if left < 0:
                     missing["diff_digest"] = f"more than {MOST_BYTES >> 30} GiB differ from the commit"
@@ -135,8 +129,8 @@ def _digest(repository: Repo, root: Path, changed: Sequence[str], missing: dict[
             elif stat.S_ISLNK(status.st_mode):
                 state = f"link {path.readlink()}"
             else:
-                state = f"folder {_submodule(repository, name)}"
-        except FileNotFoundError:
+                state = f"no file {stat.S_IFMT(status.st_mode):o}"
+        except (FileNotFoundError, NotADirectoryError):
             state = "deleted"
         except OSError as error:
             missing["diff_digest"] = f"cannot read {name}: {error.strerror}"
@@ -150,22 +144,11 @@ def _sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _submodule(repository: Repo, name: str) -> str:
-    """Which commit a submodule is at, and whether it was changed (``-dirty``)."""
-    text = repository.git.diff("--no-ext-diff", "--no-color", "--submodule=short", "HEAD", "--", name)
-    return " ".join(line for line in text.splitlines() if line.startswith("+Subproject commit"))
-
-
-def _remote(repository: Repo, missing: dict[str, str]) -> str | None:
-    lines = repository.git.config("--get-regexp", r"^remote\..*\.url$", with_exceptions=False).splitlines()
+def _remote(repository: Repository, missing: dict[str, str]) -> str | None:
+    said = ask(repository, "config", "--local", "--get-regexp", r"^remote\..*\.url$", accepted=(0, 1))
+    lines = said.decode("utf-8", "replace").splitlines()
     addresses = dict(line.split(" ", 1) for line in lines if " " in line)
     if not addresses:
         missing["remote"] = "the repository has no remote"
         return None
     return redact_url(addresses.get("remote.origin.url", next(iter(addresses.values()))))
-
-
-def _first_line(error: GitCommandError) -> str:
-    lines = [line.strip(" '\"") for line in str(error.stderr or "").splitlines()]
-    said = next((line for line in lines if line.startswith("fatal:")), None)
-    return redact_text(said or next((line for line in lines if line), f"exit status {error.status}"))

@@ -88,7 +88,9 @@ class _Machine:
     storage: Storage | None
     with_numpy: bool = False
     stack: list[Any] = field(default_factory=list)
+    marks: list[int] = field(default_factory=list)
     memo: dict[int, Any] = field(default_factory=dict)
+    numbers: dict[int, list[int]] = field(default_factory=dict)  # id of what is in the memo → its numbers
     result: Any = None
 
     def step(self, name: str, argument: Any) -> None:
@@ -103,6 +105,7 @@ class _Machine:
             self.stack.append(_EMPTY[name]())
         elif name in _PUT:
             self.memo[argument] = self.stack[-1]
+            self.numbers.setdefault(id(self.stack[-1]), []).append(argument)
         elif name in _GET:
             self.stack.append(self.memo[argument])
         elif name in _TUPLES:
@@ -119,10 +122,13 @@ class _Machine:
         self.stack[-size:] = [tuple(self.stack[-size:])]
 
     def _mark(self, _argument: Any) -> None:
+        self.marks.append(len(self.stack))
         self.stack.append(_MARK)
 
     def _since_mark(self) -> list[Any]:
-        at = len(self.stack) - 1 - self.stack[::-1].index(_MARK)
+        at = self.marks.pop()
+        if self.stack[at] is not _MARK:
+            raise ValueError("a mark was taken for a value")
         items = self.stack[at + 1 :]
         del self.stack[at:]
         return items
@@ -194,8 +200,8 @@ class _Machine:
             _a(dict, begun)
             return
         self.stack[-1] = pickle_numpy.finish(begun, state)
-        for number, one in self.memo.items():
-            if one is begun:
+        for number in self.numbers.get(id(begun), ()):
+            if self.memo[number] is begun:
                 self.memo[number] = self.stack[-1]
 
     def _stop(self, _argument: Any) -> None:

@@ -1,6 +1,6 @@
 """Row ``source_clean``: the code that ran is a commit that somebody else can check out.
 
-It knows what git said of the source tree; it refuses to know git.
+The environment record says what differs from the commit, by content.
 
     >>> check(evidence).reason
     'the source is commit 1f2e3d4c, with nothing changed'
@@ -48,5 +48,7 @@ def _problem(run: RunEvidence) -> str:
         return "the environment record names no commit"
     if dirty is not False:
         changed = fact(run.environment, "source.changed")
-        return f"{changed or 'some'} files are not as in commit {commit}"
+        names = fact(run.environment, "source.changed_files")
+        which = f": {', '.join(map(str, names))}" if isinstance(names, list | tuple) and names else ""
+        return f"{changed or 'some'} files are not as in commit {commit}{which}"
     return ""

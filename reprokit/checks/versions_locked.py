@@ -1,7 +1,7 @@
 """Row ``versions_locked``: every package that trained came from the hashed lock, and is recorded.
 
-It knows recorded packages and the lock they should be from; it refuses to know how environments
-are made.
+Packages and versions are held against the lock, and the files of a virtual environment against what
+was installed from it.
 
     >>> check(evidence).reason
     '14 packages recorded, all from the lock sha256:9c…'
@@ -28,9 +28,14 @@ _INSTALLERS = frozenset({"pip", "setuptools", "wheel", "uv"})
 
 def check(evidence: Evidence) -> Finding:
     """Every run's packages, against the digest of its lock, and its content where that is at hand."""
-    problems = problems_of_runs(evidence, lambda run: _problem(run) or _not_locked(run, evidence.locked))
+    problems = problems_of_runs(
+        evidence, lambda run: _problem(run) or _tampered(run) or _not_locked(run, evidence.locked)
+    )
     if problems:
         remedy = "make the environment again from its lock: `reprokit image build`"
+        folders = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs if _tampered(run)})
+        if folders:
+            remedy = f"remove {', '.join(folders)} and run again: it is made anew from its lock"
         return failed(problems[0], remedy, all=list(problems))
     first = evidence.runs[0]
     count, lock = len(fact(first.environment, "inside.packages")), fact(first.run, "image.lock_digest")
@@ -53,6 +58,21 @@ def _problem(run: RunEvidence) -> str:
         return "no package is recorded"
     unnamed = [str(name) for name, version in packages.items() if not isinstance(version, str) or not version]
     return f"packages without a version: {', '.join(unnamed)}" if unnamed else ""
+
+
+def _tampered(run: RunEvidence) -> str:
+    """What of the environment's files is not as installed from the lock; "" where an image was checked."""
+    installed = fact(run.run, "installed")
+    if installed is None:
+        return ""
+    foreign = installed.get("foreign") if isinstance(installed, Mapping) else None
+    if not isinstance(foreign, list | tuple):
+        return "run.json does not say what of the environment is not as installed"
+    if not foreign:
+        return ""
+    more = fact(run.run, "installed.num_foreign")
+    others = f" and {more - len(foreign)} more" if isinstance(more, int) and more > len(foreign) else ""
+    return f"the environment is not as installed from the lock: {', '.join(map(str, foreign))}{others}"
 
 
 def _not_locked(run: RunEvidence, locked: Mapping[str, str] | None) -> str:

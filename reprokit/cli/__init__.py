@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import signal
 import sys
@@ -22,6 +23,7 @@ import click
 from reprokit import __version__
 from reprokit.cli.options import examples
 from reprokit.errors import ReprokitError
+from reprokit.redaction import redact_text
 
 __all__ = ["main", "root"]
 
@@ -133,7 +135,9 @@ def _run(arguments: list[str] | None) -> int:
     except click.exceptions.Exit as error:
         code = error.exit_code
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        click.echo(redact_text(said.getvalue()), err=True, nl=False)
         code = 2
     except (KeyboardInterrupt, click.exceptions.Abort) as error:
         click.echo("Interrupted: whatever was running has been stopped.", err=True)
@@ -142,7 +146,7 @@ def _run(arguments: list[str] | None) -> int:
     except Exception as error:  # "differs" is exit code 1: a fault of the tool must never look like an answer
         if isinstance(error, OSError) and error.errno in _UNHEARD:
             raise
-        traceback.print_exc()
+        click.echo(redact_text(traceback.format_exc()), err=True, nl=False)
         click.echo("Error: this is a fault in reprokit itself, not in your program.", err=True)
         code = 3
     return code if isinstance(code, int) else 0

@@ -23,6 +23,7 @@ from reprokit.cli.options import (
     request_of,
     write_picture,
 )
+from reprokit.redaction import redact_text
 
 _DAY = click.DateTime(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
@@ -258,7 +259,7 @@ def push(run: str, url: str, as_json: bool, **options: Any) -> int:
 
     folder = runs.find(project_of(options).runs_dir, run)
     where = remote.push(folder, url)
-    answer = {"exit_code": 0, "run": str(folder), "url": where}
+    answer = {"exit_code": 0, "run": str(folder), "url": redact_text(where)}
     click.echo(json.dumps(answer, indent=2) if as_json else one_line(where, limit=2000))
     return 0
 
@@ -285,7 +286,11 @@ def verify(run: str, as_json: bool, **options: Any) -> int:
         problems = () if stored.complete else (stored.incomplete_because,)
         found = remote.RemoteRun(url=str(stored.path), num_files=len(stored.files), problems=problems)
     if as_json:
-        answer = {"run": found.url, "num_files": found.num_files, "problems": list(found.problems)}
+        answer = {
+            "run": redact_text(found.url),
+            "num_files": found.num_files,
+            "problems": list(map(redact_text, found.problems)),
+        }
         click.echo(json.dumps({"exit_code": 1 if found.problems else 0, **answer}, indent=2))
     else:
         word = "not whole" if found.problems else "whole"

@@ -17,7 +17,7 @@ from typing import Any
 
 from reprokit.core.records import RunSpec
 from reprokit.execution import accelerators
-from reprokit.execution.placeholders import fill, placeholders
+from reprokit.execution.placeholders import fill, fill_folder, placeholders
 
 RUN_DIR = "/run_dir"
 MOUNTS = "/mnt/reprokit"
@@ -82,7 +82,7 @@ def container_config(
         "Entrypoint": command[:1],
         "Cmd": command[1:],
         "Env": [f"{name}={value}" for name, value in variables.items()],
-        "WorkingDir": fill(spec.working_dir, values) if spec.working_dir else RUN_DIR,
+        "WorkingDir": fill_folder(spec.working_dir, values) if spec.working_dir else RUN_DIR,
         "User": user,
         "Hostname": "reprokit",
         "Healthcheck": _health(spec.realisation.python) if watched else {"Test": ["NONE"]},

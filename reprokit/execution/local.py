@@ -38,7 +38,7 @@ from reprokit.execution.outcome import (
     start_refused,
     timed_out,
 )
-from reprokit.execution.placeholders import fill, placeholders
+from reprokit.execution.placeholders import fill, fill_folder, placeholders
 from reprokit.execution.run_folder import free_bytes, open_logs, stderr_tail
 from reprokit.layout import OUTPUT
 
@@ -87,7 +87,7 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
     return {
         "command": [fill(word, values) for word in spec.command],
         "environment": {**surroundings, **given},
-        "working_dir": fill(spec.working_dir, values) if spec.working_dir else working_dir,
+        "working_dir": fill_folder(spec.working_dir, values) if spec.working_dir else working_dir,
         "cpus": spec.limits.cpus,
         # a GPU's driver maps more than it uses: there a limit on mappings would be no limit on memory
         "memory_bytes": spec.limits.memory_bytes if spec.device == "cpu" else None,

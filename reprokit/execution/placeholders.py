@@ -24,6 +24,15 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return re.sub(r"\{([^{}]*)\}", lambda match: values.get(match[1], match[0]), text)
 
 
+def fill_folder(path: str, values: Mapping[str, str]) -> str:
+    """As ``fill``, for a folder that begins with a placeholder; a path of the host is taken as it is.
+
+    >>> fill_folder("/home/{seed}", {"seed": "7"})
+    '/home/{seed}'
+    """
+    return fill(path, values) if path.startswith("{") else path
+
+
 def placeholders(spec: RunSpec, *, run_dir: str, mounts: str, python: str) -> dict[str, str]:
     """What each placeholder of a run stands for.
 

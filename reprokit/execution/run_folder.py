@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from reprokit.layout import OUTPUT, STDERR, STDOUT
+from reprokit.redaction import redact_text
 
 _TAIL_BYTES = 64 << 10
 
@@ -38,11 +39,11 @@ def open_logs(run_dir: Path) -> tuple[BinaryIO, BinaryIO]:
 
 
 def stderr_tail(run_dir: Path) -> str:
-    """The last 64 KiB of ``stderr.log`` as text; what is no UTF-8 is replaced."""
+    """The last 64 KiB of ``stderr.log`` as text without secrets; what is no UTF-8 is replaced."""
     try:
         with (run_dir / STDERR).open("rb") as stream:
             stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
-            return stream.read().decode("utf-8", errors="replace")
+            return redact_text(stream.read().decode("utf-8", errors="replace"))
     except OSError:
         return ""
 

@@ -26,6 +26,7 @@ from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import Golden, load, locate
 from reprokit.layout import METRICS, PROVENANCE, TRACE
+from reprokit.redaction import redact_text
 from reprokit.workspace import cannot_write, sha256_of
 
 _TRACE_FIRST = 8
@@ -111,7 +112,7 @@ def promote(
     provenance = {
         **_provenance_of(first),
         "created_at": created_at,
-        "reason": reason.strip(),
+        "reason": redact_text(reason.strip()),
         "runs_agreed": len(runs),
         "tolerances": dict(tolerances),
         "previous": previous,
@@ -210,7 +211,7 @@ def _first_difference(expected: Path, actual: Path) -> int | None:
 
 
 def _refuse_bad_records(file: Path, *, allow_nonfinite: bool) -> None:
-    number = 0
+    number, seen = 0, set[str]()
     with file.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
             where = f"{file}:{number}"
@@ -220,6 +221,7 @@ def _refuse_bad_records(file: Path, *, allow_nonfinite: bool) -> None:
                 raise GoldenError("not a line of JSON", where=where) from error
             if not isinstance(record, dict) or not line.endswith(b"\n"):
                 raise GoldenError("not a whole record", where=where)
+            _refuse_secrets(record, seen, where=where)
             wild = [
                 key for key, value in record.items() if isinstance(value, float) and not math.isfinite(value)
             ]
@@ -228,6 +230,15 @@ def _refuse_bad_records(file: Path, *, allow_nonfinite: bool) -> None:
                 raise GoldenError(f"{wild[0]} is {record[wild[0]]}", where=where, fix=fix)
     if not number:
         raise GoldenError("the file is empty", where=str(file))
+
+
+def _refuse_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> None:
+    """A golden is published; its records are evidence, so a secret is refused, not taken out."""
+    texts = {*record, *(value for value in record.values() if isinstance(value, str))} - seen
+    if any(redact_text(text) != text for text in texts):
+        fix = "name the metric without it, and run the recipe again"
+        raise GoldenError("a record holds what looks like a secret", where=where, fix=fix)
+    seen |= texts
 
 
 def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any]) -> None:

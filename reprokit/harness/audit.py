@@ -143,7 +143,11 @@ def _touched(report: Report) -> Iterator[str]:
     if report.verdict is Verdict.NOT_RUN:
         return
     for folder in report.runs:
-        stored = runs.read(Path(folder))
+        try:
+            stored = runs.read(Path(folder))
+        except ReportError as error:
+            yield f"{folder}: {error.what}"
+            continue
         if not stored.complete:
             yield f"{folder}: {stored.incomplete_because}"
 

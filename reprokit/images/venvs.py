@@ -1,7 +1,6 @@
 """A variant as a virtual environment on this host, from the very same wheels as its image.
 
-This module knows interpreters and how to make an environment that is whole or not there; it
-refuses to choose packages: the lock has.
+An environment is whole or not there; its packages are those of the lock.
 
     >>> realise(variant, cache=cache, on_progress=print).python
     '/home/me/.cache/reprokit/venvs/cpu-9d0c…/bin/python'
@@ -24,15 +23,15 @@ import uv
 
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
-from reprokit.images import wheels
+from reprokit.images import installed_files, wheels
 from reprokit.images.cache import Progress, held
+from reprokit.images.installed_files import MARKER, Installed
 from reprokit.images.locks import Variant
-from reprokit.images.packages import Target, digest_of
+from reprokit.images.packages import Target, digest_of, packages_for, read_packages
 from reprokit.images.subprocesses import heartbeat, run_command
 from reprokit.workspace import cannot_write, write_json
 
-MARKER = "reprokit.json"
-_RECIPE_VERSION = 1  # of how an environment is made; raise it when `_make` changes what comes out
+_RECIPE_VERSION = 2  # of how an environment is made; raise it when `_make` changes what comes out
 _DESCRIBE = (
     "import json, os, platform, sys; print(json.dumps({'version': platform.python_version(), "
     "'implementation': platform.python_implementation(), 'path': os.path.realpath(sys.executable)}))"
@@ -74,6 +73,7 @@ def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisat
             if not _is_whole(folder, made_from):
                 from_wheels = wheels.fetch(variant, target, cache=cache, on_progress=on_progress)
                 _make(folder, interpreter, from_wheels, variant, on_progress=on_progress)
+                installed_files.write_list(folder)
                 write_json(folder / MARKER, {"variant": variant.name, **made_from})
     return Realisation(
         variant=variant.name,
@@ -83,6 +83,27 @@ def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisat
         python=str(folder / "bin" / "python"),
         lock_digest=str(made_from["lock_digest"]),
         base=None,
+    )
+
+
+def installed(variant: Variant, folder: Path, *, cache: Path, whole: bool) -> Installed:
+    """Hold the files of an environment against what was installed from its lock.
+
+    Args:
+        variant: Whose lock.
+        folder: The environment, as ``realise`` made it.
+        cache: The cache folder.
+        whole: Read every file even where nothing moved since the last look.
+
+    Raises:
+        ImageError: The lock cannot be read.
+    """
+    target = Target(machine=_this_machine(), python=variant.python)
+    return installed_files.check(
+        folder,
+        wheels=wheels.folder_of(variant, target, cache=cache),
+        packages=tuple(packages_for(read_packages(variant.packages_path), target)),
+        whole=whole,
     )
 
 
@@ -165,7 +186,8 @@ def _is_whole(folder: Path, made_from: Mapping[str, Any]) -> bool:
     except (OSError, ValueError):
         return False
     same = isinstance(facts, dict) and all(facts.get(key) == value for key, value in made_from.items())
-    return same and os.access(folder / "bin" / "python", os.X_OK)
+    listed = installed_files.list_of(folder).is_file()
+    return same and listed and os.access(folder / "bin" / "python", os.X_OK)
 
 
 def _make(

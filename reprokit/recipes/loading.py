@@ -27,6 +27,7 @@ from reprokit.recipes.mistakes import combined, did_you_mean
 from reprokit.recipes.overrides import apply, parse
 from reprokit.recipes.recipe import CheckRules, Expected, PatternTolerances, Recipe, RecipeLimits, Relaxation
 from reprokit.recipes.schema import PLAIN_NAME, RecipeModel
+from reprokit.recipes.secrets import secrets_in
 from reprokit.recipes.setting_origin import Origin, dotted
 from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
 from reprokit.recipes.trainer_config import read_sections
@@ -61,11 +62,13 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     file, root = _locate(name, recipes_dir)
     content = read_bytes(file)
     where = str(file)
-    document = _mapping(decoded(content, where=where), where=where)
+    text = decoded(content, where=where)
+    document = _mapping(text, where=where)
     changes = [parse(text) for text in overrides]
     data = apply(document.data, changes)
     origin = Origin(file=where, lines=document.lines, overrides=tuple(change.path for change in changes))
     trainer, mistakes = _try_trainer(data.get("trainer"), root, origin)
+    mistakes += secrets_in(text, data, overrides, where=where)
     validated = validate(data, sections=trainer.sections if trainer else None, origin=origin)
     if isinstance(validated, list):
         mistakes += validated

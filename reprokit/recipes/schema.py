@@ -96,6 +96,8 @@ Text = Annotated[str, AfterValidator(_text)]
 Line = Annotated[str, Field(max_length=200), AfterValidator(_line)]
 NotNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
+#: A pebibyte and a hundred years: no system takes a larger limit.
+_MOST_MEMORY_GIB, _LONGEST_S = 2.0**20, 100 * 365 * 86_400.0
 
 
 class Tolerance(BaseModel):
@@ -142,8 +144,8 @@ class Limits(BaseModel):
     """What a run may use."""
 
     model_config = STRICT
-    memory_gib: Positive = 4.0
-    timeout_s: Positive | None = None
+    memory_gib: Annotated[float, Field(gt=0, le=_MOST_MEMORY_GIB)] = 4.0
+    timeout_s: Annotated[float, Field(gt=0, le=_LONGEST_S)] | None = None
     pids: Annotated[int, Field(gt=0)] = 512
     determinism_cost: Positive = 1.25
 

@@ -17,10 +17,13 @@ from __future__ import annotations
 import re
 from typing import NewType
 
+from reprokit.redaction import redact_text
+
 Visible = NewType("Visible", str)
 
 _MAX_CHARACTERS = 2000
 _MAX_COMBINING = 4
+_LONGEST_SECRET = 4096
 
 # Printable by Unicode's categories, yet drawn as nothing (property Default_Ignorable_Code_Point).
 _DRAWN_AS_NOTHING = re.compile(
@@ -47,7 +50,7 @@ _EVERY_MARKDOWN_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
 
 
 def one_line(text: object, *, limit: int = _MAX_CHARACTERS) -> Visible:
-    r"""One line that shows every character of a text that would not show itself.
+    r"""One line without secrets that shows every character of a text that would not show itself.
 
     Args:
         text: Anything; what is not a string is shown as ``str`` would.
@@ -58,7 +61,7 @@ def one_line(text: object, *, limit: int = _MAX_CHARACTERS) -> Visible:
         surrogates, private and unassigned code points, and floods of combining marks written as
         ``\x1b``, ``\u202e``, ``\n``, and commands to a CI runner broken.
     """
-    shown = clip(str(text), limit=limit)
+    shown = _clipped_without_secrets(str(text), limit=limit)
     if not (shown.isascii() and shown.isprintable()):
         shown = _COMBINING_FLOOD.sub(lambda match: match[1] + "".join(map(_escape, match[2])), shown)
         shown = "".join(map(_show, shown))
@@ -86,6 +89,14 @@ def clip(text: str, *, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… ({len(text) - limit:,} more characters)"
+
+
+def _clipped_without_secrets(text: str, *, limit: int) -> str:
+    """What is cut is not looked at, but for enough to know a secret that the cut would go through."""
+    if len(text) <= limit:
+        return redact_text(text)
+    head = redact_text(text[: limit + _LONGEST_SECRET])
+    return f"{head[:limit]}… ({len(text) - limit:,} more characters)"
 
 
 def markdown(text: Visible) -> str:

@@ -28,6 +28,7 @@ from reprokit.core.comparison import Comparison, Divergence
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import ReportError
 from reprokit.layout import REPORT
+from reprokit.redaction import redact_text
 from reprokit.reports.escaping import one_line
 from reprokit.reports.format_values import json_number
 
@@ -84,7 +85,7 @@ _EXPECTED = {
 
 
 def to_dict(report: Report) -> dict[str, Any]:
-    """The report in plain JSON types, ``schema`` first, then field for field."""
+    """The report in plain JSON types without secrets, ``schema`` first, then field for field."""
     names = ["schema", *(f.name for f in dataclasses.fields(report) if f.name != "schema")]
     return {name: _plain(getattr(report, name)) for name in names}
 
@@ -181,12 +182,12 @@ def _plain(value: Any, *, depth: int = 0) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(item, depth=depth + 1) for key, item in value.items()}
+        return {redact_text(str(key)): _plain(item, depth=depth + 1) for key, item in value.items()}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
         return [_plain(item, depth=depth + 1) for item in value]
-    return json_number(value)
+    return redact_text(value) if isinstance(value, str) else json_number(value)
 
 
 def _dumps(value: Any, *, indent: int | None = None) -> str:

@@ -25,6 +25,7 @@ from typing import Any
 
 from reprokit.errors import ReportError, UploadError, UsageError
 from reprokit.layout import MARKER, RECORD, read_json
+from reprokit.redaction import secret_values, without
 from reprokit.runs.reading import read
 from reprokit.workspace import sha256_of
 
@@ -155,7 +156,7 @@ class _Store:
             system, root = url_to_fs(url)
         except (ImportError, ValueError) as error:
             raise UsageError(
-                f"this URL cannot be reached: {error}",
+                f"this URL cannot be reached: {_without_secrets(error, url)}",
                 where=url,
                 fix="install the package that fsspec names for it (s3fs for s3://, gcsfs for gs://)",
             ) from error
@@ -221,6 +222,11 @@ class _Told:
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if isinstance(error, Exception) and not isinstance(error, ReportError | UploadError | UsageError):
-            what = f"the storage failed: {type(error).__name__}: {str(error)[:200]}"
+            what = f"the storage failed: {type(error).__name__}: {_without_secrets(error, self._url)[:200]}"
             fix = "see to its permissions and the network, then push again"
             raise UploadError(what, where=self._url, fix=fix) from error
+
+
+def _without_secrets(error: Exception, url: str) -> str:
+    """What a storage's package says, which may repeat the password that stands in the URL."""
+    return without(str(error), secret_values({}, command=(url,)))

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import SCHEMA_VERSION, Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
+from reprokit.redaction import redact, redact_command, secret_values
+from reprokit.runs.logs import redact_logs
 from reprokit.runs.reading import files_of, list_all
 from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, write_atomic, write_json
 
@@ -48,7 +51,7 @@ def create(
             target = run_dir / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        write_json(run_dir / RECORD, _record(spec, facts))
+        _write_record(run_dir, _record(spec, facts))
     except (OSError, WorkspaceError) as error:
         shutil.rmtree(run_dir, ignore_errors=True)  # half a folder is no run, and takes space
         raise cannot_write(run_dir, error) if isinstance(error, OSError) else error from error
@@ -63,7 +66,7 @@ def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
         "run_id": spec.run_id,
         "seed": spec.seed,
         "device": spec.device,
-        "command": list(spec.command),
+        "command": list(redact_command(spec.command)),
         "environment": plan["environment"],
         "image": plan["realisation"],
         "limits": plan["limits"],
@@ -74,20 +77,35 @@ def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def finish(run_dir: Path, result: RunResult, *, environment: Mapping[str, Any]) -> None:
+def _write_record(run_dir: Path, record: Mapping[str, Any]) -> None:
+    """Write ``run.json``, with no secret in it; what names the run's folder is as that is."""
+    names = {name: record[name] for name in ("recipe", "run_id") if name in record}
+    write_json(run_dir / RECORD, {**redact(record), **names})
+
+
+def finish(
+    run_dir: Path, result: RunResult, *, environment: Mapping[str, Any], secrets: Sequence[str] = ()
+) -> None:
     """Close a run: move its output up, write its records, and COMPLETE if it ended with code 0.
+
+    Args:
+        run_dir: The run's folder.
+        result: How it ended.
+        environment: The environment record.
+        secrets: Values that must not stay in its logs.
 
     Raises:
         WorkspaceError: The disk is full or the folder cannot be written; no COMPLETE is left then.
     """
     record = read_json(run_dir / RECORD)
+    redact_logs(run_dir, secrets)
     write_json(run_dir / ENVIRONMENT, environment)
     if record.get("image"):  # a recipe's own facts are merged into the record just written
         (run_dir / OUTPUT / ENVIRONMENT).unlink(missing_ok=True)
     left = _move_up(run_dir)
     ending = to_json(result)
     record.update({**ending, "outcome": str(result.outcome), "state": "finished", "left_in_output": left})
-    write_json(run_dir / RECORD, record)
+    _write_record(run_dir, record)
     if result.completed:
         _write_marker(run_dir)
 
@@ -100,12 +118,15 @@ def close_unfinished(run_dir: Path, result: RunResult) -> None:
     """
     record = read_json(run_dir / RECORD)
     record.update({**to_json(result), "outcome": str(result.outcome), "state": "finished"})
-    write_json(run_dir / RECORD, record)
+    _write_record(run_dir, record)
 
 
-def close_interrupted(run_dir: Path, *, message: str = "interrupted by the user") -> None:
+def close_interrupted(
+    run_dir: Path, *, message: str = "interrupted by the user", secrets: Sequence[str] = ()
+) -> None:
     """Close a run that was stopped on purpose: never complete, its files kept."""
     record = read_json(run_dir / RECORD)
+    redact_logs(run_dir, secrets)
     record.update(
         state="finished",
         outcome=str(Outcome.INTERRUPTED),
@@ -114,7 +135,7 @@ def close_interrupted(run_dir: Path, *, message: str = "interrupted by the user"
         remedy="run it again",
         left_in_output=_move_up(run_dir),
     )
-    write_json(run_dir / RECORD, record)
+    _write_record(run_dir, record)
 
 
 def recover(runs_dir: Path) -> list[Path]:
@@ -129,7 +150,9 @@ def recover(runs_dir: Path) -> list[Path]:
         if record.get("state") != "running" or is_alive(record.get("owner") or {}):
             continue
         close_interrupted(
-            run_dir, message="the tool ended before it could close the run: killed, or no space left"
+            run_dir,
+            message="the tool ended before it could close the run: killed, or no space left",
+            secrets=secret_values(os.environ),
         )
         closed.append(run_dir)
     return closed

@@ -67,6 +67,11 @@ OTHER_TRACE = TraceComparison(
     first={"step": 8192, "what": "parameters", "expected": "a", "actual": "b"},
 )
 
+FOREIGN = {
+    "foreign": ["evil.pth is foreign"],
+    "num_foreign": 3,
+}
+
 RECIPE: dict[str, Any] = {
     "immune_to": ["umask", "clock", "network"],
     "schema": 1,
@@ -690,6 +695,9 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "a package of the lock that is not there": in_run("environment", "inside.packages.torch", ...),
         "a package that the lock does not have": in_run("environment", "inside.packages.scipy", "1.14.0"),
         "a package from a source tree": in_run("environment", "inside.sources.torch", "folder, editable"),
+        "a file that was not installed": in_run("run", "installed", FOREIGN),
+        "installed files as text": in_run("run", "installed", {"foreign": ""}),
+        "installed files as a list": in_run("run", "installed", []),
         "no run": with_(runs=()),
     },
     "seeded": {

@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Used without an import: started as programs, or loaded by another package.
-WITHOUT_IMPORT = {"bcrypt", "pip", "uv"}
+WITHOUT_IMPORT = {"pip", "uv"}
 
 
 def test_every_declared_dependency_is_imported_somewhere() -> None:

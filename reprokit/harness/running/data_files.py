@@ -51,6 +51,13 @@ def _read(recipe: Recipe, entry: Any) -> DataFile:
     if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
         raise RecipeError(f"the data {name} has no SHA-256", where=where, expected=_FORM, actual=repr(sha256))
     path = recipe.file.parent / name
+    project = recipe.file.parents[2].resolve()
+    if not path.resolve().is_relative_to(project):  # every run folder would get a copy of it
+        raise RecipeError(
+            f"the data {name} is a link that leads out of {project}",
+            where=where,
+            fix="put the file itself there",
+        )
     try:
         content = path.read_bytes()
     except OSError as error:

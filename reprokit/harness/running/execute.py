@@ -126,6 +126,7 @@ def _run_and_close(
     stop: threading.Event,
 ) -> RunResult:
     label = f"run {spec.run_id.rsplit('-', 1)[-1]}"
+    secrets = capture.secret_values(os.environ, command=spec.command)
 
     def tick() -> None:
         if stop.is_set():
@@ -135,13 +136,15 @@ def _run_and_close(
     try:
         result = _unless_package_changed(backend.run(spec, folder, on_tick=tick), spec, recorded=recorded)
     except KeyboardInterrupt:
-        runs.close_interrupted(folder)
+        runs.close_interrupted(folder, secrets=secrets)
         raise
+    result = replace(result, message=capture.without(result.message, secrets))
     _tell(progress, label, folder)
     if not result.completed:
         progress.note(f"{label}: {result.message}")
     try:
-        runs.finish(folder, result, environment=_environment(spec, folder, result, host))
+        environment = _environment(spec, folder, result, host)
+        runs.finish(folder, result, environment=environment, secrets=secrets)
     except WorkspaceError as error:
         result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
         runs.close_unfinished(folder, result)

@@ -152,7 +152,7 @@ def plan_command(
     timeout_s: float | None = None,
 ) -> Plan:
     """Plan ``repeats`` runs of a command that has no recipe: one after the other, nothing pinned."""
-    name = command_name(command)
+    name = command_name(capture.redact_command(command))
     specs = tuple(
         RunSpec(
             recipe=name,
@@ -180,12 +180,13 @@ def command_name(command: Sequence[str]) -> str:
 
 
 def shell_line(command: Sequence[str]) -> str:
-    """A command as a person types it: quoted for a shell, but for placeholders, which need no quotes.
+    """A command as a person types it: quoted for a shell, but for placeholders; without its secrets.
 
     >>> shell_line(["python", "train.py", "--seed", "{seed}", "--name", "two words"])
     "python train.py --seed {seed} --name 'two words'"
     """
-    return " ".join(word if _TYPED_AS_IT_IS.fullmatch(word) else shlex.quote(word) for word in command)
+    words = capture.redact_command(command)
+    return " ".join(word if _TYPED_AS_IT_IS.fullmatch(word) else shlex.quote(word) for word in words)
 
 
 def _limits(recipe: Recipe, *, cores: Sequence[int], index: int, timeout_s: float | None) -> Limits:

@@ -8,6 +8,7 @@ This module knows the order of these and the cores to use; it refuses to judge.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reprokit import capture, images, runs, workspace
@@ -17,7 +18,8 @@ from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.running.execute import Progress, execute, usable_cores
-from reprokit.harness.running.plan import Plan, command_name, plan_command, plan_recipe
+from reprokit.harness.running.installed_packages import installed_facts
+from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
 from reprokit.harness.running.request import Phases, Request, now, stamp
 from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, RunKind, VariedRun, WholeRun
 from reprokit.harness.running.varied_run import varied
@@ -99,7 +101,7 @@ def run_command(
                     progress=phases.progress,
                 )
     except CannotRunError as error:
-        name = command_name(command)
+        name = plan.specs[0].recipe
         return (_not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
 
 
@@ -130,11 +132,13 @@ def _train(
             realisation = environment_of(
                 recipe, backend=backend, base=request.base, project=project, progress=phases.progress
             )
+            installed = installed_facts(realisation, project=project.root, strict=request.strict)
             host = capture.capture_host(project.root)
         if isinstance(kind, ResumedRun):
             must_be_same_environment(kind.point, realisation.lock_digest)
         cores = _cores_beside(kind, request)
         plan = _plan(recipe, request, kind, realisation, backend=backend, cores=cores, project=project)
+        plan = replace(plan, facts={**plan.facts, **installed})
         with phases.of("train"):
             return execute(
                 plan,

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 
-import git
 import pytest
 
 from reprokit.capture import source as source_module
@@ -207,12 +206,9 @@ def test_a_repository_that_git_refuses_to_read_says_why(repository):
     assert "index" in reason
 
 
-def test_without_git_the_record_says_so(repository, monkeypatch):
-    def missing(*_arguments, **_options):
-        raise git.exc.GitCommandNotFound("git", "not there")
-
+def test_without_git_the_record_says_so(repository, monkeypatch, tmp_path):
     repository.commit(a="1")
-    monkeypatch.setattr(git.Repo, "__init__", missing)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert capture_source(repository.root) == {"missing": {"commit": "git is not installed"}}
 
 

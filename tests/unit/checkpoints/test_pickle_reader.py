@@ -1,6 +1,7 @@
 """Pickles read by hand: no way to name, to claim or to nest anything gets past the reader."""
 
 import struct
+import time
 
 import pytest
 
@@ -66,3 +67,15 @@ def test_a_list_that_holds_itself_and_one_that_unfolds_without_end_are_refused()
     laughs = b"\x80\x02}X\x01\x00\x00\x00a" + level + b"s."
     with pytest.raises(CheckpointError, match="expands to more than"):
         checkpoints_of(laughs)
+
+
+@pytest.mark.parametrize("opened", [b"(", b"(("])
+def test_deep_nesting_takes_time_in_proportion(opened):
+    began = time.process_time()
+    pickle_reader.load(b"\x80\x02" + opened * 100_000 + b"t" * 100_000 + b".", storage=None)
+    assert time.process_time() - began < 5
+
+
+def test_a_mark_that_was_taken_for_a_value_is_corrupt():
+    with pytest.raises(CheckpointError, match="corrupt"):
+        pickle_reader.load(b"\x80\x02](a)t.", storage=None)

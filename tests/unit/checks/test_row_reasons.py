@@ -135,6 +135,21 @@ FAILED = [
         "a package from a source tree",
         f"{SECOND}: not from the lock, but from a source tree: torch (folder, editable)",
     ),
+    (
+        "versions_locked",
+        "a file that was not installed",
+        f"{SECOND}: the environment is not as installed from the lock: evil.pth is foreign and 2 more",
+    ),
+    (
+        "versions_locked",
+        "installed files as text",
+        f"{SECOND}: run.json does not say what of the environment is not as installed",
+    ),
+    (
+        "versions_locked",
+        "installed files as a list",
+        f"{SECOND}: run.json does not say what of the environment is not as installed",
+    ),
     ("seeded", "another seed inside", f"{SECOND}: runtime.json has the seed 43, run.json 42"),
     ("seeded", "a seed that is true inside", f"{FIRST}: runtime.json has the seed True, run.json 1"),
     ("seeded", "a seed that is true outside", f"{FIRST}: runtime.json has the seed 1, run.json True"),

@@ -4,7 +4,7 @@ import pytest
 
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import UsageError
-from reprokit.execution.placeholders import fill, placeholders
+from reprokit.execution.placeholders import fill, fill_folder, placeholders
 
 
 def spec_with(*names: str) -> RunSpec:
@@ -49,3 +49,8 @@ def test_a_mount_name_that_is_taken_or_no_file_name_is_refused(name: str):
 def test_two_mounts_of_one_name_are_refused():
     with pytest.raises(UsageError, match="'code'"):
         values_of("code", "code")
+
+
+def test_a_folder_of_the_host_is_taken_as_it_is_called():
+    assert fill_folder("/home/{seed}/{run_dir}", {"seed": "7", "run_dir": "/r"}) == "/home/{seed}/{run_dir}"
+    assert fill_folder("{mounts}/data", {"mounts": "/m"}) == "/m/data"

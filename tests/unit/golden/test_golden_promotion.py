@@ -217,3 +217,15 @@ def test_a_folder_that_cannot_be_made_is_a_workspace_error(bless, tmp_path):
     (tmp_path / "golden").write_text("a file")
     with pytest.raises(WorkspaceError, match="cannot write"):
         bless()
+
+
+@pytest.mark.parametrize("name", ["eval/token=hunter2-S3cr3t", "https://ada:hunter2-S3cr3t@example.org/x"])
+def test_a_metric_whose_name_holds_a_secret_is_refused_without_repeating_it(bless, candidate, name):
+    text = f'{{"step": 0, "train/loss": 1.0, "{name}": 2.0}}\n'
+    with pytest.raises(GoldenError, match=r"metrics\.jsonl:1: .* looks like a secret") as caught:
+        bless(candidate(metrics=text), candidate(metrics=text))
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_secret_in_the_reason_is_taken_out(bless):
+    assert bless(reason="new weights, token=hunter2").provenance["reason"] == "new weights, token=<redacted>"

@@ -188,3 +188,16 @@ def test_a_report_without_runs_is_refused(reported, here):
     edit(reported[0] / "report.json", runs=[])
     with pytest.raises(ReportError, match="names no run"):
         audited(reported, here)
+
+
+@pytest.mark.parametrize("instead", ["an empty folder", "a file", "a list"])
+def test_a_run_folder_that_is_none_any_more_is_found(reported, here, instead):
+    run = reported[1][0]
+    if instead == "a list":
+        (run / "run.json").write_text("[]")
+    else:
+        shutil.rmtree(run)
+        run.mkdir() if instead == "an empty folder" else run.write_text("")
+    found = audited(reported, here)
+    assert (found.follows, found.exit_code) == (False, 1)
+    assert any(str(run) in finding for finding in found.findings)

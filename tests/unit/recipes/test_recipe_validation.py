@@ -217,3 +217,9 @@ def test_a_variation_that_does_not_exist_is_told_with_its_line_and_the_nearest_n
 def test_a_variation_is_named_once(folder):
     folder.edit("seeds:", "immune_to: [umask, umask]\nseeds:")
     assert "without repeats" in folder.refusal()
+
+
+@pytest.mark.parametrize("limit", ["memory_gib: 1e300", "timeout_s: 1e300", "memory_gib: 2e6"])
+def test_a_limit_that_no_system_takes_is_refused(folder, limit):
+    folder.edit("seeds: [42, 123]", f"limits: {{{limit}}}\nseeds: [42, 123]")
+    assert f"limits.{limit.partition(':')[0]}" in folder.refusal()

@@ -90,3 +90,18 @@ def test_a_profile_is_asked_for_on_the_command_line(project):
     assert "--profile-step" not in plan_of(recipe, project).specs[0].command
     words = plan_of(recipe, project, profile_step=100).specs[0].command
     assert words[words.index("--profile-step") + 1] == "100"
+
+
+def test_a_link_out_of_the_project_is_not_copied_into_a_run_folder(project, tmp_path_factory):
+    levels = project / "recipes" / "curriculum" / "levels.json"
+    outside = tmp_path_factory.mktemp("private") / "levels.json"
+    levels.rename(outside)
+    levels.symlink_to(outside)
+    with pytest.raises(
+        RecipeError, match=r"recipe\.yaml:\d+: the data levels\.json is a link that leads out"
+    ):
+        plan_of(curriculum(project), project)
+    levels.unlink()
+    outside.rename(project / "levels.json")
+    levels.symlink_to("../../levels.json")
+    assert plan_of(curriculum(project), project).files["source/curriculum/levels.json"]

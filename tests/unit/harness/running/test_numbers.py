@@ -101,7 +101,13 @@ def test_what_was_moved_away_is_an_error_and_never_equal_to_nothing(tree, file):
 # --- What a run has loaded -----------------------------------------------------------------------
 
 #: What is loaded beside a training and is in no digest of its numbers: it reads, and writes records.
-_READS_ONLY = ("reprokit.capture", "reprokit.core.records", "reprokit.errors", "reprokit.layout")
+_READS_ONLY = (
+    "reprokit.capture",
+    "reprokit.core.records",
+    "reprokit.errors",
+    "reprokit.layout",
+    "reprokit.redaction",
+)
 
 
 def test_beside_a_training_nothing_of_the_package_is_loaded_but_what_counts_and_what_only_reads():

@@ -1,8 +1,23 @@
 """Secrets do not get into records, and what is no secret stays readable."""
 
-import pytest
+import json
+import shlex
+import time
+from pathlib import Path
 
-from reprokit.capture.redaction import MARK, redact, redact_command, redact_text, redact_url
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reprokit.redaction import (
+    MARK,
+    redact,
+    redact_command,
+    redact_text,
+    redact_url,
+    secret_values,
+    without,
+)
 
 PLANTED = "hunter2-S3cr3t"
 
@@ -122,3 +137,81 @@ def test_records_are_redacted_to_the_bottom():
         "a": {"api_key": MARK, "n": 1, "list": [{"url": f"https://{MARK}@h/x"}]},
         "none": None,
     }
+
+
+SECRET = "Zq7hunterXw9Lk2Vt8Bn4"  # noqa: S105
+HEXADECIMAL = SECRET.encode().hex()[:40]
+TESTS = Path(__file__).resolve().parents[1]
+
+
+def lines_of(name):
+    found = [line for line in (TESTS / name).read_text().splitlines() if not line.startswith("#")]
+    return [
+        line.replace("{S}", SECRET).replace("{U}", SECRET.upper()).replace("{H}", HEXADECIMAL)
+        for line in found
+    ]
+
+
+def forms_of(line):
+    """A command line redacted as words, as typed, as a shell quotes it, as JSON, as Python shows it."""
+    words = shlex.split(line)
+    texts = (line, shlex.join(words), json.dumps(words), json.dumps(json.dumps(words)), repr(words))
+    return [" ".join(redact_command(words)), *map(redact_text, texts)]
+
+
+@pytest.mark.parametrize("line", lines_of("planted_secrets.txt"))
+def test_no_form_of_a_secret_gets_through(line):
+    for form in forms_of(line):
+        assert SECRET.lower() not in form.lower()
+        assert HEXADECIMAL not in form
+        assert MARK in form
+        assert redact_text(form) == form
+
+
+@pytest.mark.parametrize("line", lines_of("ordinary_commands.txt"))
+def test_an_ordinary_command_stays_in_every_form(line):
+    words = shlex.split(line)
+    assert redact_command(words) == tuple(words)
+    assert redact_text(line) == line
+    assert redact_text(shlex.join(words)) == shlex.join(words)
+
+
+@given(st.text(alphabet="ab1:/@=-_.'\" {}[],\\<>\ntokenpaskyurlhBrAuthorization", max_size=60))
+def test_redacting_twice_gives_the_same(text):
+    assert redact_text(redact_text(text)) == redact_text(text)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "a",
+        "a://",
+        "user:",
+        "token='",
+        "token=[",
+        "<token>",
+        "a.b-c.",
+        "\\",
+        "x-a-",
+        "a:b@",
+        "-token ",
+        "-u a ",
+    ],
+)
+def test_no_text_takes_long(part):
+    began = time.process_time()
+    redact_text(part * 20_000 + " token")
+    assert time.process_time() - began < 5
+
+
+def test_a_secret_in_a_variable_is_known_where_it_stands_alone():
+    variables = {"MYTOKEN": PLANTED, "PATH": "/usr/bin", "API_KEY": "short", "PROXY": "http://u:longenough@h"}
+    found = secret_values(variables, command=("train", "--password", "second-secret", "--seed", "12345678"))
+    assert found == ("hunter2-S3cr3t", "second-secret", "longenough")
+    assert without(f"got {PLANTED} and second-secret", found) == f"got {MARK} and {MARK}"
+
+
+def test_a_private_key_of_several_lines_goes_whole():
+    key = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{PLANTED}\n{PLANTED}\n-----END OPENSSH PRIVATE KEY-----"
+    assert redact_text(f"before\n{key}\nafter") == f"before\n{MARK}\nafter"
+    assert redact_text(f"before\n{key[:60]}") == f"before\n{MARK}"

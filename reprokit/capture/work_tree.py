@@ -1,0 +1,214 @@
+"""Which files of a work tree are not as its commit has them, by their content alone.
+
+No index, no time stamp, no filter and no list of exclusions but the commit's own ``.gitignore`` files
+comes between. A file that these leave out counts all the same where it is code beside code of the
+commit: it is imported like any other.
+
+    >>> compare(find_repository(Path("."))).changed
+    ('train.py',)
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from reprokit.capture.git_objects import (
+    EXECUTABLE,
+    LINK,
+    SUBMODULE,
+    Entry,
+    Repository,
+    find_repository,
+    head,
+    new_digest,
+    objects,
+)
+from reprokit.capture.ignore_rules import IgnoreRules
+
+_BLOCK_BYTES = 1 << 20
+_MAX_SUBMODULES_DEEP = 16
+_CODE = frozenset({".py", ".pyc", ".pyo", ".pyd", ".pyx", ".so", ".pth"})
+# Left by editors and tools, and not read by a training: these need no .gitignore, unless they are code.
+_LEFTOVERS = frozenset(
+    {".hypothesis", ".idea", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".vscode"}
+)
+_COUNTS, _LEFTOVER, _LEFT_OUT = "counts", "leftover", "left out"
+#: No blob of git's is larger in practice, and a sparse file would be read for hours.
+_MAX_BLOB_BYTES = 2 << 30
+_LARGE_FILE = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A work tree held against its commit.
+
+    Attributes:
+        commit: The commit's full name; "" before the first.
+        changed: Paths from the root that are not as in the commit, sorted; a submodule is one path.
+        submodules: Path of each changed submodule → its commit and what of it is changed.
+    """
+
+    commit: str
+    changed: tuple[str, ...]
+    submodules: Mapping[str, str]
+
+
+def compare(
+    repository: Repository, *, within: str = "", apart_from: tuple[str, ...] = (), depth: int = 0
+) -> Comparison:
+    """Hold every file of a work tree against HEAD.
+
+    Args:
+        repository: With a work tree.
+        within: Only what lies below this folder, from the root with a ``/`` at its end; "" for all.
+        apart_from: Folders from the root, each with a ``/`` at its end, that hold results.
+        depth: How many repositories this one is a submodule of.
+
+    Raises:
+        GitError: The repository cannot be read.
+        OSError: A file cannot be read.
+    """
+    root = repository.root
+    if root is None:
+        raise ValueError("a repository without a work tree")
+    commit, entries = head(repository)
+    submodules: dict[str, str] = {}
+    differing = {}
+    for path, entry in entries.items():
+        if path.startswith(apart_from) or not path.startswith(within):
+            continue
+        if entry.mode == SUBMODULE:
+            state = _submodule(root / path, entry, depth=depth)
+            if state:
+                submodules[path] = state
+        elif not _same(root / path, entry):
+            differing[path] = entry
+    changed = {path for path in differing if not _is_large_file(repository, root / path, differing[path])}
+    rules = IgnoreRules(_ignore_files(repository, entries))
+    added = _not_in_commit(root, entries, rules, within=within, apart_from=apart_from)
+    return Comparison(
+        commit=commit,
+        changed=tuple(sorted({*changed, *submodules, *added})),
+        submodules=submodules,
+    )
+
+
+def object_of(path: Path, status: os.stat_result, *, like: str) -> str:
+    """What git would call the content of a file or link as it lies there."""
+    if stat.S_ISLNK(status.st_mode):
+        target = os.fsencode(path.readlink())
+        sha = new_digest(kind="blob", size=len(target), like=like)
+        sha.update(target)
+        return sha.hexdigest()
+    sha = new_digest(kind="blob", size=status.st_size, like=like)
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            sha.update(block)
+    return sha.hexdigest()
+
+
+def _same(path: Path, entry: Entry) -> bool:
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    if entry.mode == LINK:
+        right = stat.S_ISLNK(status.st_mode)
+    else:
+        executable = bool(status.st_mode & stat.S_IXUSR)
+        right = stat.S_ISREG(status.st_mode) and executable == (entry.mode == EXECUTABLE)
+    right = right and status.st_size <= _MAX_BLOB_BYTES
+    return right and object_of(path, status, like=entry.oid) == entry.oid
+
+
+def _is_large_file(repository: Repository, path: Path, entry: Entry) -> bool:
+    """Whether the commit names the file's SHA-256 instead of holding its content (git-lfs)."""
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    executable = bool(status.st_mode & stat.S_IXUSR)
+    if not stat.S_ISREG(status.st_mode) or executable != (entry.mode == EXECUTABLE):
+        return False
+    pointer = _LARGE_FILE.fullmatch(objects(repository, [entry.oid])[entry.oid])
+    if pointer is None or int(pointer[2]) != status.st_size:
+        return False
+    from hashlib import file_digest  # noqa: PLC0415 - only where a file is kept elsewhere
+
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest() == pointer[1].decode()
+
+
+def _submodule(folder: Path, entry: Entry, *, depth: int) -> str:
+    """What is not as the commit says of a submodule; "" for none, or where it was never fetched."""
+    if folder.is_symlink() or not folder.is_dir():
+        return "not a folder"
+    if not any(folder.iterdir()):
+        return ""
+    inner = find_repository(folder)
+    if inner is None or inner.root != folder.resolve() or depth >= _MAX_SUBMODULES_DEEP:
+        return "files without a repository"
+    found = compare(inner, depth=depth + 1)
+    if found.commit == entry.oid and not found.changed:
+        return ""
+    content = ((name, _state(folder / name, found, name, like=entry.oid)) for name in found.changed)
+    return f"{found.commit} {' '.join(f'{name} {state}' for name, state in content)}".strip()
+
+
+def _state(path: Path, found: Comparison, name: str, *, like: str) -> str:
+    try:
+        return found.submodules.get(name) or object_of(path, path.lstat(), like=like)
+    except OSError:
+        return "deleted"
+
+
+def _ignore_files(repository: Repository, entries: Mapping[str, Entry]) -> dict[str, str]:
+    """Folder → the text of its ``.gitignore``, as the commit has it."""
+    named = {path: entry.oid for path, entry in entries.items() if PurePosixPath(path).name == ".gitignore"}
+    texts = objects(repository, sorted(set(named.values())))
+    return {
+        path.rpartition("/")[0]: texts[oid].decode("utf-8", "surrogateescape") for path, oid in named.items()
+    }
+
+
+def _not_in_commit(
+    root: Path, entries: Mapping[str, Entry], rules: IgnoreRules, *, within: str, apart_from: tuple[str, ...]
+) -> Iterator[str]:
+    """Files that the commit does not have and does not leave out, and code that lies beside its code."""
+    known = {folder.as_posix() for path in entries for folder in PurePosixPath(path).parents}
+    with_code = {path.rpartition("/")[0] for path in entries if PurePosixPath(path).suffix in _CODE}
+    importable: set[str] = set()
+    left = [(within.rstrip("/"), _COUNTS)]
+    while left:
+        folder, standing = left.pop()
+        for name, is_folder in _children(root / folder):
+            path = f"{folder}/{name}".lstrip("/")
+            if f"{path}/".startswith(apart_from) or (path in entries and not is_folder):
+                continue
+            left_out = standing is _LEFT_OUT or rules.leaves_out(path, is_folder=is_folder)
+            of_child = _LEFT_OUT if left_out else standing
+            if not is_folder:
+                is_code = PurePosixPath(path).suffix in _CODE
+                imported = not left_out or folder in with_code or folder in importable
+                if of_child is _COUNTS or (is_code and imported):
+                    yield path
+            elif path not in entries and (path in known or not left_out or folder in with_code):
+                if left_out and path not in known:
+                    importable.add(path)  # `import folder.module` finds what lies in it
+                left.append((path, _LEFTOVER if name in _LEFTOVERS and not left_out else of_child))
+
+
+def _children(folder: Path) -> list[tuple[str, bool]]:
+    """Name, and whether it is a folder, of what may count; none of an environment's."""
+    with os.scandir(folder) as found:
+        children = [(child.name, child.is_dir(follow_symlinks=False)) for child in found]
+    if ("pyvenv.cfg", False) in children:
+        return []  # its packages are recorded on their own
+    return [one for one in children if one[0] != ".git" and one != ("__pycache__", True)]

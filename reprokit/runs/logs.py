@@ -1,0 +1,78 @@
+"""A run's logs lose the secrets that the program printed, when its folder is closed.
+
+The host writes these files from what it hears, and they are copied and shown, so no secret stays in
+them. Files that the program wrote itself are evidence, byte for byte, and are left as they are.
+
+    >>> redact_logs(Path("runs/x/1"), ("hunter2-S3cr3t",))
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from reprokit.layout import STDERR, STDOUT
+from reprokit.redaction import without
+from reprokit.workspace import cannot_write
+
+_PART_BYTES = 4 << 20
+_LONGEST_LINE = 1 << 20
+_KEY_BEGINS, _KEY_ENDS = b"-----BEGIN", b"-----END"
+
+
+def redact_logs(run_dir: Path, secrets: Sequence[str] = ()) -> None:
+    """Take secrets out of ``stdout.log`` and ``stderr.log``; a log without any is not touched.
+
+    Args:
+        run_dir: The run's folder; nothing writes to its logs any more.
+        secrets: Values known to be secret, besides what looks like one.
+
+    Raises:
+        WorkspaceError: The disk is full or the folder cannot be written.
+    """
+    for name in (STDOUT, STDERR):
+        path = run_dir / name
+        try:
+            if path.is_file() and not path.is_symlink():
+                _redact(path, secrets)
+        except OSError as error:
+            raise cannot_write(path, error) from error
+
+
+def _redact(path: Path, secrets: Sequence[str]) -> None:
+    with path.open("rb") as log:
+        clean = all(_redacted(part, secrets) == part for part in _parts(log))
+        if clean:
+            return
+        log.seek(0)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "wb") as copy:
+                copy.writelines(_redacted(part, secrets) for part in _parts(log))
+            Path(temporary).chmod(path.stat().st_mode & 0o777)
+            Path(temporary).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(temporary).unlink()
+            raise
+
+
+def _redacted(part: bytes, secrets: Sequence[str]) -> bytes:
+    return without(part.decode("utf-8", "surrogateescape"), secrets).encode("utf-8", "surrogateescape")
+
+
+def _parts(log: BinaryIO) -> Iterator[bytes]:
+    """A log in whole lines, some megabytes at a time; no private key is cut in two."""
+    part = b""
+    while block := log.read(_PART_BYTES):
+        part += block + log.readline(_LONGEST_LINE)
+        open_key = part.rfind(_KEY_BEGINS) > part.rfind(_KEY_ENDS)
+        if not open_key or len(part) > 2 * _PART_BYTES:
+            yield part
+            part = b""
+    if part:
+        yield part
