@@ -1,10 +1,7 @@
 """Loading every file of a folder as a plugin: checks, adapters and variations are found and verified here.
 
-A file is held against the protocol of its folder when it is loaded, so a mistake in it is an error that
+A file is checked against the protocol of its folder when it is loaded, so a mistake in it is an error that
 names the file, the attribute and what is expected, and never a plugin that is left out or breaks later.
-
-    >>> [name for name, _ in load(PluginFolder(package="reprokit.checks", kind="check", protocol=Check, ...))]
-    ['repeatable', 'equals_golden', ...]
 """
 
 from __future__ import annotations
@@ -46,21 +43,12 @@ class PluginFolder:
 
 
 def names(path: Iterable[str], *, prefix: str = "") -> tuple[str, ...]:
-    """The names of the plugins of a folder, sorted; none of them is imported.
-
-    Args:
-        path: ``__path__`` of the package.
-        prefix: As of ``PluginFolder``.
-    """
+    """The names of the plugins in ``__path__`` of a package, sorted; none of them is imported."""
     return tuple(sorted(one.name for one in pkgutil.iter_modules(path) if one.name.startswith(prefix)))
 
 
 def load(folder: PluginFolder, path: Iterable[str]) -> tuple[tuple[str, Any], ...]:
     """Every plugin of a folder, by its ORDER: its file's name, and the module, which keeps the protocol.
-
-    Args:
-        folder: What its files must offer.
-        path: ``__path__`` of the package.
 
     Raises:
         CannotJudgeError: A file cannot be imported, does not keep the protocol, or has what must be

@@ -1,10 +1,4 @@
-"""Where a project keeps its recipes, goldens, runs and reports.
-
-This module knows the folder names; it refuses to know what is in them.
-
-    >>> Project.around(Path("/home/me/study/recipes")).runs_dir
-    PosixPath('/home/me/study/runs')
-"""
+"""Where a project keeps its recipes, goldens, runs and reports."""
 
 from __future__ import annotations
 

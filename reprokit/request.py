@@ -1,10 +1,4 @@
-"""What a person asked for, with the default of everything that they left out.
-
-The command line takes its defaults from here too.
-
-    >>> Request(seed=7, repeats=3).backend
-    'auto'
-"""
+"""What a person asked for, with the default of everything that they left out, for the command line too."""
 
 from __future__ import annotations
 
@@ -34,7 +28,7 @@ class Request:
         command: The command line as typed, for the report.
         vary: Train once more under the variations that the recipe says it is immune to.
         diagnose: Where two runs differ, find out why.
-        resume: Kill one more training on its way, resume it, and hold it against the first.
+        resume: Kill one more training on its way, resume it, and compare it with the first.
         stop_at: The step at which; None for one that is drawn from the seed.
         resume_from: A run or a checkpoint to go on from; None to start anew.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.

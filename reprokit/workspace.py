@@ -1,9 +1,6 @@
 """Keeping folders whole: atomic files, digests of files, one tool at a time, who owns what.
 
-This module knows how to write so that a kill or a full disk leaves the old file or the new one,
-never half of one. It refuses to know what the files mean.
-
-    >>> write_atomic(Path("report.json"), b"{}")
+A kill or a full disk leaves the old file or the new one, never half of one.
 """
 
 from __future__ import annotations
@@ -29,11 +26,7 @@ _LONGEST_PLACE = 55
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file so that readers see the old content or all of the new one.
-
-    Args:
-        path: Where to; its folder must exist.
-        data: The whole content.
+    """Write a file into an existing folder so that readers see the old content or all of the new one.
 
     Raises:
         WorkspaceError: The disk is full, or the folder cannot be written. An earlier file of that
@@ -99,10 +92,6 @@ def sha256_of(path: Path) -> str:
 
 def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
     """SHA-256 over relative names and contents of a folder's files, in sorted order.
-
-    Args:
-        folder: Whose files.
-        pattern: Of their names.
 
     Raises:
         WorkspaceError: There is no such folder, or no such file in it: nothing is equal to nothing.

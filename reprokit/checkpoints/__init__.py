@@ -1,10 +1,6 @@
 """Checkpoints read on the host without torch: what they hold, what is missing, and what differs.
 
 Nothing that a file asks for is ever run. Loading a checkpoint into a model belongs to ``reprokit.runtime``.
-
-    >>> state = read(Path("checkpoints/checkpoint_20480.pt"))
-    >>> state["step"]
-    20480
 """
 
 from reprokit.checkpoints import safetensors_file, torch_writer

@@ -1,10 +1,4 @@
-"""A checkpoint flattened to paths and values.
-
-Names of dicts and positions in lists are joined to paths such as ``random.environments.3``.
-
-    >>> dict(leaves({"step": 5, "model": {"bias": tensor}}))
-    {'step': 5, 'model.bias': Tensor(…)}
-"""
+"""A checkpoint flattened to paths such as ``random.environments.3``, and values."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""The folder ``checkpoints/`` of a run, checked against its ``MANIFEST.json``.
-
-A checkpoint is whole when its file is the one that the manifest lists; ``problems_of`` says what its content
-lacks for a resume.
-
-    >>> last_whole(run_dir / "checkpoints").step
-    40960
-"""
+"""The folder ``checkpoints/`` of a run, checked against its ``MANIFEST.json``."""
 
 from __future__ import annotations
 

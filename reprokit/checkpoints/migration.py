@@ -3,10 +3,6 @@
 Layout 0, without ``schema``, is the one that tutorials teach (``model_state_dict``, ``optimizer_state_dict``,
 ``epoch`` and ``*_rng_state``); 1 is the current one. What an older layout did not keep is not made up:
 ``problems_of`` names it afterwards.
-
-    >>> moved = migrated({"model_state_dict": model, "optimizer_state_dict": adam, "epoch": 3})
-    >>> moved.state["step"], moved.changes[0]
-    (3, 'layout 0 → 1: model_state_dict is model')
 """
 
 from __future__ import annotations

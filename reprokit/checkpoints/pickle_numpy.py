@@ -2,9 +2,6 @@
 
 Older programs saved NumPy's generator that way. torch refuses such files (``weights_only``) until they are
 converted.
-
-    >>> finish(Unfinished("array"), (1, (2,), "<u4", False, b"..."))
-    Tensor(dtype='uint32', shape=(2,), …)
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-r"""The part of pickle that a checkpoint needs, interpreted here so that nothing of a file can run.
+"""The part of pickle that a checkpoint needs, interpreted here so that nothing of a file can run.
 
 Only the instructions and names that ``torch.save`` writes are accepted: where pickle would import and call,
-this compares with a short list.
-
-    >>> load(b"\x80\x02}q\x00X\x04\x00\x00\x00stepq\x01K\x05s.", storage=None)
-    {'step': 5}
-
-Sources: the standard library's pickletools, which describes every instruction; torch.serialization.
+this compares with a short list. Sources: the standard library's pickletools, which describes every
+instruction; torch.serialization.
 """
 
 from __future__ import annotations

@@ -2,9 +2,6 @@
 
 Nothing of a file is run. Archives are refused that are compressed, have a name twice, or claim more than the
 file holds.
-
-    >>> sorted(read(Path("checkpoints/checkpoint_20480.pt")))
-    ['extra', 'model', 'optimizer', 'random', 'scheduler', 'schema', 'step']
 """
 
 from __future__ import annotations

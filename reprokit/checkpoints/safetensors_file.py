@@ -4,10 +4,6 @@ Values that are not tensors are kept in the header's ``__metadata__``: ``reproki
 and ``reprokit.content`` the digest of the whole content. A file that another program wrote has neither: it is
 read as a dict of its tensors, and nothing shows whether they were changed.
 
-    >>> write(state, Path("checkpoint_20480.safetensors"))
-    >>> content_digest(read(Path("checkpoint_20480.safetensors"))) == content_digest(state)
-    True
-
 The library accepts headers that this module refuses: a name that stands twice (the last one wins), unknown
 keys, more dimensions than numpy has. So the header is checked here before the library sees the file.
 
@@ -61,11 +57,7 @@ _TEXTS = TypeAdapter(dict[str, dict[str, str]], config=ConfigDict(strict=True))
 
 
 def write(state: Any, path: Path) -> None:
-    """Write a checkpoint, whole or not at all; equal contents give equal bytes.
-
-    Args:
-        state: As ``checkpoints.read`` gives it.
-        path: Where to; an earlier file of that name is replaced.
+    """Write a checkpoint as ``read`` gives it, whole or not at all; equal contents give equal bytes.
 
     Raises:
         CheckpointError: It holds a type that the format lacks, or too much that is not in a tensor.

@@ -1,9 +1,6 @@
 """Two checkpoints compared value by value: which differ, in how many elements, by how many ULPs.
 
 Contents are compared, not files: two files with different bytes and equal contents are equal.
-
-    >>> [(one.name, one.num_different, one.max_ulps) for one in differences(expected, actual)]
-    [('model.policy.0.weight', 3, 1)]
 """
 
 from __future__ import annotations
@@ -50,11 +47,7 @@ class CheckpointDifference:
 
 
 def differences(expected: Any, actual: Any) -> Iterator[CheckpointDifference]:
-    """Everything that is not bit for bit the same, in the first one's order.
-
-    Args:
-        expected: A checkpoint, as ``read`` gives it.
-        actual: Another.
+    """Everything in two checkpoints, as ``read`` gives them, that is not bit for bit the same.
 
     Raises:
         CheckpointError: One is nested too deep, or contains itself.

@@ -23,10 +23,7 @@ _EXACT = 2**53  # JSON readers keep integers exact up to here
 
 
 def pack(state: Any) -> tuple[Any, dict[str, Tensor]]:
-    """Split a checkpoint into a tree and its tensors.
-
-    Args:
-        state: As ``read`` gives it.
+    """Split a checkpoint, as ``read`` gives it, into a tree and its tensors.
 
     Returns:
         A tree of JSON values in which a tensor is ``{"tensor": name}``, and name → tensor.

@@ -1,9 +1,6 @@
 """Tensors as files hold them: torch's name of the type, a shape, and a NumPy view of the bytes.
 
 Types that NumPy lacks, such as bfloat16, are kept as unsigned integers with the same bits.
-
-    >>> STORAGES["FloatStorage"]
-    DType(name='float32', numpy='<f4')
 """
 
 from __future__ import annotations

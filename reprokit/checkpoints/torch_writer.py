@@ -2,10 +2,6 @@
 
 They hold plain data and tensors only, and load with ``torch.load(weights_only=True)``.
 
-    >>> write(state, Path("checkpoint_20480.pt"))
-    >>> content_digest(read(Path("checkpoint_20480.pt"))) == content_digest(state)
-    True
-
 Sources: torch.serialization (the archive), torch._utils (``_rebuild_tensor_v2`` and ``_v3``), pickletools.
 """
 
@@ -33,11 +29,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # zip's first date, always the same: equal conten
 
 
 def write(state: Any, path: Path) -> None:
-    """Write a checkpoint, whole or not at all; equal contents give equal bytes.
-
-    Args:
-        state: As ``checkpoints.read`` gives it.
-        path: Where to; an earlier file of that name is replaced.
+    """Write a checkpoint as ``read`` gives it, whole or not at all; equal contents give equal bytes.
 
     Raises:
         CheckpointError: It is nested too deep, or holds something that is not plain data.

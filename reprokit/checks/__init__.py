@@ -1,11 +1,7 @@
 """The checklist's rows, one file each: evidence in, one row out.
 
-This package knows which rows there are and whether each is required here; it refuses to know
-what the rows add up to (``core.checklist`` does). Adding a row is adding a file: its name is the
-row's id, and it has what ``core.rows.Check`` asks for.
-
-    >>> [row.id for row in run_all(evidence)][:2]
-    ['repeatable', 'equals_golden']
+To add a row, add a file: its name is the row's id, and it has what ``core.rows.Check`` asks for. What the
+rows add up to is decided in ``core.checklist``.
 """
 
 from __future__ import annotations
@@ -106,8 +102,8 @@ def _judged(check: Check, evidence: Evidence) -> Finding:
         finding = check.check(evidence)
         fault = _fault(finding)
     except (Exception, SystemExit) as error:  # the one boundary: here nothing may pass, nor end the tool
-        return unjudged(f"the check broke: {type(error).__name__}: {error}", _REPORT_IT)
-    return unjudged(f"the check broke: {fault}", _REPORT_IT) if fault else finding
+        return unjudged(f"the check is faulty: {type(error).__name__}: {error}", _REPORT_IT)
+    return unjudged(f"the check is faulty: {fault}", _REPORT_IT) if fault else finding
 
 
 def _fault(finding: object) -> str:
@@ -131,7 +127,7 @@ def _ignored(evidence: Evidence) -> list[CheckResult]:
             title=f"Metric {name} was left out",
             status=Status.SKIPPED,
             reason=f"left out on request: it matches --ignore-metric {pattern!r}",
-            remedy="leave out --ignore-metric to compare it",
+            remedy="omit --ignore-metric to compare it",
             evidence={"metric": name, "pattern": pattern},
             required=False,
         )
@@ -200,7 +196,7 @@ def _problems_of_recipe(recipe: Mapping[str, Any] | None, known: set[str]) -> It
 
 def _problems_of_entry(recipe: Mapping[str, Any], key: str, name: object, known: set[str]) -> Iterable[str]:
     if not isinstance(name, str) or name not in known:
-        yield f"checks.{key} names no row: {name!r}"
+        yield f"checks.{key} names an unknown row: {name!r}"
     elif key == "relax" and name in VERDICT_ROWS:
         yield f"{name} cannot be relaxed: it is what the verdict means"
     elif key == "relax" and name not in relaxations(recipe):

@@ -1,12 +1,8 @@
 """Row ``checkpoints_complete``: every promised checkpoint is there, unchanged, and loads.
 
-It knows the promise (the first end of an update at or after every ``logging.save_interval``, and
-the final model) and what was found; it refuses to open a checkpoint. That one loads was proven
-inside the environment that wrote it. Where the recipe keeps only the last ones (``checkpoints.keep``),
-these must be there, and MANIFEST.json must hold the digest of every other one.
-
-    >>> check(evidence).reason
-    '10 checkpoints and the final model, all unchanged and loadable, in every run'
+Promised are the first end of an update at or after every ``logging.save_interval``, and the final model.
+Where the recipe keeps only the last ones (``checkpoints.keep``), these must be there, and MANIFEST.json must
+hold the digest of every other one. That a checkpoint loads was shown inside the environment that wrote it.
 """
 
 from __future__ import annotations
@@ -16,8 +12,8 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
-from reprokit.core.rows import Finding, counted, failed, passed
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
+from reprokit.core.rows import Finding, counted, failed_runs, passed
 from reprokit.layout import FINAL_MODEL
 
 ID = "checkpoints_complete"
@@ -33,10 +29,8 @@ _AGAIN = "run it again; if it stays, see the trainer's calls of reprokit.runtime
 def check(evidence: Evidence) -> Finding:
     """Every run's checkpoints."""
     keep = fact(evidence.recipe, "checkpoints.keep")
-    problems = problems_of_runs(evidence, lambda run: _problem(run, keep))
-    if problems:
-        remedy = _promise(evidence.runs) or _AGAIN
-        return failed(problems[0], remedy, all=list(problems))
+    if broken := failed_runs(evidence, lambda run: _problem(run, keep), _promise(evidence.runs) or _AGAIN):
+        return broken
     names = sorted(evidence.runs[0].checkpoints)
     count = "1 checkpoint" if len(names) == 2 else f"{len(names) - 1} checkpoints"
     removed = sorted(evidence.runs[0].checkpoints_removed)
@@ -86,7 +80,9 @@ def _missing(run: RunEvidence, interval: int, end: int, keep: Any) -> str:
             return f"no update ended at or after step {due}, so no checkpoint can be due there"
         promised.setdefault(f"checkpoint_{boundaries[index]}.pt", due)
     if not run.checkpoints_removed.keys() <= promised.keys():
-        return f"MANIFEST.json remembers checkpoints that were never due: {sorted(run.checkpoints_removed)}"
+        return (
+            f"MANIFEST.json lists removed checkpoints that were never due: {sorted(run.checkpoints_removed)}"
+        )
     stay = list(promised)[-keep:] if is_integer(keep) and keep > 0 else list(promised)
     for name, due in promised.items():
         if name not in run.checkpoints and (name in stay or not _remembered(run, name)):
@@ -104,9 +100,9 @@ def _remembered(run: RunEvidence, name: str) -> bool:
 def _spoilt(name: str, entry: Mapping[str, Any]) -> str:
     step = entry.get("step")
     if name != FINAL_MODEL and (not is_integer(step) or name != f"checkpoint_{step}.pt"):
-        return f"its name does not agree with its step {step!r}"
+        return f"its name does not match its step {step!r}"
     if entry.get("sha256_ok") is not True:
-        return "its digest is not that of MANIFEST.json"
+        return "its digest differs from MANIFEST.json"
     if entry.get("loadable") is not True:
-        return f"it was not proven to load: {entry.get('reason') or 'nobody tried'}"
+        return f"it was not shown to load: {entry.get('reason') or 'never tried'}"
     return ""

@@ -1,15 +1,9 @@
-"""Row ``config_saved``: config.yaml lies with the results and is what the recipe says.
-
-It knows the saved configuration; it refuses to know what its settings mean.
-
-    >>> check(evidence).reason
-    'config.yaml holds all 4 sections of the recipe in every run'
-"""
+"""Row ``config_saved``: config.yaml is saved with the results and holds what the recipe says."""
 
 from __future__ import annotations
 
-from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.core.evidence import Evidence, RunEvidence
+from reprokit.core.rows import Finding, failed_runs, passed, unjudged
 from reprokit.layout import CONFIG
 
 ID = "config_saved"
@@ -18,14 +12,13 @@ ORDER = 120
 ADVISORY = False
 NEEDS_RECIPE = True
 
+_AGAIN = "run it again; config.yaml is written before training starts"
+
 
 def check(evidence: Evidence) -> Finding:
     """Every run folder holds the configuration, and it is the recipe's."""
-    problems = problems_of_runs(evidence, _problem)
-    if problems:
-        return failed(
-            problems[0], "run it again; config.yaml is written before training starts", all=list(problems)
-        )
+    if broken := failed_runs(evidence, _problem, _AGAIN):
+        return broken
     if any(run.config_differs is None for run in evidence.runs):
         return unjudged(
             "config.yaml was never compared with the recipe", "judge it again: `reprokit report show`"
@@ -40,5 +33,5 @@ def _problem(run: RunEvidence) -> str:
     if not run.config or run.files.get(CONFIG, 0) <= 0:
         return "config.yaml is missing or empty"
     if run.config_differs:
-        return f"config.yaml is not what the recipe says: {', '.join(run.config_differs)}"
+        return f"config.yaml differs from the recipe: {', '.join(run.config_differs)}"
     return ""

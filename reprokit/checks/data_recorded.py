@@ -1,11 +1,4 @@
-"""Row ``data_recorded``: every data set that the recipe names was used with the digest it names.
-
-It knows declared and recorded digests; it refuses to know data. A recipe with ``data: none`` has
-nothing to judge here.
-
-    >>> check(evidence).reason
-    'the recipe uses no data: its environment makes all of it from the seed'
-"""
+"""Row ``data_recorded``: every data set that the recipe names was used with the digest it names."""
 
 from __future__ import annotations
 
@@ -13,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
-from reprokit.core.rows import Finding, failed, not_applicable, passed
+from reprokit.core.evidence import Evidence, RunEvidence, fact
+from reprokit.core.rows import Finding, failed, failed_runs, not_applicable, passed
 
 ID = "data_recorded"
 TITLE = "Data and the steps that prepare it are recorded"
@@ -37,13 +30,8 @@ def check(evidence: Evidence) -> Finding:
     for entry in declared:
         if not _is_declared(entry):
             return failed(f"data without name, SHA-256 or steps: {entry!r}", _DECLARE)
-    problems = problems_of_runs(evidence, lambda run: _problem(run, declared))
-    if problems:
-        return failed(
-            problems[0],
-            _USE,
-            all=list(problems),
-        )
+    if broken := failed_runs(evidence, lambda run: _problem(run, declared), _USE):
+        return broken
     names = sorted(entry["name"] for entry in declared)
     return passed(f"every run used the declared data: {', '.join(names)}", data=names)
 

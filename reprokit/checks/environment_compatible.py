@@ -1,11 +1,6 @@
 """Row ``environment_compatible``: what can change numbers is as it was when the golden was made.
 
-It knows the numerics fingerprints and the comparison with the golden; it refuses to know which
-fact belongs to a fingerprint. Another environment with equal numbers is compatible, and the row
-says what differs.
-
-    >>> check(evidence).reason
-    'the numerics fingerprint is that of the golden'
+Another environment with equal numbers is compatible; the row says what differs.
 """
 
 from __future__ import annotations
@@ -20,7 +15,7 @@ ORDER = 110
 ADVISORY = False
 NEEDS_RECIPE = True
 
-_PROMOTE = "bless two agreeing runs: `reprokit golden promote RECIPE --reason …`"
+_PROMOTE = "promote two runs that agree: `reprokit golden promote RECIPE --reason …`"
 _SHOWN = 5
 
 
@@ -28,7 +23,7 @@ def check(evidence: Evidence) -> Finding:
     """Equal fingerprints, or other ones that came to the same numbers."""
     golden = evidence.golden
     if golden is None:
-        return skipped("there is no golden to be compatible with", _PROMOTE)
+        return skipped("there is no golden to compare with", _PROMOTE)
     if not evidence.runs or not all(run.environment for run in evidence.runs):
         return unjudged("a run has no environment record to compare", "run it again: `reprokit reproduce`")
     recorded = golden.provenance.get("fingerprint")
@@ -39,13 +34,13 @@ def check(evidence: Evidence) -> Finding:
         return _elsewhere(evidence, golden, differs)
     if differs:
         return unjudged(f"the fingerprints agree, but the records differ in {differs[0]}", _PROMOTE)
-    return passed(f"the numerics fingerprint is that of {golden.noun}", fingerprint=recorded)
+    return passed(f"the numerics fingerprint equals that of {golden.noun}", fingerprint=recorded)
 
 
 def _elsewhere(evidence: Evidence, golden: GoldenEvidence, differs: list[str]) -> Finding:
     """What another environment came to: the same numbers, or not."""
     named = ", ".join(differs[:_SHOWN]) + (f" and {len(differs) - _SHOWN} more" if differs[_SHOWN:] else "")
-    what = f"the environment differs in {named or 'something that the records do not say'}"
+    what = f"the environment differs in {named or 'something that is not recorded'}"
     objection = why_not_golden(evidence)
     if objection is None:
         return passed(f"{what}; the metrics equal those of {golden.noun} nevertheless", differs=differs)

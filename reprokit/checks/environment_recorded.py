@@ -1,17 +1,11 @@
-"""Row ``environment_recorded``: the environment record is complete, and says why where it is not.
-
-It knows which fields a record must have; it refuses to know what they mean for the numbers.
-
-    >>> check(evidence).reason
-    'every required field is recorded; 1 field is missing, with its reason'
-"""
+"""Row ``environment_recorded``: the environment record is complete, and says why where it is not."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
-from reprokit.core.rows import Finding, failed, not_applicable, passed
+from reprokit.core.evidence import Evidence, RunEvidence, fact
+from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
 
 ID = "environment_recorded"
 TITLE = "The environment is recorded"
@@ -43,9 +37,10 @@ def check(evidence: Evidence) -> Finding:
             "nothing was captured around the plain command", "capture it: `reprokit capture`"
         )
     required = _OF_ALL if evidence.recipe is None else (*_OF_ALL, *_OF_RECIPES)
-    problems = problems_of_runs(evidence, lambda run: _problem(run, required))
-    if problems:
-        return failed(problems[0], "see what can be captured: `reprokit capture`", all=list(problems))
+    if broken := failed_runs(
+        evidence, lambda run: _problem(run, required), "see what can be captured: `reprokit capture`"
+    ):
+        return broken
     missing = sorted({field for run in evidence.runs for field in run.environment["missing"]})
     if evidence.recipe is None:  # nobody was inside a program that has no recipe: that is no lack
         missing = [field for field in missing if not field.startswith("inside.")]

@@ -1,11 +1,4 @@
-"""Row ``equals_golden``: the run is the golden again, within the recipe's tolerances (default 0/0).
-
-It knows the comparison with the golden and whose golden it is; it refuses to know why they
-differ, which is the verdict's to say.
-
-    >>> check(evidence).reason
-    'equal to golden/cartpole_baseline/cpu-x86_64/seed-42 in 49 records of 12 metrics, bit for bit'
-"""
+"""Row ``equals_golden``: the run is the golden again, within the recipe's tolerances (default 0/0)."""
 
 from __future__ import annotations
 
@@ -36,7 +29,7 @@ def check(evidence: Evidence) -> Finding:
         return unjudged(alien.about(golden.path).reason, "name the golden of this recipe, platform and seed")
     if comparison.comparable and not comparison.within_tolerance:
         see = f"see what changed: `reprokit diff {golden.path} {run.path}`"
-        remedy = f"{see}; bless it if it is meant" if _worthy(evidence) else see
+        remedy = f"{see}; promote it if the change is intended" if _worthy(evidence) else see
         why = f"differs from {golden.path} {difference(comparison)}"
         return failed(why, remedy, tiers=_tiers(comparison))
     objection = why_not_golden(evidence)
@@ -56,7 +49,7 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _worthy(evidence: Evidence) -> bool:
-    """Whether runs may be blessed: they agree, and are the recipe's."""
+    """Whether runs may be promoted: they agree, and are the recipe's."""
     return not evidence.modified and _agree(evidence)
 
 
@@ -71,8 +64,8 @@ def _how_to_get_one(evidence: Evidence) -> str:
     if evidence.modified:
         return "run the recipe as it stands, without --set"
     if not _agree(evidence):
-        return "two runs must agree before either can be blessed: see the row `repeatable`"
-    return f"bless two agreeing runs: `reprokit golden promote {name} --reason …`"
+        return "two runs must agree before either can be promoted: see the row `repeatable`"
+    return f"promote two runs that agree: `reprokit golden promote {name} --reason …`"
 
 
 def _tiers(comparison: Comparison) -> dict[str, bool]:
@@ -87,7 +80,7 @@ def _not_its_golden(evidence: Evidence, golden: GoldenEvidence, run: RunEvidence
         "seed": run.run.get("seed"),
     }
     for key, value in asked.items():
-        blessed = golden.provenance.get(key)
-        if blessed is None or type(blessed) is not type(value) or blessed != value:
-            return Objection(f"provenance.json has {key} {blessed!r}, but the run has {value!r}")
+        recorded = golden.provenance.get(key)
+        if recorded is None or type(recorded) is not type(value) or recorded != value:
+            return Objection(f"provenance.json has {key} {recorded!r}, but the run has {value!r}")
     return None

@@ -1,10 +1,4 @@
-"""Row ``expected_declared``: the recipe says which results to expect, with tolerances.
-
-It knows the declaration; it refuses to know what the runs reached (``headline_results`` does).
-
-    >>> check(evidence).reason
-    'the recipe expects 2 results, each with its tolerance'
-"""
+"""Row ``expected_declared``: the recipe says which results to expect, with tolerances."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
 """Row ``hardened``: the container could reach and change nothing but its run folder.
 
-It knows what the engine reports of a container; it refuses to know engines. What was asked for
-does not count, only what the engine says was in force.
-
-    >>> check(evidence).reason
-    'the container was hardened in every run'
+What was asked for does not count, only what the engine says was in force.
 """
 
 from __future__ import annotations
@@ -12,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
+from reprokit.core.rows import Finding, failed_runs, passed, skipped, unjudged
 
 ID = "hardened"
 TITLE = "The container was hardened"
@@ -30,12 +26,11 @@ def check(evidence: Evidence) -> Finding:
     backends = {fact(run.run, "isolation.backend") for run in evidence.runs}
     if backends == {"local"}:
         remedy = _REMEDY if evidence.recipe else _WRITE_RECIPE
-        return skipped("ran as a process of this user, with no container around it", remedy)
+        return skipped("ran as a process of this user, without a container", remedy)
     if None in backends:
         return unjudged("run.json does not say what confined the runs", _REMEDY)
-    problems = problems_of_runs(evidence, _problem)
-    if problems:
-        return failed(problems[0], _REMEDY, all=list(problems))
+    if broken := failed_runs(evidence, _problem, _REMEDY):
+        return broken
     opened = sorted({name for run in evidence.runs for name in fact(run.run, "isolation.relaxations")})
     note = f", opened for {', '.join(opened)}" if opened else ""
     return passed(f"the container was hardened in every run{note}", opened=opened)

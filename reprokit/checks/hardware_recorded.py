@@ -1,17 +1,13 @@
 """Row ``hardware_recorded``: CPU, memory and the device that trained are in the record.
 
-It knows which facts describe a machine; it refuses to know which of them can change numbers. It
-also holds the device that was asked for against the one that trained: a library that falls back
-to the CPU in silence does not pass.
-
-    >>> check(evidence).reason
-    'trained on cpu: AMD EPYC 9654, 2 cores, 8 GiB'
+The device that was asked for must be the one that trained: a library that silently falls back to the CPU does
+not pass.
 """
 
 from __future__ import annotations
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
-from reprokit.core.rows import Finding, failed, not_applicable, passed
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
+from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
 
 ID = "hardware_recorded"
 TITLE = "The hardware is recorded"
@@ -26,12 +22,12 @@ def check(evidence: Evidence) -> Finding:
         return not_applicable(
             "nothing was captured around the plain command", "capture it: `reprokit capture`"
         )
-    of_recipe = evidence.recipe is not None
-    problems = problems_of_runs(
-        evidence, lambda run: _problem(run) or (_other_device(run) if of_recipe else "")
-    )
-    if problems:
-        return failed(problems[0], "see what the host reports: `reprokit capture`", all=list(problems))
+
+    def find(run: RunEvidence) -> str:
+        return _problem(run) or (_other_device(run) if evidence.recipe is not None else "")
+
+    if broken := failed_runs(evidence, find, "see what the host reports: `reprokit capture`"):
+        return broken
     machine = evidence.runs[0].environment
     cpu = fact(machine, "host.cpu.model") or fact(machine, "host.cpu.architecture")
     gib = fact(machine, "host.memory.total_bytes") / 2**30
@@ -48,7 +44,7 @@ def _problem(run: RunEvidence) -> str:
     if not fact(run.environment, "host.cpu.architecture"):
         return "host.cpu.architecture is not recorded"
     if not fact(run.environment, "host.cpu.model") and not missing.get("host.cpu.model"):
-        return "host.cpu.model is neither recorded nor said to be missing"
+        return "host.cpu.model is not recorded, and no reason is given"
     return ""
 
 

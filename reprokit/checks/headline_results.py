@@ -1,11 +1,7 @@
-"""Row ``headline_results``: what the recipe expects at the end of a run is what every run reached.
+"""Row ``headline_results``: every run reached what the recipe expects at its end.
 
-It knows final values and declared tolerances; it refuses to know the golden. The tolerance is
-``abs(actual - expected) <= atol + rtol * abs(expected)``; a value that is not a finite number is
-never within it.
-
-    >>> check(evidence).reason
-    '1 expected result reached by every run'
+The tolerance is ``abs(actual - expected) <= atol + rtol * abs(expected)``; a value that is not a finite
+number is never within it.
 """
 
 from __future__ import annotations
@@ -15,8 +11,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.core.evidence import Evidence, RunEvidence
+from reprokit.core.rows import Finding, failed_runs, passed, unjudged
 
 ID = "headline_results"
 TITLE = "The final results are within the declared tolerances"
@@ -24,18 +20,16 @@ ORDER = 40
 ADVISORY = False
 NEEDS_RECIPE = True
 
+_LOOK = "see the learning curves: `reprokit report show`; correct the recipe's `expected` if it is wrong"
+
 
 def check(evidence: Evidence) -> Finding:
     """Every expected metric of every run."""
     declared = (evidence.recipe or {}).get("expected")
     if not isinstance(declared, Mapping) or not declared:
         return unjudged("the recipe declares no expected results", "declare `expected` in recipe.yaml")
-    problems = problems_of_runs(evidence, lambda run: _problem(run, declared))
-    if problems:
-        remedy = (
-            "see the learning curves: `reprokit report show`; correct the recipe's `expected` if it is wrong"
-        )
-        return failed(problems[0], remedy, all=list(problems))
+    if broken := failed_runs(evidence, lambda run: _problem(run, declared), _LOOK):
+        return broken
     results = "1 expected result" if len(declared) == 1 else f"{len(declared)} expected results"
     return passed(f"{results} reached by every run", expected={str(k): repr(v) for k, v in declared.items()})
 

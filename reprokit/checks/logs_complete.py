@@ -1,17 +1,10 @@
-"""Row ``logs_complete``: metrics to the promised end, timing, and what the program printed.
-
-It knows what was read from the logs; it refuses to read them. Every record has a step and every
-line is whole, or the reader's own words say which is not.
-
-    >>> check(evidence).reason
-    '49 records of 12 metrics up to step 100352, whole in every run'
-"""
+"""Row ``logs_complete``: metrics to the promised end, timing, and what the program printed."""
 
 from __future__ import annotations
 
 from reprokit.core.comparison import Problem
-from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
-from reprokit.core.rows import Finding, counted, failed, passed, unjudged
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
+from reprokit.core.rows import Finding, counted, failed_runs, passed, unjudged
 from reprokit.layout import METRICS, STDERR, STDOUT, TIMING
 
 ID = "logs_complete"
@@ -33,17 +26,18 @@ def check(evidence: Evidence) -> Finding:
     remedy = "read stderr.log of that run, then run it again"
     if evidence.runs and all(run.complete and run.num_records == 0 for run in evidence.runs):
         remedy = "let the program write its metrics into the folder that {run_dir} names"
-    problems = problems_of_runs(evidence, lambda run: _problem(run) or _of_recipe(evidence, run))
-    if problems:
-        return failed(problems[0], remedy, all=list(problems))
+    if broken := failed_runs(evidence, lambda run: _problem(run) or _of_recipe(evidence, run), remedy):
+        return broken
     if any(run.metrics_problems is None for run in evidence.runs):
-        return unjudged("nobody read the metrics through", "judge it again: `reprokit report show`")
+        return unjudged("the metrics were not read", "judge it again: `reprokit report show`")
     first = evidence.runs[0]
     reason = (
         f"{counted(first.num_records, 'record')} of {counted(len(first.metric_names), 'metric')} up to "
         f"step {first.last_step!r}"
     )
-    return passed(f"{reason}, whole in every run", records=first.num_records, metrics=len(first.metric_names))
+    return passed(
+        f"{reason}, complete in every run", records=first.num_records, metrics=len(first.metric_names)
+    )
 
 
 def _problem(run: RunEvidence) -> str:
@@ -51,7 +45,7 @@ def _problem(run: RunEvidence) -> str:
     if broken:
         return broken[0].removeprefix(f"{run.path}: ")
     if run.num_records <= 0 or not run.metric_names:
-        return "not one metric was logged"
+        return "no metric was logged"
     absent = [name for name in _STREAMS if name not in run.files]
     return f"{', '.join(absent)} missing" if absent else ""
 

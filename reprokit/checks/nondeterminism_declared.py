@@ -1,10 +1,6 @@
 """Row ``nondeterminism_declared``: the recipe names the known sources of nondeterminism.
 
-It knows the list; it refuses to know whether it is complete. An empty list says "none is known",
-which is a declaration; no list says nothing.
-
-    >>> check(evidence).reason
-    '2 known sources of nondeterminism are declared'
+An empty list declares that none is known; no list declares nothing.
 """
 
 from __future__ import annotations

@@ -1,11 +1,6 @@
 """Row ``numerics_in_force``: the profile that was asked for is what the libraries report.
 
-It knows the table of profiles and what the record says of each setting; it refuses to believe a
-variable that only looks set. A record of another version of a profile is judged by what the runtime
-held against its own table.
-
-    >>> check(evidence).reason
-    'profile portable (version 1) is in force: 12 settings, 6 reports of the libraries'
+A record of another version of a profile is judged by what the runtime compared with its own table.
 """
 
 from __future__ import annotations
@@ -14,9 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reprokit.core import numerics
-from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.numerics import Profile, Setting
-from reprokit.core.rows import Finding, failed, passed, unjudged
+from reprokit.core.rows import Finding, failed_runs, passed, unjudged
 from reprokit.layout import RECORD, RUNTIME
 
 ID = "numerics_in_force"
@@ -25,6 +20,7 @@ ORDER = 80
 ADVISORY = False
 NEEDS_RECIPE = True
 
+_RUN = "run it by `reprokit reproduce`, which sets the profile before the interpreter starts"
 _SWITCHED_OFF = "numpy.cpu_features.in_force"
 
 
@@ -37,10 +33,8 @@ def check(evidence: Evidence) -> Finding:
         return unjudged(
             f"the recipe asks for the profile {name!r}", f"declare in recipe.yaml: `numerics: {known}`"
         )
-    problems = problems_of_runs(evidence, lambda run: _problem(run, profile))
-    if problems:
-        remedy = "run it by `reprokit reproduce`, which sets the profile before the interpreter starts"
-        return failed(problems[0], remedy, all=list(problems))
+    if broken := failed_runs(evidence, lambda run: _problem(run, profile), _RUN):
+        return broken
     held = evidence.runs[0].runtime["numerics"]
     confirmed = f"{len(held['requested'])} settings, {len(held['in_force'])} reports of the libraries"
     return passed(
@@ -63,7 +57,7 @@ def _problem(run: RunEvidence, profile: Profile) -> str:
     requested, in_force, lacking = (fact(held, key) for key in ("requested", "in_force", "missing"))
     recorded = isinstance(lacking, list) and _is_filled(requested) and _is_filled(in_force)
     if not recorded or not is_integer(fact(held, "version")):
-        return "runtime.json does not say what was held against the profile"
+        return "runtime.json does not say what was compared with the profile"
     if lacking:
         return f"not in force: {', '.join(str(fact(lack, 'name')) for lack in lacking)}"
     unset = [name for name in requested if fact(run.run, f"environment.{name}") != requested[name]]
@@ -77,23 +71,23 @@ def _by_the_table(run: RunEvidence, profile: Profile, requested: Mapping[str, An
     table = {s.name: s.value for s in profile.settings}
     other = sorted(name for name in {*table, *requested} if requested.get(name) != table.get(name))
     if other:
-        return f"the profile sets them otherwise: {', '.join(other)}"
+        return f"the profile sets other values: {', '.join(other)}"
     idle = [
         s.name
         for s in _reported(profile)
         if not _is_in_force(s, fact(run.environment, f"inside.{s.reported_as}"))
     ]
-    return f"the libraries report otherwise: {', '.join(idle)}" if idle else ""
+    return f"the libraries report other values: {', '.join(idle)}" if idle else ""
 
 
 def _reported(profile: Profile) -> Iterable[Setting]:
     return (setting for setting in profile.settings if setting.reported_as)
 
 
-def _is_in_force(setting: Setting, told: Any) -> bool:
+def _is_in_force(setting: Setting, reported: Any) -> bool:
     if setting.reported_as == _SWITCHED_OFF:
-        return isinstance(told, list) and not set(setting.in_force) & set(told)
-    return told is not None and str(told) in setting.in_force
+        return isinstance(reported, list) and not set(setting.in_force) & set(reported)
+    return reported is not None and str(reported) in setting.in_force
 
 
 def _is_filled(value: object) -> bool:

@@ -1,16 +1,12 @@
 """Row ``pinned_image``: the training ran in the image that was pinned, by content.
 
-It knows which image was asked for and which one the engine says it ran; it refuses to know
-engines. A virtual environment from the same lock is a choice, not a fault: SKIPPED.
-
-    >>> check(evidence).reason
-    'every run ran in image sha256:1f…'
+A virtual environment from the same lock is a choice, not a fault: SKIPPED.
 """
 
 from __future__ import annotations
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+from reprokit.core.evidence import Evidence, RunEvidence, fact
+from reprokit.core.rows import Finding, failed_runs, passed, skipped, unjudged
 
 ID = "pinned_image"
 TITLE = "Ran in the pinned image"
@@ -29,9 +25,8 @@ def check(evidence: Evidence) -> Finding:
         return skipped(reason, _IN_A_CONTAINER)
     if kinds != {"image"}:
         return unjudged("run.json does not say what the runs ran in", _IN_A_CONTAINER)
-    problems = problems_of_runs(evidence, _problem)
-    if problems:
-        return failed(problems[0], "build it again from its lock: `reprokit image build`", all=list(problems))
+    if broken := failed_runs(evidence, _problem, "build it again from its lock: `reprokit image build`"):
+        return broken
     images = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs})
     bases = sorted({str(fact(run.run, "image.base")) for run in evidence.runs})
     return passed(f"ran in image {', '.join(images)}, made on {', '.join(bases)}", images=images, bases=bases)
@@ -44,5 +39,5 @@ def _problem(run: RunEvidence) -> str:
     if ran != pinned:
         return f"ran in image {ran!r}, but {pinned} is the pinned one"
     if not fact(run.run, "image.base"):
-        return "the image does not say what it was made on"
+        return "the base of the image is not recorded"
     return ""

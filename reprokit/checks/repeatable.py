@@ -1,10 +1,4 @@
-"""Row ``repeatable``: the runs with one seed are equal in every record, at 0/0.
-
-It knows comparisons of runs; it refuses to know goldens and tolerances.
-
-    >>> check(evidence).reason
-    '2 runs agree in 49 records of 12 metrics, bit for bit; the chance that one more differs is …'
-"""
+"""Row ``repeatable``: the runs with one seed are equal in every record, at 0/0."""
 
 from __future__ import annotations
 
@@ -28,7 +22,7 @@ def check(evidence: Evidence) -> Finding:
     found = differing(evidence)
     if found is not None:
         first, (other, comparison) = evidence.runs[0], found
-        remedy = f"see where they part: `reprokit diff {first.path} {other.path}`"
+        remedy = f"see where they differ: `reprokit diff {first.path} {other.path}`"
         return failed(f"{other.path} differs from the first run {difference(comparison)}", remedy)
     objection = _insufficient(evidence)
     if objection is not None:

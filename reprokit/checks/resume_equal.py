@@ -1,11 +1,4 @@
-"""Row ``resume_equal``: a training that is killed and resumed ends as if it had never been stopped.
-
-It knows what the two halves came to, held against the first run; it refuses to know how they were made.
-Nobody has to ask for it; whoever does is told.
-
-    >>> check(evidence).reason
-    'killed by SIGKILL at step 45056, resumed from checkpoint_40960.pt: 25 records, …'
-"""
+"""Row ``resume_equal``: a training that is killed and resumed ends as if it had never been stopped."""
 
 from __future__ import annotations
 
@@ -28,7 +21,7 @@ def check(evidence: Evidence) -> Finding:
     """Metrics and trace byte for byte, and every value of every checkpoint from the one resumed from on."""
     seen = evidence.resume
     if seen is None:
-        return not_applicable("no run was stopped and resumed; nobody asked for it", _ASK)
+        return not_applicable("no run was stopped and resumed; it was not requested", _ASK)
     about = {"stopped": seen.stopped, "resumed": seen.resumed, "checkpoint": seen.checkpoint}
     if seen.problem:
         return unjudged(seen.problem, f"look at both run folders, then {_ASK} again", **about)
@@ -39,14 +32,14 @@ def check(evidence: Evidence) -> Finding:
     hole = _hole(seen)
     if hole is not None:
         return unjudged(hole.reason, f"look at both run folders, then {_ASK} again", **about)
-    return passed(_told(seen), **about, step=seen.step, stopped_at=seen.stopped_at)
+    return passed(_summary(seen), **about, step=seen.step, stopped_at=seen.stopped_at)
 
 
 def _difference(seen: ResumeEvidence) -> str:
     first = seen.first or {}
     where, what = first.get("where", "a file"), first.get("what", "the contents")
     return (
-        f"resumed from {seen.checkpoint}, {where} is not that of the uninterrupted run: {what} is "
+        f"resumed from {seen.checkpoint}, {where} differs from the uninterrupted run: {what} is "
         f"{first.get('actual')!r:.80}, expected {first.get('expected')!r:.80}"
     )
 
@@ -60,15 +53,15 @@ def _hole(seen: ResumeEvidence) -> Objection | None:
         return Objection(steps)
     if not is_integer(seen.first_resumed) or seen.first_resumed <= seen.step:
         first = f"its first is {seen.first_resumed!r}"
-        return Objection(f"the resumed run did not go on after step {seen.step}: {first}")
+        return Objection(f"the resumed run did not continue after step {seen.step}: {first}")
     if seen.records <= 0 or seen.updates == 0:
-        return Objection("not one record could be compared")
+        return Objection("no record could be compared")
     if FINAL_MODEL not in seen.checkpoints:
         return Objection(f"{FINAL_MODEL} was not compared")
     return None
 
 
-def _told(seen: ResumeEvidence) -> str:
+def _summary(seen: ResumeEvidence) -> str:
     traced = "" if seen.updates is None else f", {seen.updates} traced updates"
     timed = ""
     if seen.resumed_s is not None and seen.whole_s is not None:

@@ -1,19 +1,15 @@
 """Row ``seeded``: every generator had a seed that follows from the run's, the same in every run.
 
-It knows the record of seeds that the runtime keeps (``runtime.json``: ``seeding``), both those that
-were handed out and those that the environments were found with after every update, and that the
-hash seed must be there before the interpreter starts; it refuses to know how seeds are derived.
-
-    >>> check(evidence).reason
-    'seed 42 went to python, numpy, torch and 8 environments, each of which used its own; …'
+The runtime records (``runtime.json``: ``seeding``) the seeds that were handed out, and those that the
+environments were found with after every update.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed
+from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
+from reprokit.core.rows import Finding, failed, failed_runs, passed
 
 ID = "seeded"
 TITLE = "Every random number generator is seeded"
@@ -24,19 +20,16 @@ NEEDS_RECIPE = True
 _LIBRARIES = ("python", "numpy", "torch")
 _HASH_SEED = "PYTHONHASHSEED"
 _UNKNOWN = "unknown"
+_REMEDY = (
+    "call run.seeding.seed_everything(), and reset each environment with its own seed of "
+    "run.seeding.environment_seeds: env.reset(seed=…)"
+)
 
 
 def check(evidence: Evidence) -> Finding:
     """Every run's record of seeds, and one record for all runs."""
-    problems = problems_of_runs(
-        evidence, lambda run: _problem(run) or _in_use_problem(run) or _hash_problem(run)
-    )
-    if problems:
-        remedy = (
-            "call run.seeding.seed_everything(), and reset each environment with its own of "
-            "run.seeding.environment_seeds: env.reset(seed=…)"
-        )
-        return failed(problems[0], remedy, all=list(problems))
+    if broken := failed_runs(evidence, _problem, _REMEDY):
+        return broken
     first = evidence.runs[0]
     generators = fact(first.runtime, "seeding.generators")
     for run in evidence.runs[1:]:
@@ -51,6 +44,10 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _problem(run: RunEvidence) -> str:
+    return _seeds_problem(run) or _in_use_problem(run) or _hash_problem(run)
+
+
+def _seeds_problem(run: RunEvidence) -> str:
     seed, asked = fact(run.runtime, "seeding.seed"), run.run.get("seed")
     if not is_integer(seed) or not is_integer(asked) or seed != asked:
         return f"runtime.json has the seed {seed!r}, run.json {asked!r}"
@@ -65,12 +62,12 @@ def _problem(run: RunEvidence) -> str:
     if unseeded:
         return f"never seeded: {', '.join(unseeded)}"
     seeds = [generators[name] for name in environments]
-    return "two environments have one seed" if len(set(seeds)) < len(seeds) else ""
+    return "two environments have the same seed" if len(set(seeds)) < len(seeds) else ""
 
 
 def _in_use_problem(run: RunEvidence) -> str:
     """An environment that was found with a seed that nobody derived from the run's, or with another's."""
-    in_use = _in_use(run)
+    in_use = fact(run.runtime, "seeding.in_use")
     if in_use is None:
         return ""  # written before the runtime looked
     if not isinstance(in_use, Mapping) or not all(isinstance(seeds, list) for seeds in in_use.values()):
@@ -84,7 +81,7 @@ def _in_use_problem(run: RunEvidence) -> str:
             if not is_integer(seed) or seed not in derived:
                 return f"{name} {_otherwise(seed)}, not with the seed derived for it"
             if used.setdefault(seed, name) != name:
-                return f"{name} had the seed of {used[seed]}"
+                return f"{name} used the seed of {used[seed]}"
     return ""
 
 
@@ -92,23 +89,19 @@ def _otherwise(seed: object) -> str:
     if seed is None:
         return "trained unseeded"
     if seed == -1:
-        return "trained with a generator put in by hand"
+        return "trained with a generator set by hand"
     return f"trained with the seed {seed!r}"
-
-
-def _in_use(run: RunEvidence) -> object:
-    return fact(run.runtime, "seeding.in_use")
 
 
 def _use(run: RunEvidence, number: int) -> str:
     """What is known of the seeds that the environments used, to follow their number."""
-    in_use = _in_use(run)
+    in_use = fact(run.runtime, "seeding.in_use")
     if not number or not isinstance(in_use, Mapping):
         return ""
-    told = sum(bool(seeds) and _UNKNOWN not in seeds for seeds in in_use.values())
-    if told >= number:
+    shown = sum(bool(seeds) and _UNKNOWN not in seeds for seeds in in_use.values())
+    if shown >= number:
         return ", which used it" if number == 1 else ", each of which used its own"
-    return f" (of which {number - told} did not let it be seen that they used it)"
+    return f" ({number - shown} of them do not show which seed they used)"
 
 
 def _num_environments(run: RunEvidence) -> int | None:

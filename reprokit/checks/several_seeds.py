@@ -1,10 +1,4 @@
-"""Row ``several_seeds``: the result stands on several seeds, not on a lucky one.
-
-It knows which seeds of a sweep finished; it refuses to know what they reached (``statistics``).
-
-    >>> check(evidence).reason
-    'all 5 seeds of the recipe finished'
-"""
+"""Row ``several_seeds``: the result rests on several seeds, not on a lucky one."""
 
 from __future__ import annotations
 
@@ -29,7 +23,7 @@ def check(evidence: Evidence) -> Finding:
     if evidence.sweep is None:
         judged = {run.run.get("seed") for run in evidence.runs}
         others = [seed for seed in promised or () if seed not in judged]
-        return skipped("one seed was judged; nobody asked for more", _run(others, evidence))
+        return skipped("one seed was judged; no others were requested", _run(others, evidence))
     if not isinstance(promised, list | tuple) or not promised:
         return failed("the recipe names no seeds", "name them in recipe.yaml: `seeds: [42, 123, 456]`")
     finished = {seed for seed in evidence.sweep.final_values if is_integer(seed)}

@@ -1,15 +1,9 @@
-"""Row ``source_clean``: the code that ran is a commit that somebody else can check out.
-
-The environment record says what differs from the commit, by content.
-
-    >>> check(evidence).reason
-    'the source is commit 1f2e3d4c, with nothing changed'
-"""
+"""Row ``source_clean``: the code that ran is a commit that somebody else can check out."""
 
 from __future__ import annotations
 
-from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed, skipped
+from reprokit.core.evidence import Evidence, RunEvidence, fact
+from reprokit.core.rows import Finding, failed, failed_runs, passed, skipped
 
 ID = "source_clean"
 TITLE = "The source tree is a clean commit"
@@ -26,12 +20,11 @@ def check(evidence: Evidence) -> Finding:
         return skipped(
             f"there is no commit to name: {', '.join(reasons)}", "keep the source in a git repository"
         )
-    problems = problems_of_runs(evidence, _problem)
-    if problems:
-        return failed(problems[0], remedy, all=list(problems))
+    if broken := failed_runs(evidence, _problem, remedy):
+        return broken
     commits = sorted({str(fact(run.environment, "source.commit")) for run in evidence.runs})
     if len(commits) > 1:
-        return failed(f"the runs are of different commits: {', '.join(commits)}", remedy, commits=commits)
+        return failed(f"the runs are from different commits: {', '.join(commits)}", remedy, commits=commits)
     return passed(f"the source is commit {commits[0]}, with nothing changed", commit=commits[0])
 
 
@@ -50,5 +43,5 @@ def _problem(run: RunEvidence) -> str:
         changed = fact(run.environment, "source.changed")
         names = fact(run.environment, "source.changed_files")
         which = f": {', '.join(map(str, names))}" if isinstance(names, list | tuple) and names else ""
-        return f"{changed or 'some'} files are not as in commit {commit}{which}"
+        return f"{changed or 'some'} files differ from commit {commit}{which}"
     return ""

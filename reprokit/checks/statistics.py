@@ -1,10 +1,4 @@
-"""Row ``statistics``: headline results come with an interval over seeds, and say how it was made.
-
-It knows a sweep's estimates; it refuses to compute them.
-
-    >>> check(evidence).reason
-    '2 results estimated over 5 seeds'
-"""
+"""Row ``statistics``: headline results come with an interval over seeds, and say how it was made."""
 
 from __future__ import annotations
 
@@ -26,7 +20,7 @@ _MAKE = "reproduce several seeds (row several_seeds says how), and estimate over
 def check(evidence: Evidence) -> Finding:
     """Every expected result has an estimate, an interval around it, and a method."""
     if evidence.sweep is None:
-        return skipped("one seed was judged; nobody asked for statistics", _MAKE)
+        return skipped("one seed was judged; statistics were not requested", _MAKE)
     expected = (evidence.recipe or {}).get("expected")
     if not isinstance(expected, Mapping) or not expected:
         return unjudged("the recipe declares no result to estimate", "declare `expected` in recipe.yaml")

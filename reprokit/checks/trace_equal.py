@@ -1,11 +1,4 @@
-"""Row ``trace_equal``: parameters and random states are equal after every update, not only the log.
-
-It knows trace comparisons; it refuses to know what is traced. A program without a trace has
-nothing to judge here, unless its golden has one.
-
-    >>> check(evidence).reason
-    '49 updates have equal parameters and random states in all runs and in the golden'
-"""
+"""Row ``trace_equal``: parameters and random states are equal after every update, not only the log."""
 
 from __future__ import annotations
 
@@ -53,7 +46,7 @@ def _against_golden(golden: GoldenEvidence | None, updates: int) -> Finding:
             updates=updates,
         )
     if golden.trace is None:
-        remedy = "bless it again, with its trace: `reprokit golden promote`"
+        remedy = "promote it again, with its trace: `reprokit golden promote`"
         return unjudged(f"the trace was not compared with that of {golden.path}", remedy)
     fault = _fault(golden.trace, wanted=None)
     if fault is not None:
@@ -64,7 +57,7 @@ def _against_golden(golden: GoldenEvidence | None, updates: int) -> Finding:
 
 def _fault(trace: TraceComparison, *, wanted: int | None) -> Finding | None:
     if trace.records_compared <= 0:
-        return unjudged("not one traced update could be compared", _WRITE)
+        return unjudged("no traced update could be compared", _WRITE)
     if trace.equal is not True:
         first = trace.first or {}
         place = f"{first.get('what', 'a digest')} at step {first.get('step')!r}"

@@ -1,10 +1,6 @@
-"""Row ``unchanged_when_varied``: the result does not hang on the surroundings that the recipe names.
+"""Row ``unchanged_when_varied``: the result does not depend on the surroundings that the recipe names.
 
-It knows runs under other surroundings, held against the first run; it refuses to know how they were made. A
-variation that could not be made is ERROR, never a pass. Nobody has to ask; whoever does is told.
-
-    >>> check(evidence).reason
-    'unchanged under hash_seed, host_name, umask, all at once: 25 records in 1 more run'
+A variation that could not be made is ERROR, never a pass.
 """
 
 from __future__ import annotations
@@ -33,24 +29,24 @@ def check(evidence: Evidence) -> Finding:
         return not_applicable("the recipe names no variation that it is immune to", "add `immune_to` to it")
     if seen is None:
         return not_applicable(
-            f"the recipe names {counted(len(stated), 'variation')}; nobody asked for them", _ASK
+            f"the recipe names {counted(len(stated), 'variation')}; they were not requested", _ASK
         )
     about = {"runs": [run.path for run in seen.runs], "stated": list(stated)}
     objection = _hole(seen)
     if objection is not None:
         return unjudged(objection.reason, f"look at the run folders, then {_ASK} again", **about)
-    guilty = list(_guilty(seen))
+    guilty = list(_minimal(seen))
     if guilty:
         sets = [list(run.names) for run in guilty]
-        said = "; ".join(_sentence(run, seen) for run in guilty)
-        return failed(said, _CAUSE, **about, guilty=sets)
-    unknown = [name for name in stated if name not in _innocent(seen) and name not in seen.held]
+        reason = "; ".join(_sentence(run, seen) for run in guilty)
+        return failed(reason, _CAUSE, **about, guilty=sets)
+    unknown = [name for name in stated if name not in _varied_and_equal(seen) and name not in seen.held]
     if unknown:
         why = "; ".join(
-            f"{name} was not varied: {seen.unmade.get(name, 'nobody made it')}" for name in unknown
+            f"{name} was not varied: {seen.unmade.get(name, 'no run varied it')}" for name in unknown
         )
         return unjudged(
-            why, "run it where it can be, or take it out of `immune_to`", **about, unknown=unknown
+            why, "run it where it can be varied, or remove it from `immune_to`", **about, unknown=unknown
         )
     return passed(_unchanged(seen, stated), **about)
 
@@ -67,20 +63,20 @@ def _hole(seen: VariedEvidence) -> Objection | None:
         return Objection(problem)
     for run in seen.runs:
         if not run.names and not run.is_equal and run.watched:
-            return Objection(f"{run.path}: under the watch alone, with nothing varied, the metrics differ")
+            return Objection(f"{run.path}: with instrumentation alone and nothing varied, the metrics differ")
         if not run.failure and not run.difference and run.records <= 0:
-            return Objection(f"{run.path}: not one record could be compared")
+            return Objection(f"{run.path}: no record could be compared")
     return None
 
 
-def _guilty(seen: VariedEvidence) -> Iterator[VariedRun]:
+def _minimal(seen: VariedEvidence) -> Iterator[VariedRun]:
     """Of the runs that are not equal, those with a least set of variations, each set once."""
     wrong = [run for run in seen.runs if not run.is_equal]
-    told: list[set[str]] = []
+    found: list[set[str]] = []
     for run in sorted(wrong, key=lambda run: len(run.names)):
         names = set(run.names)
-        if not any(smaller <= names for smaller in told):
-            told.append(names)
+        if not any(smaller <= names for smaller in found):
+            found.append(names)
             yield run
 
 
@@ -89,11 +85,11 @@ def _sentence(run: VariedRun, seen: VariedEvidence) -> str:
     often = " now and then" if luck else ""
     what = f"with {' and '.join(run.names)} varied" if run.names else "with nothing varied"
     if run.failure:
-        return f"{what} the run does not come to its end{often}: {run.failure}"
+        return f"{what} the run does not finish{often}: {run.failure}"
     return f"{what} the run differs{often} {run.difference}"
 
 
-def _innocent(seen: VariedEvidence) -> set[str]:
+def _varied_and_equal(seen: VariedEvidence) -> set[str]:
     return {name for run in seen.runs if run.is_equal for name in run.names}
 
 

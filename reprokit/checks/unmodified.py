@@ -2,9 +2,6 @@
 
 A modified run is never taken for the recipe's, even where its metrics are equal. Runs that repeat
 another run must have exactly the overrides that it had.
-
-    >>> check(evidence).reason
-    'no setting was overridden'
 """
 
 from __future__ import annotations

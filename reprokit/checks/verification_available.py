@@ -1,10 +1,4 @@
-"""Row ``verification_available``: there is a command that anyone can type to check the result.
-
-It knows the command line to rerun; it refuses to run it.
-
-    >>> check(evidence).reason
-    'anyone can check it: make reproduce RECIPE=cartpole_baseline SEED=42'
-"""
+"""Row ``verification_available``: there is a command that anyone can type to check the result."""
 
 from __future__ import annotations
 
@@ -24,7 +18,7 @@ def check(evidence: Evidence) -> Finding:
     """The command is there, and names the recipe."""
     command = evidence.rerun.strip()
     if not command:
-        return failed("nobody can type a command that checks this result", "run it by `reprokit reproduce`")
+        return failed("no command that checks this result is recorded", "run it by `reprokit reproduce`")
     if evidence.recipe is not None and not _names(command, evidence.recipe.get("name")):
         reason = f"the command does not name the recipe {evidence.recipe.get('name')!r}: {command}"
         return failed(reason, "run it by `reprokit reproduce`")

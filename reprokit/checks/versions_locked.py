@@ -1,11 +1,4 @@
-"""Row ``versions_locked``: every package that trained came from the hashed lock, and is recorded.
-
-Packages and versions are held against the lock, and the files of a virtual environment against what
-was installed from it.
-
-    >>> check(evidence).reason
-    '14 packages recorded, all from the lock sha256:9c…'
-"""
+"""Row ``versions_locked``: every package that trained came from the hashed lock, and is recorded."""
 
 from __future__ import annotations
 
@@ -21,6 +14,7 @@ ORDER = 60
 ADVISORY = False
 NEEDS_RECIPE = True
 
+_AGAIN = "make the environment again from its lock: `reprokit image build`"
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 # What makes an environment is in it before the lock is; none of it is imported by a training.
 _INSTALLERS = frozenset({"pip", "setuptools", "wheel", "uv"})
@@ -32,10 +26,9 @@ def check(evidence: Evidence) -> Finding:
         evidence, lambda run: _problem(run) or _tampered(run) or _not_locked(run, evidence.locked)
     )
     if problems:
-        remedy = "make the environment again from its lock: `reprokit image build`"
         folders = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs if _tampered(run)})
-        if folders:
-            remedy = f"remove {', '.join(folders)} and run again: it is made anew from its lock"
+        remade = f"remove {', '.join(folders)} and run again: it is made anew from its lock"
+        remedy = remade if folders else _AGAIN
         return failed(problems[0], remedy, all=list(problems))
     first = evidence.runs[0]
     count, lock = len(fact(first.environment, "inside.packages")), fact(first.run, "image.lock_digest")
@@ -46,7 +39,7 @@ def check(evidence: Evidence) -> Finding:
 def _problem(run: RunEvidence) -> str:
     lock = fact(run.run, "image.lock_digest")
     if not isinstance(lock, str) or not _SHA256.fullmatch(lock):
-        return f"run.json names no lock, but {lock!r}"
+        return f"run.json has {lock!r} instead of the digest of a lock"
     for place, digest in (
         ("its own digests", fact(run.run, "digests.lock")),
         ("the environment record", fact(run.environment, "image.lock_digest")),
@@ -89,8 +82,8 @@ def _not_locked(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
     packages = fact(run.environment, "inside.packages")
     absent = sorted(set(locked) - set(packages))
     if absent:
-        return f"the lock names what is not installed: {', '.join(absent)}"
+        return f"the lock lists packages that are not installed: {', '.join(absent)}"
     for name, version in packages.items():
         if name not in _INSTALLERS and locked.get(name) != version:
-            return f"{name} {version} is installed, the lock says {locked.get(name, 'nothing of it')}"
+            return f"{name} {version} is installed, but the lock has {locked.get(name, 'no such package')}"
     return ""

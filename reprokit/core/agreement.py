@@ -2,9 +2,6 @@
 
 Only finished, comparable runs count, each of them an execution of its own. Functions named
 ``why_not_…`` return None for a proof and an ``Objection`` otherwise.
-
-    >>> why_not_equal(None, records=10).reason
-    'the metrics were never compared'
 """
 
 from __future__ import annotations
@@ -51,9 +48,6 @@ def chance_of_another(num_runs: int) -> float:
 
     >>> [round(chance_of_another(n), 3) for n in (2, 3, 10, 60)]
     [0.95, 0.776, 0.283, 0.05]
-
-    Args:
-        num_runs: How many runs agree, the first one included; fewer than 2 prove nothing.
     """
     return 1.0 if num_runs < 2 else float(1 - 0.05 ** (1 / (num_runs - 1)))
 

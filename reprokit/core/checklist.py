@@ -1,10 +1,4 @@
-"""The checklist: evidence in, one row a check, and the verdict that follows from the rows.
-
-This module knows what a verdict needs; it refuses to know how evidence was gathered.
-
-    >>> exit_code(Verdict.REPRODUCED)
-    0
-"""
+"""The checklist: evidence in, one row a check, and the verdict that follows from the rows."""
 
 from __future__ import annotations
 
@@ -221,7 +215,7 @@ def _against_golden(evidence: Evidence) -> Judgement | None:
     if golden.comparison.comparable and not golden.comparison.within_tolerance:
         if golden.fingerprint_equal:
             return Judgement(verdict=Verdict.REGRESSION, because=f"the metrics differ from {golden.noun}")
-        because = f"the metrics differ from {golden.noun}, in an environment that computes otherwise"
+        because = f"the metrics differ from {golden.noun}, in an environment that computes differently"
         return Judgement(verdict=Verdict.STALE_GOLDEN, because=because)
     objection = why_not_golden(evidence)
     if objection is None:

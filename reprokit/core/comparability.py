@@ -2,9 +2,6 @@
 
 Repeating, resuming, varying and running on another machine all use this list. What one of them
 lets differ is named in its ``Question``, so a key that is added here counts for all four.
-
-    >>> why_not_comparable({"seed": 1}, {"seed": 2}, question=REPEATED).reason
-    'runs are not comparable: seeds differ (1, 2)'
 """
 
 from __future__ import annotations
@@ -67,13 +64,13 @@ KEYS = (
     Key(path="recipe", plural="recipes", why="another training computes other numbers"),
     Key(path="plain_command", plural="plain commands", why="another program computes other numbers"),
     Key(path="seed", plural="seeds", why="other random draws give other numbers"),
-    Key(path="device", plural="devices", why="another device rounds otherwise"),
+    Key(path="device", plural="devices", why="another device rounds differently"),
     Key(
         path="command",
         plural="command lines",
         why="other options; recorded with its placeholders, so folders do not matter",
     ),
-    Key(path="numerics", plural="numerics profiles", why="another profile may round otherwise"),
+    Key(path="numerics", plural="numerics profiles", why="another profile may round differently"),
     Key(path="modified", plural="overrides (--set)", why="an override is another setting"),
     Key(path="config", plural="configurations", why="config.yaml holds the settings as they were used"),
     Key(path="digests", plural="digests", why="recipe, trainer, runtime, configuration or lock changed"),
@@ -126,11 +123,6 @@ def why_not_comparable(
     """The first key in which two runs differ although they must share it; None when there is none.
 
     Values of different types differ: True is not 1, and 42.0 is not 42.
-
-    Args:
-        first: The identity of a run.
-        other: The identity of the run that is compared with it.
-        question: What they are compared for.
     """
     for key in KEYS:
         for path, expected, actual in _differences(fact(first, key.path), fact(other, key.path), at=key.path):

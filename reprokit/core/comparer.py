@@ -1,8 +1,6 @@
 """Two series of records, compared position by position as they stream in.
 
-This module knows the rules of equality between records and keeps the tally; it refuses to know
-where records come from. ``Comparer`` holds one record's worth of memory for each metric, not for
-each record.
+``Comparer`` holds one record's worth of memory for each metric, not for each record.
 
     >>> comparer = Comparer()
     >>> comparer.add({"step": 1, "loss": 0.5}, {"step": 1, "loss": 0.25})

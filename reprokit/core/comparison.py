@@ -1,12 +1,7 @@
-"""Whether two series of metric records are equal, and where they first part.
+"""Whether two series of metric records are equal, and where they first differ.
 
-This module knows records, tolerances and floating-point numbers; it refuses to know files. It is
-the door to the comparator: the types are in ``difference``, the rules in ``comparer``.
-
-    >>> compare_records([{"step": 1, "loss": 0.5}], [{"step": 1, "loss": 0.5}]).identical
-    True
-    >>> Tolerance(rtol=0.0, atol=0.0).accepts(1.0, 1)
-    True
+>>> compare_records([{"step": 1, "loss": 0.5}], [{"step": 1, "loss": 0.5}]).identical
+True
 """
 
 from __future__ import annotations
@@ -47,14 +42,7 @@ def compare_records(
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
 ) -> Comparison:
-    """Compare two series of records by position, each read once.
-
-    Args:
-        expected: Records, values as ``json`` reads them.
-        actual: Records of the other side.
-        tolerances: How far each metric may be off; exact by default.
-        metrics: Names to compare; None for all.
-        ignore: Patterns (``fnmatch``) of names to leave out.
+    """Compare two series of records by position, each read once; the rest is as for ``Comparer``.
 
     Raises:
         MetricsError: A record is no mapping, or holds a value that JSON does not have.

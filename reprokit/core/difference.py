@@ -1,12 +1,4 @@
-"""What came of a comparison: the types that everybody who judges or draws it reads.
-
-This module knows the shape of the answer; it refuses to know how it is found. Import these from
-``reprokit.core.comparison``.
-
-    >>> Comparison(identical=True, within_tolerance=True, records_compared=1, metrics_compared=1,
-    ...            divergence=None, per_metric={}).comparable
-    True
-"""
+"""The result of a comparison; import these types from ``reprokit.core.comparison``."""
 
 from __future__ import annotations
 

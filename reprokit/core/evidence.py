@@ -1,10 +1,7 @@
-"""What a verdict stands on: runs that were read back, their comparisons, and the golden.
+"""What a verdict rests on: runs that were read back, their comparisons, and the golden.
 
-This module knows the shapes; it refuses to know what anybody makes of them. Every default means
-"not known", so that evidence that nobody gathered can never read as evidence that is good.
-
-    >>> Evidence(recipe=None, platform="cpu-x86_64", runs=()).repeats
-    ()
+Every default means "not known", so that evidence that nobody gathered can never read as evidence that is
+good.
 """
 
 from __future__ import annotations
@@ -73,7 +70,7 @@ class RunEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceComparison:
-    """Two traces, held against each other record by record.
+    """Two traces, compared record by record.
 
     Attributes:
         equal: Whether every record that was compared is equal.
@@ -152,12 +149,12 @@ class SweepEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeEvidence:
-    """A training that was stopped and resumed, held against the first run, which was never stopped.
+    """A training that was stopped and resumed, compared with the first run, which was never stopped.
 
     Attributes:
         stopped: The folder of the run that was killed.
         resumed: The folder of the run that went on from its last whole checkpoint.
-        problem: Why the three runs cannot be held against each other, one sentence; "" when they can.
+        problem: Why the three runs cannot be compared, one sentence; "" when they can.
         failure: What is wrong with the resumed run itself, one sentence; "" when nothing is.
         signal: What ended the stopped run, such as ``SIGKILL``; "" when nobody knows.
         stopped_at: Step of the last record that it wrote; None when it wrote none.
@@ -195,13 +192,13 @@ class ResumeEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariedRun:
-    """One more run of the same thing under other surroundings, held against the first run.
+    """One more run of the same thing under other surroundings, compared with the first run.
 
     Attributes:
         path: Its folder.
         names: What was varied; empty for a run in which nothing was.
         watched: Whether it ran under the watch, which some variations need.
-        problem: Why it cannot be held against the first run, one sentence; "" when it can.
+        problem: Why it cannot be compared with the first run, one sentence; "" when it can.
         failure: Why it did not finish, one sentence; "" when it did.
         records: Records of ``metrics.jsonl`` that were compared.
         difference: Where it differs from the first run, to follow "differs"; "" when it is equal.
@@ -300,12 +297,7 @@ def is_integer(value: object) -> TypeGuard[int]:
 
 
 def problems_of_runs(evidence: Evidence, find: Callable[[RunEvidence], str | None]) -> tuple[str, ...]:
-    """What ``find`` says of each run, with the run's folder before it; no run at all is a problem.
-
-    Args:
-        evidence: Where the runs are.
-        find: Returns one sentence for a run that is not as it should be, else None or "".
-    """
+    """The run's folder and what ``find`` says of it, for each run of which it says something."""
     if not evidence.runs:
         return ("there is no run to look at",)
     found = ((run.path, find(run)) for run in evidence.runs)

@@ -1,10 +1,8 @@
 """The numerics fingerprint: the part of an environment record that can change numbers.
 
-This module knows environment records; it refuses to know how they were gathered, and it leaves
-which fact counts, and why, to ``fingerprint_rules``.
+Which fact counts, and why, is in ``fingerprint_rules``.
 
-    >>> record = {"inside": {"packages": {"numpy": "2.4.0", "pip": "26.0"}}, "host": {"kernel": "6.1"}}
-    >>> facts(record)
+    >>> facts({"inside": {"packages": {"numpy": "2.4.0", "pip": "26.0"}}, "host": {"kernel": "6.1"}})
     {'inside.packages.numpy': '2.4.0'}
 """
 
@@ -33,9 +31,6 @@ def facts(environment: Mapping[str, Any]) -> dict[str, Any]:
 
     Which facts those are depends on the device (GPU facts count only where the run trained on one)
     and on the numerics profile (the CPU's model counts under every profile but ``portable``).
-
-    Args:
-        environment: An environment record, or what there is of one.
     """
     conditions = _conditions(environment)
     chosen = {
@@ -68,7 +63,7 @@ def explain(
         fields: Dotted, as ``reprokit.nested_diff`` has them. One that is equal as JSON (1 and 1.0, null
             and nothing) is left out, as it is from the fingerprint.
         expected: The record of the golden, or of the first run.
-        actual: The record that is held against it.
+        actual: The record that is compared with it.
 
     Returns:
         One entry a field: ``field``, ``expected``, ``actual`` (None where it was not recorded; lists

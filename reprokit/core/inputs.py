@@ -1,7 +1,6 @@
-"""What the numbers of a recipe stand on, by the names of the digests in ``run.json`` and ``provenance.json``.
+"""The inputs that can change a recipe's numbers, by the names of their digests in ``run.json``.
 
-How each is found is in ``harness.running.numbers``. A trainer that imports no part has no digest of parts, as
-goldens and runs have none that are older than parts.
+A trainer that imports no part has no digest of parts; goldens and runs that are older than parts have none.
 
     >>> changed({"trainer": "sha256:1", "lock": "sha256:2"}, {"trainer": "sha256:3", "lock": "sha256:2"})
     ('trainer',)

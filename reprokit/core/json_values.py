@@ -1,8 +1,7 @@
-"""Two JSON values: equal or not, how far apart, and where inside they part.
+"""Two JSON values: equal or not, how far apart, and where inside they differ.
 
-This module knows the arithmetic of one pair of values; it refuses to know records, files and
-tolerances of whole runs. Values are what Python's ``json`` makes of JSON: None, bool, int of any
-size, float64 with NaN and infinities, str, list, dict. Nothing here recurses, so nesting has no limit.
+Values are what Python's ``json`` makes of JSON: None, bool, int of any size, float64 with NaN and infinities,
+str, list, dict. Nothing here recurses, so nesting has no limit.
 
     >>> equal(1, 1.0), equal(0.0, -0.0), equal(True, 1), equal(2**53 + 1, float(2**53))
     (True, False, False, False)

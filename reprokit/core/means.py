@@ -1,14 +1,11 @@
 """The statistical rule: means of a few consecutive values of a metric are judged, not each value.
 
-This module knows a metric's numbers on both sides and what their means may be. It refuses to know
-files. Records, names and types must match as ever, and whatever is no finite number is never
-forgiven: it has no part in a mean.
+Records, names and types must match as ever, and a value that is not a finite number always counts as a
+difference. A shift is seen, and a drift, and an exchange of values between windows. An exchange inside a
+window is not, nor more or less noise around the same mean: single values are not judged.
 
-    >>> [one.what for one in apart([1.0, 3.0], [3.0, 1.0], tolerance=Tolerance(atol=0.1, mean_of=2))]
+    >>> list(apart([1.0, 3.0], [3.0, 1.0], tolerance=Tolerance(atol=0.1, mean_of=2)))
     []
-
-A shift is seen, and a drift, and an exchange of values between windows. An exchange inside a window
-is not, nor more or less noise around the same mean: it is the price of forgiving single values.
 """
 
 from __future__ import annotations
@@ -68,14 +65,7 @@ def apart(expected: Sequence[Any], actual: Sequence[Any], *, tolerance: Toleranc
 def judge(
     comparison: Comparison, expected: Iterable[Record], actual: Iterable[Record], *, tolerances: Tolerances
 ) -> Comparison:
-    """A comparison at ``AnyNumber`` with the means judged as well.
-
-    Args:
-        comparison: What came of the records; where they differ already, nothing is added.
-        expected: The records again; read only where a mean has to be judged.
-        actual: Those of the other side.
-        tolerances: As granted.
-    """
+    """A comparison at ``AnyNumber`` with the means judged too; unchanged where the records differ."""
     names = [name for name in comparison.per_metric if tolerances.of(name).mean_of > 1]
     if not names or comparison.identical or not comparison.within_tolerance:
         return comparison
@@ -102,7 +92,7 @@ def _window(left: Sequence[Any], right: Sequence[Any], tolerance: Tolerance) -> 
         return None, None, f"{len(left)} values expected, {len(right)} found"
     for one, other in zip(left, right, strict=True):
         if not (_is_finite_number(one) and _is_finite_number(other)):
-            return one, other, "a value is no finite number and has no part in a mean"
+            return one, other, "a value is not finite and cannot be part of a mean"
     try:
         expected, actual = math.fsum(left) / len(left), math.fsum(right) / len(right)
     except OverflowError:

@@ -1,10 +1,6 @@
 """Names of metrics: which are compared, and what happened where two records have other names.
 
-This module knows names as exact sequences of code points; it refuses to know the values' rules.
-
-    >>> selection = Selection(log, ignore=["time/*"])
-    >>> selection.wants("loss"), selection.wants("time/fps")
-    (True, False)
+Names are exact sequences of code points.
 """
 
 from __future__ import annotations
@@ -85,16 +81,7 @@ def name_difference(
     extra: Sequence[str],
     lines: Lines,
 ) -> None:
-    """Say what happened to the names that only one of two records has.
-
-    Args:
-        log: Where it is noted.
-        expected: The record that has the names in ``lacking``.
-        actual: The record that has the names in ``extra``.
-        lacking: Names that ``actual`` lacks.
-        extra: Names that ``expected`` lacks.
-        lines: Line numbers of both records.
-    """
+    """Log what happened to the names that ``actual`` lacks, and to those that it has besides (``extra``)."""
     unpaired = list(extra)
     for name in lacking:
         twin = _twin(name, expected[name], actual, unpaired)

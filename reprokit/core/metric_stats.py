@@ -1,13 +1,4 @@
-"""What is kept of one metric while two series are compared: largest errors, mismatches, first step.
-
-This module knows one metric at a time; it refuses to know its name and the other metrics.
-
-    >>> tally = Tally(Tolerance())
-    >>> tally.see(1.0, 1.5, step=256)
-    ('', 1.0, 1.5)
-    >>> tally.summary().max_abs_error
-    0.5
-"""
+"""What is kept of one metric while two series are compared: largest errors, mismatches, first step."""
 
 from __future__ import annotations
 

@@ -1,11 +1,5 @@
 """The numerics profiles: which variables fix the bits of a training run, and the reason for each.
 
-This module is a table. It knows what must be set before the interpreter starts and which library
-then says whether it took effect; it refuses to know how a process is started or asked.
-
-    >>> variables("portable", hash_seed=0)["MKL_CBWR"]
-    'COMPATIBLE'
-
 ``portable`` gives equal bits on any x86-64 CPU with AVX2 and FMA (docs/decisions/0003). ``native``
 lets every library pick its fastest kernels: equal bits only on the same kind of CPU or accelerator.
 The version of a profile goes up whenever a setting that can change numbers is added or changed.
@@ -48,7 +42,7 @@ class Profile:
     Attributes:
         name: ``portable`` or ``native``.
         version: Goes up whenever the profile can give other numbers.
-        settings: In the order in which they are told to people.
+        settings: In the order in which people see them.
     """
 
     name: str

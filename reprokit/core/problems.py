@@ -1,15 +1,7 @@
 """The words for everything that can be odd about metrics, and the log that keeps them few.
 
-This module knows each kind of problem, how grave it is and what it means; it refuses to know how
-a problem is found. ``docs/reference/metrics-problems.md`` explains the same words to people, and a
-test holds the two together.
-
-A file of a million bad lines gives one problem with a count, not a million problems.
-
-    >>> log = ProblemLog()
-    >>> log.add("blank_line", "actual", line=7)
-    >>> log.problems()[0].message
-    'a line holds nothing'
+``docs/reference/metrics-problems.md`` explains the same words to people; a test compares the two. A file of a
+million bad lines gives one problem with a count, not a million problems.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Many records of the same names, all numbers, kept together.
-
-This module knows how such records lie in memory; it refuses to know where they come from.
-
-    >>> table = Table.of(["step", "loss"], [0, 0.5, 256, 0.25])
-    >>> table.record(1), table.columns.shape
-    ({'step': 256, 'loss': 0.25}, (2, 2))
-"""
+"""Many records of the same names, all numbers, kept together."""
 
 from __future__ import annotations
 
@@ -34,12 +27,7 @@ class Table:
 
     @classmethod
     def of(cls, names: Sequence[str], cells: Sequence[float]) -> Table:
-        """Lay out numbers as columns.
-
-        Args:
-            names: One or more names, each once.
-            cells: A number for each name, record after record; one record or more.
-        """
+        """Lay out numbers, one for each name and record after record, as columns."""
         rows = np.fromiter(cells, dtype=np.float64, count=len(cells)).reshape(-1, len(names))
         return cls(names, cells, rows.T.copy())
 

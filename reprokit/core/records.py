@@ -1,16 +1,10 @@
-"""What the parts of reprokit hand to each other: a plan for a run, and what came of it.
-
-This module knows shapes and their canonical JSON; it refuses to know where they are stored.
-
-    >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
-    True
-"""
+"""What the parts of reprokit hand to each other: a plan for a run, and how it ended."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -19,8 +13,6 @@ SCHEMA_VERSION = 1
 
 #: Exit code of a training that was asked for its first updates only: never 0, so never COMPLETE.
 STOPPED_EARLY = 85
-
-Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 class Outcome(StrEnum):

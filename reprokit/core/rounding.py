@@ -1,12 +1,8 @@
-"""Two probes of how operations round, held against each other.
+"""Two probes of how operations round, compared.
 
-Pure. This module knows the section ``numerics.probe`` of an environment record: operation → digest of
-what it gave for inputs that are the same everywhere. It refuses to know which operation a recipe calls,
-so a difference here explains a verdict and never makes one: docs/decisions/0003.
-
-    >>> old, new = ({"version": 1, "device": "cpu", "digests": {"torch.exp": d}} for d in ("5d41", "7c9e"))
-    >>> compare(old, new).differing
-    ('torch.exp',)
+A probe is the section ``numerics.probe`` of an environment record: operation → digest of what it gave for
+inputs that are the same everywhere. Nobody knows which operations a recipe calls, so a difference here
+explains a verdict and never makes one: docs/decisions/0003.
 """
 
 from __future__ import annotations
@@ -14,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from reprokit.core.evidence import fact
 
 #: Where a probe stands in an environment record.
 FIELD = "inside.numerics.probe"
@@ -39,12 +37,7 @@ class RoundingComparison:
 
 
 def compare(expected: Mapping[str, Any] | None, actual: Mapping[str, Any] | None) -> RoundingComparison:
-    """Hold two probes against each other.
-
-    Args:
-        expected: One probe, or None or anything else where a record has none.
-        actual: The other.
-    """
+    """Compare two probes; None or anything else where a record has none."""
     left, right = _digests(expected), _digests(actual)
     if not left or not right or expected is None or actual is None:
         return RoundingComparison(because="a record holds no probe of how operations round")
@@ -68,9 +61,7 @@ def compare_records(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> R
 
 def probe_of(environment: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The probe in an environment record; None in one from before there were probes."""
-    value: Any = environment
-    for key in FIELD.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+    value = fact(environment, FIELD)
     return value if isinstance(value, Mapping) else None
 
 

@@ -1,19 +1,13 @@
-"""One row of the checklist: what a check offers, what it finds, and which rows a recipe may waive.
-
-This module knows the shape of a row; it refuses to know any check and what the rows add up to.
-
-    >>> failed("2 of 48 checkpoints are missing", "set logging.save_interval").status
-    <Status.FAILED: 'FAILED'>
-"""
+"""One row of the checklist: what a check offers, what it finds, and which rows a recipe may waive."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-from reprokit.core.evidence import Evidence
+from reprokit.core.evidence import Evidence, RunEvidence, problems_of_runs
 
 # What the good verdicts mean. A recipe that could relax these would pass without being reproduced.
 VERDICT_ROWS = frozenset({"repeatable", "equals_golden", "unmodified"})
@@ -100,6 +94,14 @@ def passed(reason: str, /, **evidence: Any) -> Finding:
 def failed(reason: str, remedy: str, /, **evidence: Any) -> Finding:
     """The promise of the row is broken."""
     return Finding(status=Status.FAILED, reason=reason, remedy=remedy, evidence=evidence)
+
+
+def failed_runs(
+    evidence: Evidence, problem_of: Callable[[RunEvidence], str | None], remedy: str
+) -> Finding | None:
+    """The promise is broken in a run, as ``problem_of`` says of it in one sentence; None when in none."""
+    problems = problems_of_runs(evidence, problem_of)
+    return failed(problems[0], remedy, all=list(problems)) if problems else None
 
 
 def skipped(reason: str, remedy: str, /, **evidence: Any) -> Finding:

@@ -1,12 +1,4 @@
-"""The steps of two series side by side: repeated, skipped, reordered, uneven, missing.
-
-This module knows what a regular sequence of steps looks like; it refuses to compare the values
-that were recorded at them. It remembers one record, so a series may be of any length.
-
-    >>> watch = StepWatch(log)
-    >>> watch.see(256, 256, lines=(1, 1))
-    >>> watch.see(256, 256, lines=(2, 2))  # both files repeat a step: a warning
-"""
+"""The steps of two series side by side: repeated, skipped, reordered, uneven, missing."""
 
 from __future__ import annotations
 
@@ -66,12 +58,7 @@ class StepWatch:
         self._previous = (MISSING, MISSING)
 
     def see_many(self, steps: Sequence[float], *, first_lines: Lines) -> None:
-        """Look at many steps that are alike on both sides.
-
-        Args:
-            steps: One or more finite steps, in order.
-            first_lines: Line numbers of the first of them; the others follow.
-        """
+        """Look at one or more finite steps, in order, that are alike on both sides."""
         intervals = set(map(operator.sub, steps[1:], steps))
         if len(intervals) == 1 and intervals == {self._interval}:
             self.see(steps[0], steps[0], lines=first_lines)

@@ -1,10 +1,7 @@
 """How far a number may be off, per metric.
 
-This module knows the formula's two terms and refuses nonsense; it refuses to know why somebody
-grants a tolerance.
-
-    >>> Tolerance(atol=0.1).accepts(1.0, 1.05), Tolerance().accepts(1.0, 1)
-    (True, True)
+>>> Tolerance(atol=0.1).accepts(1.0, 1.05), Tolerance().accepts(1.0, 1)
+(True, True)
 """
 
 from __future__ import annotations
@@ -53,7 +50,7 @@ class Tolerance:
         whole = isinstance(self.mean_of, int) and not isinstance(self.mean_of, bool) and self.mean_of >= 1
         if not whole or (self.mean_of > 1 and self.exact):
             raise UsageError(
-                "mean_of is not a number of values whose mean may be off",
+                "mean_of is not a valid number of values",
                 expected="a whole number of 1 or more, with rtol or atol above 0",
                 actual=repr(self.mean_of)[:40],
                 fix="leave mean_of out, or grant the means a tolerance",

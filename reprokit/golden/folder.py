@@ -1,10 +1,6 @@
-"""A golden's folder: where it is, and reading it back so that only what was blessed is believed.
+"""A golden's folder: where it is, and reading it back so that a changed file is noticed.
 
-This module knows the files of a golden and their provenance; it refuses to know how one comes to
-be. The commit of a golden is the one that last touched its folder, so none is stored.
-
-    >>> locate(Path("golden"), recipe="cartpole_baseline", platform="cpu-x86_64", seed=42)
-    PosixPath('golden/cartpole_baseline/cpu-x86_64/seed-42')
+The commit of a golden is the one that last touched its folder, so none is stored.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ _MAX_BYTES = 16_000_000
 _LISTED = 6
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
-_RESTORE = "restore it with git, or bless new runs with `reprokit golden promote`"
+_RESTORE = "restore it with git, or promote new runs with `reprokit golden promote`"
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "schema": (int,),
     "recipe": (str,),
@@ -49,13 +45,13 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Golden:
-    """A golden whose files are the ones that were blessed.
+    """A golden whose files are the ones that were promoted.
 
     Attributes:
         path: Its folder.
         provenance: ``provenance.json``.
-        metrics: The blessed ``metrics.jsonl``, whole.
-        trace: The blessed ``trace.jsonl``, thinned; its records are exact.
+        metrics: The promoted ``metrics.jsonl``, whole.
+        trace: The promoted ``trace.jsonl``, thinned; its records are exact.
     """
 
     path: Path
@@ -74,8 +70,8 @@ class GoldenRow:
         seed: As the folder says, or None when it says none.
         path: The golden's folder.
         created_at: ISO 8601, UTC, or "".
-        reason: Why it was blessed, or "".
-        runs_agreed: How many runs agreed when it was blessed, or 0.
+        reason: Why it was promoted, or "".
+        runs_agreed: How many runs agreed when it was promoted, or 0.
         problem: Why it cannot be used, or "".
     """
 
@@ -106,11 +102,8 @@ def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int) -> Path:
 def load(path: Path) -> Golden:
     """Read a golden back.
 
-    Args:
-        path: The golden's folder.
-
     Raises:
-        GoldenError: Something is missing, malformed, or not what was blessed.
+        GoldenError: Something is missing, malformed, or not what was promoted.
     """
     if not path.is_dir():
         raise GoldenError(
@@ -122,10 +115,10 @@ def load(path: Path) -> Golden:
         if path.absolute().parts[-3:] != names:
             actual = f"one of {'/'.join(names)}"
             raise GoldenError(
-                "this is not the golden of its folder", where=str(path), actual=actual, fix=_RESTORE
+                "this golden belongs to another folder", where=str(path), actual=actual, fix=_RESTORE
             )
         for name, what in ((METRICS, "metrics"), (TRACE, "trace")):
-            _must_be_blessed(path / name, provenance["digests"][what])
+            _must_be_promoted(path / name, provenance["digests"][what])
     except OSError as error:
         raise GoldenError(f"cannot read: {error.strerror or error}", where=str(path)) from error
     return Golden(path=path, provenance=provenance, metrics=path / METRICS, trace=path / TRACE)
@@ -158,7 +151,7 @@ def _row(path: Path) -> GoldenRow:
     seed = int(number) if re.fullmatch(r"[0-9]{1,18}", number) else None
     recipe, platform = path.parent.parent.name, path.parent.name
     try:
-        told = load(path).provenance
+        provenance = load(path).provenance
     except GoldenError as error:
         return GoldenRow(recipe=recipe, platform=platform, seed=seed, path=path, problem=str(error))
     return GoldenRow(
@@ -166,19 +159,19 @@ def _row(path: Path) -> GoldenRow:
         platform=platform,
         seed=seed,
         path=path,
-        created_at=told["created_at"],
-        reason=told["reason"],
-        runs_agreed=told["runs_agreed"],
+        created_at=provenance["created_at"],
+        reason=provenance["reason"],
+        runs_agreed=provenance["runs_agreed"],
     )
 
 
-def _must_be_blessed(file: Path, digest: str) -> None:
+def _must_be_promoted(file: Path, digest: str) -> None:
     if file.is_symlink() or not file.is_file():
         raise GoldenError("the file is missing", where=str(file), fix=_RESTORE)
     actual = sha256_of(file)
     if actual != digest:
         raise GoldenError(
-            "the file is not the one that was blessed",
+            "the file differs from the one that was promoted",
             where=str(file),
             expected=digest,
             actual=actual,

@@ -1,10 +1,6 @@
-"""What is wrong with a golden that loads: numbers that are none, a promise that nothing supports.
+"""What is wrong with a golden that loads: metrics that are not finite, a tolerance that nothing supports.
 
-This module knows goldens; it refuses to know recipes, whose side of it belongs to the harness. It
-finds what a person should put right, and judges no run.
-
-    >>> lint(load(Path("golden/cartpole_baseline/cpu-x86_64/seed-42")), min_runs=2)
-    []
+It finds what a person should correct, and judges no run.
 """
 
 from __future__ import annotations
@@ -16,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from reprokit.core.agreement import chance_of_another
+from reprokit.core.rows import counted
 from reprokit.golden.folder import Golden
 from reprokit.layout import PROVENANCE
 
-PROMOTE = "run the recipe again and bless it: `reprokit golden promote`"
+PROMOTE = "run the recipe again and promote it: `reprokit golden promote`"
 _SHOWN = 3
 _NOTHING = {"mean_of": 1}
 
@@ -43,12 +40,7 @@ class Finding:
 
 
 def lint(golden: Golden, *, min_runs: int) -> list[Finding]:
-    """Everything wrong with one golden that its own files show.
-
-    Args:
-        golden: As it was read back.
-        min_runs: How many runs must have agreed.
-    """
+    """Everything wrong with one golden that its own files show; ``min_runs`` must have agreed on it."""
     return [
         *_not_finite(golden),
         *_numerics(golden),
@@ -64,17 +56,17 @@ def _finding(golden: Golden, rule: str, what: str, remedy: str) -> Finding:
 
 def _not_finite(golden: Golden) -> Iterator[Finding]:
     """The first record in which a metric is NaN or infinite, one finding a metric."""
-    told: set[str] = set()
+    found: set[str] = set()
     with golden.metrics.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             for name, value in json.loads(line).items():
-                if isinstance(value, float) and not math.isfinite(value) and name not in told:
-                    told.add(name)
+                if isinstance(value, float) and not math.isfinite(value) and name not in found:
+                    found.add(name)
                     yield Finding(
                         rule="nonfinite",
                         where=f"{golden.metrics}:{number}",
                         what=f"{name} is {value}, which agrees with any run that fails in the same way",
-                        remedy="correct the training and bless it again",
+                        remedy="correct the training and promote it again",
                     )
 
 
@@ -87,44 +79,42 @@ def _numerics(golden: Golden) -> Iterator[Finding]:
 
 
 def _provenance(golden: Golden) -> Iterator[Finding]:
-    told: Mapping[str, Any] = golden.provenance
-    environment = told["environment"]
+    recorded: Mapping[str, Any] = golden.provenance
+    environment = recorded["environment"]
     lacking = [
         name
         for name, value in (
-            ("reason", told["reason"].strip()),
-            ("created_at", told["created_at"].strip()),
-            ("fingerprint_facts", told["fingerprint_facts"]),
+            ("reason", recorded["reason"].strip()),
+            ("created_at", recorded["created_at"].strip()),
+            ("fingerprint_facts", recorded["fingerprint_facts"]),
             ("environment.inside", environment.get("inside")),
             ("environment.host", environment.get("host")),
-            ("image.digest", told["image"].get("digest")),
-            ("config", told["config"]),
+            ("image.digest", recorded["image"].get("digest")),
+            ("config", recorded["config"]),
         )
         if not value
     ]
     if lacking:
-        yield _finding(golden, "provenance", f"it does not say {', '.join(lacking)}", PROMOTE)
+        yield _finding(golden, "provenance", f"not recorded: {', '.join(lacking)}", PROMOTE)
 
 
 def _agreement(golden: Golden, min_runs: int) -> Iterator[Finding]:
     agreed = int(golden.provenance["runs_agreed"])
     if agreed < min_runs:
-        what = (
-            f"{agreed} {'run' if agreed == 1 else 'runs'} agreed when it was blessed, fewer than {min_runs}: "
-            f"the chance that one more differs is at most {chance_of_another(agreed):.0%}"
-        )
+        chance = f"the chance that one more differs is at most {chance_of_another(agreed):.0%}"
+        what = f"{counted(agreed, 'run')} agreed when it was promoted, fewer than {min_runs}: {chance}"
         remedy = f"`reprokit reproduce {golden.provenance['recipe']} --repeats {min_runs}`, then promote it"
         yield _finding(golden, "agreement", what, remedy)
 
 
 def _tolerances(golden: Golden) -> Iterator[Finding]:
-    """The blessed runs agree byte for byte: their spread is 0, and supports no tolerance above it."""
+    """The promoted runs agree byte for byte: their spread is 0, and supports no tolerance above it."""
     granted = _granted(golden.provenance["tolerances"], str(golden.provenance["platform"]))
     wide = [f"{name} ({terms})" for name, terms in granted.items()]
     if wide:
         shown = ", ".join(wide[:_SHOWN]) + (f" and {len(wide) - _SHOWN} more" if wide[_SHOWN:] else "")
         agreed = golden.provenance["runs_agreed"]
-        what = f"a tolerance is granted for {shown}, but the {agreed} blessed runs agree bit for bit"
+        what = f"a tolerance is granted for {shown}, but the {agreed} promoted runs agree bit for bit"
         remedy = "grant none on this platform; where another one needs it, name it: tolerances.platforms"
         yield _finding(golden, "tolerance", what, remedy)
 

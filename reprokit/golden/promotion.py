@@ -1,11 +1,6 @@
-"""Blessing a run: what makes it worthy of being the golden, and writing it down.
+"""Promoting a run to be the golden: what it must meet, and writing it down.
 
-This module knows the rules and the order of writing; it refuses to judge numbers: runs agree when
-their files are the same bytes.
-
-    >>> promote(Path("golden"), runs=candidates, reason="first golden", created_at=now, tool_version="0.1.0",
-    ...         tolerances=recipe.as_data()["tolerances"]).provenance["runs_agreed"]
-    2
+Runs agree when their files are the same bytes; no number is judged here.
 """
 
 from __future__ import annotations
@@ -84,7 +79,7 @@ def promote(
     allow_dirty: bool = False,
     allow_nonfinite: bool = False,
 ) -> Golden:
-    """Bless a run: write its golden, in place of the one before it.
+    """Promote a run: write its golden, in place of the one before it.
 
     Args:
         golden_dir: Where goldens live.
@@ -97,12 +92,12 @@ def promote(
         allow_nonfinite: Take metrics with NaN or infinities in them.
 
     Raises:
-        GoldenError: The runs are not worthy of it; nothing is written.
+        GoldenError: The runs cannot be promoted; nothing is written.
         WorkspaceError: The golden cannot be written; an earlier one stays.
     """
     if not reason.strip():
-        raise GoldenError("a golden needs a reason", fix="say with --reason why these numbers are right")
-    _refuse_unworthy(runs, allow_dirty=allow_dirty)
+        raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
+    _refuse_unfit(runs, allow_dirty=allow_dirty)
     first = runs[0]
     folder = locate(golden_dir, recipe=first.recipe, platform=first.platform, seed=first.seed)
     _refuse_different(runs)
@@ -158,7 +153,7 @@ def _provenance_of(run: Candidate) -> dict[str, Any]:
     }
 
 
-def _refuse_unworthy(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
+def _refuse_unfit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
     if len({run.path.resolve() for run in runs}) < 2:
         raise GoldenError(
             "a golden needs two runs that agree", actual=f"{len(runs)}", fix="run the recipe again"
@@ -166,16 +161,12 @@ def _refuse_unworthy(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
     for run in runs:
         where = str(run.path)
         if not run.complete:
-            raise GoldenError("the run is not complete", where=where, fix="run the recipe again")
+            raise GoldenError("the run is incomplete", where=where, fix="run the recipe again")
         if run.modified:
             fix = "write the setting into the recipe and run it again"
             raise GoldenError(f"the run was modified: {', '.join(run.modified)}", where=where, fix=fix)
         if run.dirty is not False and not allow_dirty:
-            what = (
-                "the source tree had changes that no commit has"
-                if run.dirty
-                else "the source is not under git"
-            )
+            what = "the source tree had uncommitted changes" if run.dirty else "the source is not under git"
             raise GoldenError(
                 what, where=where, fix="commit or stage them and run again, or say --allow-dirty"
             )
@@ -222,12 +213,10 @@ def _refuse_bad_records(file: Path, *, allow_nonfinite: bool) -> None:
             if not isinstance(record, dict) or not line.endswith(b"\n"):
                 raise GoldenError("not a whole record", where=where)
             _refuse_secrets(record, seen, where=where)
-            wild = [
-                key for key, value in record.items() if isinstance(value, float) and not math.isfinite(value)
-            ]
-            if wild and not allow_nonfinite:
-                fix = "correct the training, or say --allow-nonfinite if this is what it does"
-                raise GoldenError(f"{wild[0]} is {record[wild[0]]}", where=where, fix=fix)
+            for name, value in record.items():
+                if isinstance(value, float) and not math.isfinite(value) and not allow_nonfinite:
+                    fix = "correct the training, or say --allow-nonfinite if this is intended"
+                    raise GoldenError(f"{name} is {value}", where=where, fix=fix)
     if not number:
         raise GoldenError("the file is empty", where=str(file))
 

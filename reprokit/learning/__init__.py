@@ -1,15 +1,8 @@
 """Whether a run learned, asked in the order in which one looks for what is wrong.
 
-Pure. This module knows the questions, from the reward to the result, and what an answer rests on: the run's
-metrics, and what a probe saw inside the environment. It refuses to know files. What nobody asked is UNKNOWN,
-never fine.
-
-    >>> rows = diagnose({"train/episodic_return": ([1, 2, 3, 4], [9.0, 20.0, 80.0, 200.0])})
-    >>> rows[0].told
-    'mean return 9 at first, 200 at last, between 9 and 200'
-
-The order is that of the debugging hierarchy in the documents that this project began with: reward signal,
-environment, learning basics, exploration, then the settings.
+Answers rest on the run's metrics, and on what a probe saw inside the environment. What was not checked is
+UNKNOWN, never fine. The order is: reward signal, environment, learning basics, exploration, then the
+settings.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""An answer about a run's learning, and what answers rest on.
-
-Pure. This module knows the shapes; it refuses to know the questions.
-
-    >>> Curve(steps=(1, 2, 3), values=(9.0, math.nan, 11.0)).finite
-    (9.0, 11.0)
-"""
+"""An answer about a run's learning, and what answers rest on."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The learning curve as a table: what greedy evaluation reached, and when.
-
-Pure. This module knows which metrics are evaluations; it refuses to judge them (``learning_questions``).
-
-    >>> learning_curve({"eval/return_mean": ([5000, 10000], [40.0, 500.0])})[0]
-    Point(metric='eval/return_mean', step=5000, mean=40.0, std=None)
-"""
+"""The learning curve as a table: what greedy evaluation reached, and when."""
 
 from __future__ import annotations
 
@@ -34,12 +28,7 @@ class Point:
 def learning_curve(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, most: int = 10
 ) -> tuple[Point, ...]:
-    """At most so many evaluations of each metric, evenly spread; the first and the last are among them.
-
-    Args:
-        curves: Metric → steps and values.
-        most: Rows a metric, 2 or more.
-    """
+    """At most ``most`` evaluations of each metric, evenly spread, the first and the last among them."""
     return tuple(
         Point(metric=name, step=int(steps[at]), mean=values[at], std=_std(curves, name, steps[at]))
         for name, (steps, values) in sorted(curves.items())

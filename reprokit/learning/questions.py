@@ -1,16 +1,13 @@
 """The questions about a run's learning, from the reward to the result, one function each.
 
-Pure. This module knows when an answer is fine, worth a look, or wrong; its limits are told in
-docs/how-to/see-whether-it-learns.md. It refuses to call fine what nobody asked.
-
-    >>> reward(seen).told
-    'mean return 9 at first, 200 at last, between 9 and 200'
+The thresholds and their limits are explained in docs/how-to/see-whether-it-learns.md.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import fmean, median
 from typing import Any
 
@@ -18,22 +15,26 @@ from reprokit.learning.answers import Answer, Curve, Health, Seen
 
 _RETURNS = ("train/episodic_return", "rollout/ep_rew_mean", "charts/episodic_return")
 _EVALUATIONS = ("eval/return_mean", "eval/mean_reward")
-_PROBE = "`reprokit learning RUN --probe` asks it inside the environment"
+_PROBE = "`reprokit learning RUN --probe` checks it inside the environment"
+_FIND_OPERATION = "`reprokit learning RUN --probe` finds the operation that made it"
+
+
+def _answer(name: str, question: str, health: Health, told: str, remedy: str = "") -> Answer:
+    return Answer(id=name, question=question, health=health, told=told, remedy=remedy)
 
 
 def crash(seen: Seen) -> Answer | None:
-    """Whether the watched updates came to their end; nothing to tell where they did."""
+    """Whether the watched updates finished; None where they did."""
     ended = seen.observed.get("ended")
     if not ended:
         return None
-    question, remedy = "Does the training run?", "mend this first: stderr.log of the probe says where"
     told = f"its first updates ended with {ended}"
-    return Answer(id="crash", question=question, health=Health.WRONG, told=told, remedy=remedy)
+    remedy = "fix this first: stderr.log of the probe says where"
+    return _answer("crash", "Does the training run?", Health.WRONG, told, remedy)
 
 
 def reward(seen: Seen) -> Answer:
     """Whether there is a reward, and what it looks like."""
-    question = "Is there a reward to learn from?"
     curve = seen.first_of(_RETURNS)
     told, health, remedy = _of_returns(curve)
     for one in seen.observed.get("environments") or ():
@@ -44,15 +45,15 @@ def reward(seen: Seen) -> Answer:
         if rewards["min"] == rewards["max"] == 0 and health is not Health.WRONG:
             paid = curve is not None and any(curve.finite)
             health = Health.LOOK if paid else Health.WRONG
-            remedy = "the reward is sparse, or missing: look at single rewards, and at the last of an episode"
-    return Answer(id="reward", question=question, health=health, told=told, remedy=remedy)
+            remedy = "the reward is sparse, or missing: print single rewards, and the last one of an episode"
+    return _answer("reward", "Is there a reward to learn from?", health, told, remedy)
 
 
 def _of_returns(curve: Curve | None) -> tuple[str, Health, str]:
     if curve is None or not curve.finite:
         return "no return was logged", Health.UNKNOWN, f"log {_RETURNS[0]}"
     values = curve.finite
-    ends = f"mean return {values[0]:.4g} at first, {values[-1]:.4g} at last"
+    ends = f"mean return {values[0]:.4g} at first, {values[-1]:.4g} at the end"
     told = f"{ends}, between {min(values):.4g} and {max(values):.4g}"
     if len(values) > 2 and min(values) == max(values):
         return told, Health.WRONG, "every episode returns the same: print single rewards and check them"
@@ -67,49 +68,36 @@ def _values(rewards: Mapping[str, Any]) -> str:
 
 
 def environment(seen: Seen) -> Answer:
-    """Whether Gymnasium's checker takes the environments."""
-    question = "Is the environment sound?"
+    """Whether Gymnasium's checker accepts the environments."""
+    answer = partial(_answer, "environment", "Is the environment sound?")
     checked = (seen.probe or {}).get("environments")
     if not checked:
-        return Answer(
-            id="environment", question=question, health=Health.UNKNOWN, told="nobody asked", remedy=_PROBE
-        )
+        return answer(Health.UNKNOWN, "not checked", _PROBE)
     broken = [one for one in checked if one["problem"]]
     spoilt = [one for one in seen.observed.get("environments") or () if one["places"]["not_finite"]]
     if broken or spoilt:
         told = [f"{one['id']}: {one['problem']}" for one in broken]
-        told += [f"{one['id']} showed observations that are no numbers" for one in spoilt]
-        remedy = "mend the environment before anything else"
-        return Answer(
-            id="environment", question=question, health=Health.WRONG, told="; ".join(told), remedy=remedy
-        )
+        told += [f"{one['id']} returned observations that are not finite" for one in spoilt]
+        return answer(Health.WRONG, "; ".join(told), "fix the environment before anything else")
     warned = [f"{one['id']}: {text}" for one in checked for text in one["warnings"]]
-    told_of = f"Gymnasium's checker takes {', '.join(str(one['id']) for one in checked)}"
-    told_of += f" and warns: {'; '.join(warned)}" if warned else ""
-    return Answer(id="environment", question=question, health=Health.FINE, told=told_of)
+    accepted = f"Gymnasium's checker accepts {', '.join(str(one['id']) for one in checked)}"
+    return answer(Health.FINE, accepted + (f" and warns: {'; '.join(warned)}" if warned else ""))
 
 
 def numbers(seen: Seen) -> Answer:
-    """Whether every number is one; else the operation that made the first NaN."""
-    question = "Are all numbers numbers?"
+    """Whether every number is finite; else the operation that made the first NaN."""
+    answer = partial(_answer, "numbers", "Are all metrics finite?")
     found, watched = list(_not_numbers(seen.curves)), seen.observed.get("nan")
     what = f"; {_operation(watched)}" if watched else f"; {seen.anomaly}" if seen.anomaly else ""
     if not found and not what and not seen.observed.get("spoilt"):
-        told = f"no NaN and no infinity in {len(seen.curves)} metrics"
-        return Answer(id="numbers", question=question, health=Health.FINE, told=told)
+        return answer(Health.FINE, f"no NaN and no infinity in {len(seen.curves)} metrics")
     told = "; ".join(found[:3]) or "no metric shows it"
-    remedy = "" if what else f"{_PROBE} which operation it was"
-    return Answer(
-        id="numbers",
-        question=question,
-        health=Health.WRONG,
-        told=told + what,
-        remedy=remedy or "lower training.learning_rate, or see to that line",
-    )
+    remedy = "lower training.learning_rate, or check that line" if what else _FIND_OPERATION
+    return answer(Health.WRONG, told + what, remedy)
 
 
 def _not_numbers(curves: Mapping[str, Curve]) -> Iterator[str]:
-    """What is no number, earliest first; returns are NaN until the first episode ends."""
+    """What is not finite, earliest first; returns are NaN until the first episode ends."""
     first = []
     for name, curve in curves.items():
         begun = name not in _RETURNS and "episodic" not in name
@@ -129,55 +117,43 @@ def _operation(watched: Mapping[str, Any]) -> str:
 
 
 def memorise(seen: Seen) -> Answer:
-    """Whether the trainer learns one transition by heart."""
-    question = "Can it memorise one transition?"
+    """Whether the trainer can memorise one transition."""
+    answer = partial(_answer, "memorise", "Can it memorise one transition?")
     tried = (seen.probe or {}).get("memorised")
     if not tried:
-        return Answer(
-            id="memorise", question=question, health=Health.UNKNOWN, told="nobody asked", remedy=_PROBE
-        )
-    untold = [one for one in tried if one["return"] is None]
-    if untold:
-        return Answer(
-            id="memorise", question=question, health=Health.UNKNOWN, told=f"not tried: {untold[0]['why']}"
-        )
+        return answer(Health.UNKNOWN, "not checked", _PROBE)
+    unknown = [one for one in tried if one["return"] is None]
+    if unknown:
+        return answer(Health.UNKNOWN, f"not tried: {unknown[0]['why']}")
     got = ", ".join(f"{one['return']:.3g} of 1 where the {one['action']} action pays" for one in tried)
     told = f"after {tried[0]['steps']:,} steps the greedy policy gets {got}"
     if min(one["return"] for one in tried) > 0.99:
-        return Answer(id="memorise", question=question, health=Health.FINE, told=told)
+        return answer(Health.FINE, told)
     remedy = "the learner is at fault, not the task: check loss, targets, learning rate and optimizer"
-    return Answer(id="memorise", question=question, health=Health.WRONG, told=told, remedy=remedy)
+    return answer(Health.WRONG, told, remedy)
 
 
 def gradients(seen: Seen) -> Answer:
     """Whether gradients reach every parameter, and how long they are."""
-    question = "Do gradients flow?"
+    answer = partial(_answer, "gradients", "Do gradients flow?")
     curve, norms = seen.curves.get("optim/grad_norm"), seen.observed.get("gradients") or {}
     dead = sorted(name for name, one in norms.items() if one and not any(one))
     if curve is None or not curve.finite:
-        return Answer(
-            id="gradients",
-            question=question,
-            health=Health.UNKNOWN,
-            told="no gradient norm was logged",
-            remedy="log optim/grad_norm",
-        )
+        return answer(Health.UNKNOWN, "no gradient norm was logged", "log optim/grad_norm")
     usual, last = median(curve.finite), fmean(curve.part(-0.1))
-    told = f"norm {usual:.3g} in the middle of the run's, {max(curve.finite):.3g} at most, {last:.3g} at last"
+    told = f"median norm {usual:.3g}, {max(curve.finite):.3g} at most, {last:.3g} at the end"
     bound = seen.training.get("max_grad_norm")
     if isinstance(bound, int | float):
-        told += f"; longer than max_grad_norm {bound:g} in {_share(curve.finite, bound):.0%} of the records"
+        told += f"; above max_grad_norm {bound:g} in {_share(curve.finite, bound):.0%} of the records"
     if max(curve.finite) == 0 or (dead and len(dead) == len(norms)):
-        remedy = "nothing is learned: is the loss attached to the parameters?"
-        return Answer(id="gradients", question=question, health=Health.WRONG, told=told, remedy=remedy)
+        remedy = "nothing is learned: does the loss depend on the parameters?"
+        return answer(Health.WRONG, told, remedy)
     if dead:
         told += f"; none ever reaches {', '.join(dead)}"
-        remedy = "a dead layer, or a parameter that nothing uses"
-        return Answer(id="gradients", question=question, health=Health.LOOK, told=told, remedy=remedy)
+        return answer(Health.LOOK, told, "a dead layer, or a parameter that nothing uses")
     if last > 10 * usual > 0:
-        remedy = "lower training.learning_rate, or training.max_grad_norm"
-        return Answer(id="gradients", question=question, health=Health.LOOK, told=told, remedy=remedy)
-    return Answer(id="gradients", question=question, health=Health.FINE, told=told)
+        return answer(Health.LOOK, told, "lower training.learning_rate, or training.max_grad_norm")
+    return answer(Health.FINE, told)
 
 
 def _share(values: Sequence[float], bound: float) -> float:
@@ -189,7 +165,8 @@ def losses(seen: Seen) -> Answer | None:
     losses = {name: one for name, one in seen.curves.items() if name.startswith("loss/") and one.finite}
     if not losses:
         return None
-    question, told, grown = "Do the losses behave?", [], []
+    answer = partial(_answer, "losses", "Do the losses behave?")
+    told, grown = [], []
     for name, curve in losses.items():
         early, last = max(map(abs, curve.part(0.5))), fmean(map(abs, curve.part(-0.1)))
         told.append(f"{name} {curve.finite[0]:.3g} → {curve.finite[-1]:.3g}")
@@ -198,20 +175,24 @@ def losses(seen: Seen) -> Answer | None:
     if grown:
         text += f"; {', '.join(grown)} ends more than 10 times above its first half: it diverges"
         remedy = "lower training.learning_rate; add lr_warmup_steps; check the scale of the reward"
-        return Answer(id="losses", question=question, health=Health.WRONG, told=text, remedy=remedy)
-    return Answer(id="losses", question=question, health=Health.FINE, told=text)
+        return answer(Health.WRONG, text, remedy)
+    return answer(Health.FINE, text)
 
 
 def exploration(seen: Seen) -> Answer | None:
-    """How much of places and actions is tried."""
-    question, told, health, remedy = "Does it explore?", [], Health.FINE, ""
+    """How many places and actions are tried."""
+    answer = partial(_answer, "exploration", "Does it explore?")
+    told, health, remedy = [], Health.FINE, ""
     if (epsilon := seen.curves.get("exploration/epsilon")) and epsilon.finite:
         told.append(f"epsilon {epsilon.finite[0]:.3g} → {epsilon.finite[-1]:.3g}")
     if (entropy := seen.curves.get("policy/entropy")) and entropy.finite:
         told.append(f"entropy of the policy {entropy.finite[0]:.3g} → {entropy.finite[-1]:.3g} nats")
         early = entropy.part(0.1)[-1]
         if early < 0.05 * max(entropy.finite[0], 1e-9):
-            health, remedy = Health.LOOK, "the policy is all but certain early on: raise training.ent_coef"
+            health, remedy = (
+                Health.LOOK,
+                "the policy is almost deterministic early on: raise training.ent_coef",
+            )
     for one in seen.observed.get("environments") or ():
         cells, most = one["places"]["cells"], one["places"]["share_of_most_visited"]
         told.append(f"{one['id']}: {cells:,} cells visited in {one['steps']:,} steps, the busiest {most:.0%}")
@@ -220,10 +201,8 @@ def exploration(seen: Seen) -> Answer | None:
         if stuck:
             health, remedy = Health.LOOK, "it stays in one place, or does one thing: explore more"
     if not told:
-        return Answer(
-            id="exploration", question=question, health=Health.UNKNOWN, told="nothing says so", remedy=_PROBE
-        )
-    return Answer(id="exploration", question=question, health=health, told="; ".join(told), remedy=remedy)
+        return answer(Health.UNKNOWN, "not recorded", _PROBE)
+    return answer(health, "; ".join(told), remedy)
 
 
 def values_bounded(seen: Seen) -> Answer | None:
@@ -231,12 +210,12 @@ def values_bounded(seen: Seen) -> Answer | None:
     size, bound = seen.curves.get("q/magnitude"), seen.curves.get("q/bound")
     if size is None or bound is None or not size.finite or not bound.finite:
         return None
-    question, most = "Are the Q-values possible?", max(size.finite)
-    told = f"at most {most:.4g}, {size.finite[-1]:.4g} at last; no return can pass {max(bound.finite):.4g}"
+    answer, most = partial(_answer, "q_values", "Are the Q-values possible?"), max(size.finite)
+    told = f"at most {most:.4g}, {size.finite[-1]:.4g} at the end; no return can pass {max(bound.finite):.4g}"
     if most <= max(bound.finite):
-        return Answer(id="q_values", question=question, health=Health.FINE, told=told)
+        return answer(Health.FINE, told)
     remedy = "overestimation: lower the learning rate, update the target network less often"
-    return Answer(id="q_values", question=question, health=Health.WRONG, told=told, remedy=remedy)
+    return answer(Health.WRONG, told, remedy)
 
 
 def updates(seen: Seen) -> Answer | None:
@@ -249,29 +228,28 @@ def updates(seen: Seen) -> Answer | None:
     if (clipped := seen.curves.get("policy/clip_fraction")) and clipped.finite:
         told.append(f"{fmean(clipped.finite):.0%} of ratios clipped")
     if (explained := seen.curves.get("value/explained_variance")) and explained.finite:
-        told.append(f"the critic explains {fmean(explained.part(-0.1)):.2f} of the variance at last")
+        told.append(f"the critic explains {fmean(explained.part(-0.1)):.2f} of the variance at the end")
     if not told:
         return None
-    question = "Are the updates of a sane size?"
-    return Answer(id="updates", question=question, health=health, told=", ".join(told), remedy=remedy)
+    return _answer("updates", "Are the updates of a reasonable size?", health, ", ".join(told), remedy)
 
 
 def result(seen: Seen) -> Answer:
     """Whether returns rise."""
-    question = "Does it learn?"
+    answer = partial(_answer, "result", "Does it learn?")
     curve = seen.first_of(_EVALUATIONS) or seen.first_of(_RETURNS)
     if curve is None or len(curve.finite) < 3:
-        return Answer(id="result", question=question, health=Health.UNKNOWN, told="too few returns to say")
+        return answer(Health.UNKNOWN, "too few returns to say")
     first, last, best = fmean(curve.part(0.1)), fmean(curve.part(-0.1)), max(curve.finite)
     kind = "greedy return" if seen.first_of(_EVALUATIONS) else "return in training"
     told = f"{kind} {first:.4g} → {last:.4g}, best {best:.4g}{_converged(curve)}"
     if best - last > 0.5 * (best - min(curve.finite)) and best > first:
         remedy = "it forgot: lower learning_rate, keep the best checkpoint, try more seeds"
-        return Answer(id="result", question=question, health=Health.LOOK, told=told, remedy=remedy)
+        return answer(Health.LOOK, told, remedy)
     if last <= first and best - min(curve.finite) > 0:
         remedy = "no better than at its start: go through the questions above from the top"
-        return Answer(id="result", question=question, health=Health.LOOK, told=told, remedy=remedy)
-    return Answer(id="result", question=question, health=Health.FINE, told=told)
+        return answer(Health.LOOK, told, remedy)
+    return answer(Health.FINE, told)
 
 
 def _converged(curve: Curve) -> str:

@@ -1,7 +1,6 @@
 """Goldens in anybody's test suite: the fixture ``reprokit_golden``, with the gate's own comparator.
 
-This package knows pytest and where a test's golden lies; it refuses to know recipes and runs. It is
-loaded with every pytest that has reprokit beside it, so it imports next to nothing before it is used.
+It is loaded with every pytest that has reprokit beside it, so it imports next to nothing before it is used.
 
     def test_training_repeats(reprokit_golden):
         reprokit_golden.check(train(seed=42))  # a list of dicts, a dict of arrays, or a path
@@ -32,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def reprokit_golden(request: pytest.FixtureRequest) -> GoldenFixture:
-    """Holds metrics against the golden of this test."""
+    """Compares metrics with the golden of this test."""
     classes = [one.name for one in request.node.listchain() if isinstance(one, pytest.Class)]
     return GoldenFixture(
         folder=request.path.parent / request.path.stem,
@@ -66,7 +65,7 @@ class GoldenFixture:
         """Fail unless metrics are the golden's, bit for bit by default.
 
         A golden that is not there is written, and the test fails: look at it, commit it, run again.
-        Where they differ, what was obtained is laid beside the golden (``<test>.obtained.jsonl``).
+        Where they differ, the metrics are written beside the golden (``<test>.obtained.jsonl``).
         The data is never changed.
 
         Args:

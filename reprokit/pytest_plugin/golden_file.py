@@ -1,12 +1,4 @@
-"""A test's golden on disk: ``<module>/<test>.jsonl`` and, beside it, where it comes from.
-
-This module knows the two files and what follows from them, in the gate's own words; it refuses to
-know pytest. An edited golden is not taken for one.
-
-    >>> judge([{"loss": 0.5}], folder=Path("test_training"), stem="test_loss", tolerances=Tolerances(),
-    ...       update=False)[:9]
-    'NO_GOLDEN'
-"""
+"""A test's golden on disk: ``<module>/<test>.jsonl`` and, beside it, where it comes from."""
 
 from __future__ import annotations
 
@@ -46,14 +38,7 @@ def judge(
     tolerances: Tolerances,
     update: bool,
 ) -> str:
-    """Hold metrics against a golden.
-
-    Args:
-        metrics: As for ``GoldenFixture.check``.
-        folder: Where the golden lies, or will.
-        stem: Its name.
-        tolerances: How far each metric may be off.
-        update: Whether to write it anew where it differs.
+    """Compare metrics with a golden, as ``GoldenFixture.check`` says.
 
     Returns:
         What is wrong, the verdict first, for the person who runs the test; "" when nothing is.
@@ -91,7 +76,7 @@ def judge(
         obtained.unlink()
         return ""
     recorded = read_json(provenance).get("environment") or {}
-    return _told(comparison, recorded, golden=golden, obtained=obtained)
+    return _failure(comparison, recorded, golden=golden, obtained=obtained)
 
 
 def _write(golden: Path, provenance: Path, content: bytes) -> None:
@@ -122,7 +107,7 @@ def _inside() -> dict[str, Any]:
     return capture.probe.collect(with_torch="torch" in sys.modules)
 
 
-def _told(comparison: Comparison, recorded: Mapping[str, Any], *, golden: Path, obtained: Path) -> str:
+def _failure(comparison: Comparison, recorded: Mapping[str, Any], *, golden: Path, obtained: Path) -> str:
     here = {"inside": _inside()}
     if not _says_something(comparison):
         verdict = "UNJUDGED: the metrics cannot be compared with the golden"

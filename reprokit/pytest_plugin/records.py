@@ -1,7 +1,7 @@
 r"""Metrics as a test has them → the bytes of a metrics file, the caller's data left as it is.
 
-This module knows lists of dicts, dicts of arrays, and paths; arrays of any library by ``tolist()``. It
-refuses to round: every float keeps all its digits, and a float32 becomes the float64 of its value.
+Arrays of any library are read by ``tolist()``. Every float keeps all its digits; a float32 becomes the
+float64 of its value.
 
     >>> as_bytes({"loss": [0.5, 0.25]})
     (b'{"step": 0, "loss": 0.5}\n{"step": 1, "loss": 0.25}\n', '.jsonl')
@@ -23,9 +23,6 @@ _FILES = (METRICS, "metrics.csv")
 def as_bytes(metrics: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | Path) -> tuple[bytes, str]:
     """A metrics file's content and the end of its name.
 
-    Args:
-        metrics: Records, columns, or the path of a file or of a folder that holds one.
-
     Raises:
         MetricsError: There is nothing in it, columns are not of one length, or a value is nothing
             that JSON has.
@@ -40,7 +37,7 @@ def as_bytes(metrics: Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | Pa
         )
     records = _of_columns(metrics) if isinstance(metrics, Mapping) else metrics
     if not records:
-        raise MetricsError("there is not one record to check", fix="check what the training returned")
+        raise MetricsError("there is no record to check", fix="check what the training returned")
     return b"".join(_line(record, position) for position, record in enumerate(records)), ".jsonl"
 
 
@@ -57,7 +54,7 @@ def _of_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     lengths = {name: len(column) for name, column in plain.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise MetricsError("the columns are not of one length", actual=told)
+        raise MetricsError("the columns have different lengths", actual=told)
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
@@ -65,7 +62,7 @@ def _listed(name: str, column: Any) -> list[Any]:
     plain = _plain(column)
     if not isinstance(plain, list):
         raise MetricsError(
-            f"the column {name!r} is no list or array",
+            f"the column {name!r} is not a list or array",
             actual=type(column).__name__,
             fix="check a list of dicts, or give each metric a list of its values",
         )
@@ -74,7 +71,9 @@ def _listed(name: str, column: Any) -> list[Any]:
 
 def _line(record: Any, position: int) -> bytes:
     if not isinstance(record, Mapping):
-        raise MetricsError("a record is no mapping", where=f"record {position}", actual=type(record).__name__)
+        raise MetricsError(
+            "a record is not a mapping", where=f"record {position}", actual=type(record).__name__
+        )
     if not all(isinstance(name, str) for name in record):
         raise MetricsError(
             "a metric's name is not text", where=f"record {position}", actual=repr(list(record))
@@ -83,7 +82,9 @@ def _line(record: Any, position: int) -> bytes:
     try:
         text = json.dumps({name: _plain(value) for name, value in whole.items()}, ensure_ascii=False)
     except (TypeError, ValueError) as error:
-        raise MetricsError(f"a value cannot be written down: {error}", where=f"record {position}") from error
+        raise MetricsError(
+            f"a value cannot be written as JSON: {error}", where=f"record {position}"
+        ) from error
     return f"{text}\n".encode()
 
 

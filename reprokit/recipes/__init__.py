@@ -1,11 +1,6 @@
 """Recipes: ``recipes/<name>/recipe.yaml``, what to run and what must repeat.
 
-This package knows how a recipe is written, found, checked and overridden; it refuses to know how
-one is run. ruamel.yaml is imported here and nowhere else.
-
-    >>> recipe = load("cartpole_baseline", recipes_dir=Path("recipes"), overrides=["training.gamma=0.98"])
-    >>> recipe.modified
-    ('training.gamma=0.98',)
+ruamel.yaml is imported here and nowhere else.
 """
 
 from reprokit.recipes.imports import PARTS, digest_of_parts

@@ -44,18 +44,11 @@ _MAX_DEPTH = 24
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
-_WORDS: Mapping[str, bool | None] = {
-    "": None,
-    "~": None,
-    "null": None,
-    "Null": None,
-    "NULL": None,
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
+_CONSTANTS: Mapping[str, bool | None] = {"null": None, "true": True, "false": False}
+_WORDS: Mapping[str, bool | None] = {"": None, "~": None} | {
+    spelling: value
+    for word, value in _CONSTANTS.items()
+    for spelling in (word, word.capitalize(), word.upper())
 }
 
 
@@ -96,6 +89,9 @@ class _Reader:
     def mistake(self, what: str, line: int, *, fix: str | None = None) -> RecipeError:
         return RecipeError(what, where=self.where(line), fix=fix)
 
+    def note(self, what: str, line: int, *, fix: str | None = None) -> None:
+        self.mistakes.append(self.mistake(what, line, fix=fix))
+
 
 def read_text(text: str, *, where: str, numbered: bool = True) -> Document:
     """Read one YAML document.
@@ -106,8 +102,8 @@ def read_text(text: str, *, where: str, numbered: bool = True) -> Document:
         numbered: Whether errors name the line within ``where``.
 
     Raises:
-        RecipeError: Not one document of plain data, or larger than any recipe needs to be. What
-            can be told together is told together.
+        RecipeError: Not one document of plain data, or larger than any recipe needs to be. All
+            mistakes are reported together where possible.
     """
     lines: dict[KeyPath, int] = {}
     return Document(data=_plain(_root(text, where, numbered), (), lines), lines=lines)
@@ -134,8 +130,8 @@ def _events(text: str, where: Callable[[int | None], str]) -> Iterator[Any]:
         yield from YAML(typ="safe", pure=True).parse(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        told = " ".join(part for part in (error.context, error.problem) if part)
-        raise RecipeError(f"not YAML: {told}", where=where(mark.line + 1 if mark else None)) from error
+        problem = " ".join(part for part in (error.context, error.problem) if part)
+        raise RecipeError(f"not YAML: {problem}", where=where(mark.line + 1 if mark else None)) from error
     except (YAMLError, ValueError, OverflowError, IndexError, AssertionError) as error:
         raise RecipeError(f"not YAML: {error}", where=where(None)) from error
 
@@ -145,7 +141,7 @@ def _document(reader: _Reader) -> _Node:
     if isinstance(start, StreamEndEvent):
         return _Node(value=None, line=1)
     if start.version not in {None, (1, 2)}:
-        raise reader.mistake("recipes are YAML 1.2", start.start_mark.line + 1, fix="take the %YAML line out")
+        raise reader.mistake("recipes are YAML 1.2", start.start_mark.line + 1, fix="remove the %YAML line")
     root = _node(reader, next(reader.events), depth=0)
     for event in reader.events:
         if isinstance(event, DocumentStartEvent):
@@ -161,9 +157,7 @@ def _node(reader: _Reader, event: Any, *, depth: int) -> _Node:
     if isinstance(event, AliasEvent):
         return _counted(reader, _alias(reader, event, line, depth))
     if event.tag is not None:
-        reader.mistakes.append(
-            reader.mistake(f"the tag {event.tag!r}", line, fix="recipes have no tags: take it out")
-        )
+        reader.note(f"the tag {event.tag!r}", line, fix="recipes have no tags: remove it")
     if isinstance(event, ScalarEvent):
         node = _counted(reader, _Node(value=_scalar(reader, event), line=line, characters=len(event.value)))
     elif isinstance(event, SequenceStartEvent):
@@ -181,7 +175,7 @@ def _alias(reader: _Reader, event: Any, line: int, depth: int) -> _Node:
         raise reader.mistake(f"*{event.anchor} has no anchor before it", line)
     if depth + meant.height > _MAX_DEPTH:
         raise reader.mistake(f"*{event.anchor} nests more than {_MAX_DEPTH} levels deep", line)
-    return _at_line(meant, line)
+    return replace(meant, line=line)
 
 
 def _counted(reader: _Reader, node: _Node) -> _Node:
@@ -207,11 +201,9 @@ def _mapping(reader: _Reader, line: int, depth: int) -> _Node:
         key = _key(reader, event, key_line, depth)
         value = _node(reader, next(reader.events), depth=depth + 1)
         if key in entries:
-            reader.mistakes.append(
-                reader.mistake(f"the key {key!r} is there twice, first in line {key_lines[key]}", key_line)
-            )
+            reader.note(f"the key {key!r} is there twice, first in line {key_lines[key]}", key_line)
         elif key is not None:
-            entries[key] = _at_line(value, key_line)
+            entries[key] = replace(value, line=key_line)
             key_lines[key] = key_line
     return _collection(reader, entries, list(entries.values()), line)
 
@@ -220,21 +212,15 @@ def _key(reader: _Reader, event: Any, line: int, depth: int) -> str | None:
     if not isinstance(event, ScalarEvent):
         if not isinstance(event, AliasEvent):
             _node(reader, event, depth=depth + 1)
-        reader.mistakes.append(reader.mistake("a key must be plain text", line))
+        reader.note("a key must be plain text", line)
         return None
     if event.value == "<<" and event.style is None:
-        reader.mistakes.append(
-            reader.mistake("YAML 1.2 has no merge key '<<'", line, fix="spell the keys out")
-        )
+        reader.note("YAML 1.2 has no merge key '<<'", line, fix="write the keys out")
         return None
     key = _node(reader, event, depth=depth + 1).value
     if isinstance(key, str):
         return key
-    reader.mistakes.append(
-        reader.mistake(
-            f"a key must be text, not {event.value or 'nothing'}", line, fix=f'write "{event.value}"'
-        )
-    )
+    reader.note(f"a key must be text, not {event.value or 'nothing'}", line, fix=f'write "{event.value}"')
     return None
 
 
@@ -252,21 +238,17 @@ def _collection(reader: _Reader, value: Any, children: list[_Node], line: int) -
     return node
 
 
-def _at_line(node: _Node, line: int) -> _Node:
-    return replace(node, line=line)
-
-
 def _scalar(reader: _Reader, event: Any) -> str | int | float | bool | None:
     text: str = event.value
     line = event.start_mark.line + 1
     if found := UNWANTED.search(text):
-        reader.mistakes.append(reader.mistake(f"{named(found[0])} in a text", line, fix="take it out"))
+        reader.note(f"{named(found[0])} in a text", line, fix="remove it")
     if event.style is not None or event.tag is not None:
         return text
     if text in _WORDS:
         return _WORDS[text]
     if _NOT_FINITE.fullmatch(text):
-        reader.mistakes.append(reader.mistake(f"{text} is not a finite number", line))
+        reader.note(f"{text} is not a finite number", line)
         return 0.0
     if _INTEGER.fullmatch(text):
         return _integer(reader, text, line)
@@ -276,7 +258,7 @@ def _scalar(reader: _Reader, event: Any) -> str | int | float | bool | None:
 def _integer(reader: _Reader, text: str, line: int) -> int:
     value = 2**64 if len(text) > 40 else int(text, {"0o": 8, "0x": 16}.get(text[:2], 10))
     if not -(2**63) <= value < 2**63:
-        reader.mistakes.append(reader.mistake("the integer does not fit into 64 bits", line))
+        reader.note("the integer does not fit into 64 bits", line)
     return value
 
 
@@ -284,14 +266,11 @@ def _float(reader: _Reader, text: str, line: int) -> float:
     value = float(text)
     digits = re.split("[eE]", text)[0]
     if math.isinf(value) or (value == 0.0 and digits.strip("-+0.")):
-        reader.mistakes.append(reader.mistake(f"{_spelled(text)} does not fit into a 64-bit float", line))
+        reader.note(
+            f"{text if len(text) <= 40 else text[:37] + '...'} does not fit into a 64-bit float", line
+        )
         return 0.0
     return value
-
-
-def _spelled(text: str) -> str:
-    """A number's own spelling, cut to a readable length."""
-    return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 def _plain(node: _Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:

@@ -3,11 +3,6 @@
 A run gets these files and no others: a part that was overlooked here cannot be imported in a run, which then
 ends with an ImportError. Names that are known only while a program runs (``importlib``, ``exec``) may be any
 part's, so all parts count for a file that uses these.
-
-    >>> source = b"from recipes.parts.replay_sampling import sampler_of"
-    >>> found = imported_parts(source, where="recipes/trainers/dqn.py", recipes_dir=Path("recipes"))
-    >>> [part.name for part in found]
-    ['replay_sampling.py', 'sum_tree.py']
 """
 
 from __future__ import annotations
@@ -61,11 +56,6 @@ class _Import:
 
 def imported_parts(content: bytes, *, where: str, recipes_dir: Path) -> tuple[PartFile, ...]:
     """Every part that a trainer needs, in the order of names.
-
-    Args:
-        content: The trainer's source.
-        where: Its path, for errors.
-        recipes_dir: The folder that holds ``parts/``, where there is one.
 
     Raises:
         RecipeError: It imports a part that is not there, or a part is not Python.

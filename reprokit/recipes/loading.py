@@ -1,10 +1,4 @@
-"""From a name to a recipe: find the file, read it, apply overrides, read the trainer, validate.
-
-This module knows the order and where a recipes folder keeps what; it refuses to know the schema.
-
-    >>> load("cartpole_baseline", recipes_dir=Path("recipes")).trainer
-    PosixPath('recipes/trainers/ppo.py')
-"""
+"""From a name to a recipe: find the file, read it, apply overrides, read the trainer, validate."""
 
 from __future__ import annotations
 
@@ -57,7 +51,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
         overrides: Settings as ``path=value``, each checked as if the file had said it.
 
     Raises:
-        RecipeError: Anything at all is wrong; mistakes that can be told together are.
+        RecipeError: Anything at all is wrong; all mistakes together where possible.
     """
     file, root = _locate(name, recipes_dir)
     content = read_bytes(file)
@@ -75,7 +69,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     elif file == recipes_dir / name / RECIPE and validated.recipe.name != name:
         mistakes.append(
             RecipeError(
-                "the recipe has another name than its folder",
+                "the recipe and its folder have different names",
                 where=origin.where(("name",)),
                 expected=name,
                 actual=validated.recipe.name,
@@ -118,11 +112,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 
 def _mapping(text: str, *, where: str) -> Document:
-    """A YAML document whose top level is keys and values.
-
-    Raises:
-        RecipeError: It is not one.
-    """
+    """A YAML document whose top level is keys and values; else a RecipeError."""
     document = read_text(text, where=where)
     if document.data is None:
         raise RecipeError("the file is empty", where=where, expected="keys and values")

@@ -1,10 +1,4 @@
-"""How several mistakes in a recipe become one error, each with its line and the near miss.
-
-This module knows how mistakes are told; it refuses to know what is a mistake.
-
-    >>> near_miss("trainig", ["training", "trainer"])
-    'training'
-"""
+"""How several mistakes in a recipe become one error, each with its line and the near miss."""
 
 from __future__ import annotations
 
@@ -17,12 +11,7 @@ _MOST_SHOWN = 20
 
 
 def combined(mistakes: Sequence[RecipeError], *, where: str) -> RecipeError:
-    """One error that tells all of them.
-
-    Args:
-        mistakes: At least one, in the order they are to be read.
-        where: The file as a whole.
-    """
+    """One error that tells at least one mistake, in the order given."""
     if len(mistakes) == 1:
         return mistakes[0]
     told = [f"  {mistake}" for mistake in mistakes[:_MOST_SHOWN]]
@@ -45,7 +34,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     close = near_miss(word, names)
     if close is not None:
         return f"did you mean {close!r}?"
-    return f"choose one of {', '.join(names)}" if names else "take it out"
+    return f"choose one of {', '.join(names)}" if names else "remove it"
 
 
 def quoted(value: object) -> str:

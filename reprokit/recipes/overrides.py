@@ -1,10 +1,6 @@
 """Settings changed on the command line: ``--set training.learning_rate=1e-3``.
 
-This module knows how an override is written and where it goes; it refuses to know the schema,
-which judges the result as if the file had said it.
-
-    >>> parse("training.learning_rate=1e-3").value
-    0.001
+The result is validated as if the file had said it.
 """
 
 from __future__ import annotations
@@ -75,7 +71,7 @@ def apply(data: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str, A
     for override in overrides:
         where = f"--set {dotted(override.path)}"
         if override.path in seen:
-            raise RecipeError("the setting is given twice", where=where, fix="take one of them out")
+            raise RecipeError("the setting is given twice", where=where, fix="remove one of them")
         seen.add(override.path)
         section = result
         for depth, key in enumerate(override.path[:-1], start=1):

@@ -1,10 +1,4 @@
-"""A recipe, checked and complete: what to run, in which environment, what must repeat.
-
-This module knows the data; it refuses to know how it was read.
-
-    >>> recipe.training_config["training"]["learning_rate"]
-    0.0003
-"""
+"""A recipe, checked and complete: what to run, in which environment, what must repeat."""
 
 from __future__ import annotations
 
@@ -61,11 +55,7 @@ class NarrowerTolerances(Tolerances):
 
 
 def tolerances_from(data: Mapping[str, Any], *, platform: str = "") -> PatternTolerances:
-    """Tolerances from plain JSON data, as ``Recipe.as_data`` has them; exact where it says nothing.
-
-    Args:
-        data: ``default`` and ``metrics``, and ``platforms`` with what stands instead on each.
-        platform: Where they are to hold; "" for anywhere else.
+    """Tolerances on a platform from plain JSON data, as ``Recipe.as_data`` has them; exact by default.
 
     Raises:
         UsageError: A tolerance is negative, NaN, infinite or not a number.

@@ -1,14 +1,4 @@
-"""What recipe.yaml may say: the keys, their types and their limits.
-
-This module knows the recipe's own keys; it refuses to know a trainer's settings, which join them
-in ``validation``, and how mistakes are told.
-
-    >>> Tolerance(rtol=-1)
-    Traceback (most recent call last):
-        ...
-    pydantic_core._pydantic_core.ValidationError: 1 validation error for Tolerance
-    ...
-"""
+"""What recipe.yaml may say: keys, types and limits; ``validation`` adds a trainer's settings."""
 
 from __future__ import annotations
 
@@ -31,32 +21,32 @@ def _distinct(values: list[Any]) -> list[Any]:
     repeated = sorted(str(value) for value, count in Counter(values).items() if count > 1)
     if repeated:
         raise PydanticCustomError(
-            "told", "a list without repeats ({what} is there twice)", {"what": ", ".join(repeated)}
+            "rule", "a list without repeats ({what} is there twice)", {"what": ", ".join(repeated)}
         )
     return values
 
 
 def _text(text: str) -> str:
     if not text.strip():
-        raise PydanticCustomError("told", "text that is not blank")
+        raise PydanticCustomError("rule", "text that is not blank")
     return text
 
 
 def _line(text: str) -> str:
     if "\n" in _text(text) or "\t" in text:
-        raise PydanticCustomError("told", "one line")
+        raise PydanticCustomError("rule", "one line")
     return text
 
 
 def _known_version(schema: int) -> int:
     if schema != SCHEMA_VERSION:
-        raise PydanticCustomError("told", "{version}", {"version": SCHEMA_VERSION})
+        raise PydanticCustomError("rule", "{version}", {"version": SCHEMA_VERSION})
     return schema
 
 
 def _relaxable(check: str) -> str:
     if check in VERDICT_ROWS:
-        raise PydanticCustomError("told", "another row: the verdict itself rests on this one")
+        raise PydanticCustomError("rule", "another row: the verdict itself rests on this one")
     return check
 
 
@@ -65,14 +55,14 @@ def _variation(name: str) -> str:
     if name not in known:
         near = near_miss(name, known)
         hint = f"did you mean {near!r}?" if near else ", ".join(known)
-        raise PydanticCustomError("told", "the name of a variation ({hint})", {"hint": hint})
+        raise PydanticCustomError("rule", "the name of a variation ({hint})", {"hint": hint})
     return name
 
 
 def _matching(pattern: str, rule: str) -> AfterValidator:
     def validate(text: str) -> str:
         if not re.fullmatch(pattern, text):
-            raise PydanticCustomError("told", "{rule}", {"rule": rule})
+            raise PydanticCustomError("rule", "{rule}", {"rule": rule})
         return text
 
     return AfterValidator(validate)
@@ -116,7 +106,7 @@ class MetricTolerance(Tolerance):
     @model_validator(mode="after")
     def _must_grant_something(self) -> Self:
         if self.mean_of > 1 and self.rtol == self.atol == 0:
-            raise PydanticCustomError("told", "given an rtol or atol above 0: means are rounded")
+            raise PydanticCustomError("rule", "given an rtol or atol above 0: means are rounded")
         return self
 
 

@@ -1,10 +1,4 @@
-"""Where a setting comes from: a line of recipe.yaml, or a ``--set`` on the command line.
-
-This module knows paths, lines and overrides; it refuses to know the schema.
-
-    >>> Origin(file="recipe.yaml", lines={(): 1, ("training",): 9}).where(("training", "gamma"))
-    'recipe.yaml:9'
-"""
+"""Where a setting comes from: a line of recipe.yaml, or a ``--set`` on the command line."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-r"""A file of a recipe as bytes and as text: small, regular, UTF-8, nothing hidden in it.
-
-This module knows what no text file of a recipe may hold; it refuses to know YAML and Python.
-
-    >>> decoded(b"a: 1\n", where="recipe.yaml")
-    'a: 1\n'
-"""
+"""A file of a recipe as bytes and as text: small, regular, UTF-8, nothing hidden in it."""
 
 from __future__ import annotations
 
@@ -81,7 +75,7 @@ def decoded(content: bytes, *, where: str) -> str:
         ) from error
     if found := UNWANTED.search(text):
         line = text.count("\n", 0, found.start()) + 1
-        raise RecipeError(f"{named(found[0])} in the file", where=f"{where}:{line}", fix="take it out")
+        raise RecipeError(f"{named(found[0])} in the file", where=f"{where}:{line}", fix="remove it")
     return text
 
 

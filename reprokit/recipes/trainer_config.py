@@ -1,8 +1,7 @@
 """The settings that a trainer takes, read from its source: nothing is imported, nothing runs.
 
-This module knows how a trainer declares its ``Config`` and turns that into strict pydantic
-models, so that a host without torch can check a recipe. It refuses to know any trainer. What it
-understands is small on purpose: frozen dataclasses with literal defaults and simple annotations.
+A trainer's ``Config`` becomes strict pydantic models, so that a host without torch can check a recipe. What
+is understood is small on purpose: frozen dataclasses with literal defaults and simple annotations.
 
     @dataclass(frozen=True)
     class Training:
@@ -11,9 +10,6 @@ understands is small on purpose: frozen dataclasses with literal defaults and si
     @dataclass(frozen=True)
     class Config:
         training: Training
-
-    >>> list(read_sections(source, where="recipes/trainers/ppo.py"))
-    ['training']
 """
 
 from __future__ import annotations
@@ -48,16 +44,12 @@ class _Reading:
 def read_sections(content: bytes, *, where: str) -> dict[str, type[BaseModel]]:
     """Read ``class Config`` of a trainer.
 
-    Args:
-        content: The trainer's source, as bytes.
-        where: Its path, for errors.
-
     Returns:
         Section name → strict pydantic model, in the order of ``Config``; settings go by alias.
 
     Raises:
         RecipeError: Not Python, no ``Config``, or something in it that cannot be read without
-            running it. What can be told together is told together.
+            running it. All mistakes are reported together where possible.
     """
     return dict(_sections_of(content, where))
 
@@ -93,7 +85,7 @@ def _sections(reading: _Reading) -> Iterator[tuple[str, type[BaseModel]]]:
 def _section(reading: _Reading, item: ast.AnnAssign, *, above: tuple[str, ...]) -> type[BaseModel]:
     name = last_name(item.annotation) or ""
     if name in above:
-        reading.mistake(f"the section {name} holds itself", item)
+        reading.mistake(f"the section {name} contains itself", item)
         return BaseModel
     # No default, Name() and field(default_factory=Name) all mean the section's own defaults.
     if item.value is not None and spelled(item.value) not in {f"{name}()", f"field(default_factory={name})"}:
@@ -117,7 +109,7 @@ def _model(reading: _Reading, node: ast.ClassDef, *, above: tuple[str, ...]) -> 
 
 
 def _setting(reading: _Reading, name: str, item: ast.AnnAssign) -> tuple[Any, Any]:
-    """Annotation and pydantic field of one setting; its default is held against its own annotation."""
+    """Annotation and pydantic field of one setting; its default is checked against its own annotation."""
     try:
         annotation = type_of(item.annotation, reading.scope)
         if item.value is None:
@@ -129,7 +121,9 @@ def _setting(reading: _Reading, name: str, item: ast.AnnAssign) -> tuple[Any, An
         reading.mistakes.append(mistake)
     except ValidationError as error:
         told = error.errors()[0]["msg"].lower()
-        reading.mistake(f"the default of {name} breaks its annotation: {told}, got {quoted(default)}", item)
+        reading.mistake(
+            f"the default of {name} does not match its annotation: {told}, got {quoted(default)}", item
+        )
     return Any, Field(alias=name)
 
 
@@ -164,7 +158,7 @@ def _fields(reading: _Reading, node: ast.ClassDef) -> Iterator[tuple[str, ast.An
             yield item.target.id, item
         elif not _is_no_field(item):
             reading.mistake(
-                f"{node.name} holds something that is no setting", item, fix="annotate it, or move it"
+                f"{node.name} contains something that is not a setting", item, fix="annotate it, or move it"
             )
 
 
@@ -180,4 +174,4 @@ def _must_be_plain(reading: _Reading, node: ast.ClassDef) -> None:
     if not any(word.arg == "frozen" and spelled(word.value) == "True" for word in words):
         reading.mistake(f"{node.name} is not a frozen dataclass", node, fix="write @dataclass(frozen=True)")
     if node.bases or node.keywords:
-        reading.mistake(f"{node.name} inherits", node, fix="spell its settings out in one class")
+        reading.mistake(f"{node.name} inherits", node, fix="write its settings out in one class")

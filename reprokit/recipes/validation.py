@@ -1,11 +1,4 @@
-"""Recipe data held against the schema: every mistake at once, each with its place and near miss.
-
-This module knows how the recipe's own keys and the trainer's sections make one model, and how
-pydantic's errors read in plain English; it refuses to know files.
-
-    >>> validate({"schema": 2}, sections={}, origin=origin)[0].what
-    'schema must be 1'
-"""
+"""Recipe data checked against the schema: every mistake at once, each with its place and near miss."""
 
 from __future__ import annotations
 
@@ -71,12 +64,7 @@ class Validated:
 def validate(
     data: Mapping[str, Any], *, sections: Mapping[str, type[BaseModel]] | None, origin: Origin
 ) -> Validated | list[RecipeError]:
-    """Hold a recipe's data against the schema.
-
-    Args:
-        data: As read from the file, overrides applied.
-        sections: The trainer's settings, or None when they could not be read.
-        origin: Where each key comes from.
+    """Check a recipe's data, overrides applied, against the schema; ``sections`` None where they are unknown.
 
     Returns:
         The validated recipe, or every mistake in the order of the file.
@@ -85,7 +73,7 @@ def validate(
     try:
         recipe = model.model_validate(data)
     except ValidationError as error:
-        return _told(error, data, model, origin)
+        return _mistakes_in(error, data, model, origin)
     mistakes = list(_contradictions(recipe, origin))
     if mistakes:
         return mistakes
@@ -123,26 +111,25 @@ def key_paths(annotation: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, 
             yield from key_paths(inner, at)
 
 
-def _told(error: ValidationError, data: Any, model: type[BaseModel], origin: Origin) -> list[RecipeError]:
+def _mistakes_in(
+    error: ValidationError, data: Any, model: type[BaseModel], origin: Origin
+) -> list[RecipeError]:
     paths = list(key_paths(model))
     wrong: dict[KeyPath, list[str]] = {}
-    told: list[tuple[int, RecipeError]] = []
+    found: list[tuple[int, RecipeError]] = []
     for detail in error.errors():
         path = detail["loc"]
         if detail["type"] == "extra_forbidden":
-            told.append((origin.line(path), _unknown(path, paths, origin)))
+            found.append((origin.line(path), _unknown(path, paths, origin)))
         elif detail["type"] == "missing":
-            what = (
-                f"{dotted(path)} is missing"
-                if isinstance(path[-1], str)
-                else f"{dotted(path[:-1])} is too short"
-            )
-            told.append((origin.line(path), RecipeError(what, where=origin.where(path))))
+            is_key = isinstance(path[-1], str)
+            what = f"{dotted(path)} is missing" if is_key else f"{dotted(path[:-1])} is too short"
+            found.append((origin.line(path), RecipeError(what, where=origin.where(path))))
         else:
             wrong.setdefault(_within(path, data), []).append(_rule(detail))
     for path, rules in wrong.items():
-        told.append((origin.line(path), _wrong(path, rules, _value_at(path, data), origin)))
-    return [mistake for _, mistake in sorted(told, key=lambda pair: pair[0])]
+        found.append((origin.line(path), _wrong(path, rules, _value_at(path, data), origin)))
+    return [mistake for _, mistake in sorted(found, key=lambda pair: pair[0])]
 
 
 def _unknown(path: KeyPath, paths: list[tuple[str, ...]], origin: Origin) -> RecipeError:
@@ -197,7 +184,7 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
         expected = " or ".join(dict.fromkeys(["cpu", recipe.variant]))
         yield RecipeError(what, where=origin.where(("device",)), expected=expected)
     for platform in sorted(set(recipe.tolerances.platforms) - set(recipe.platforms)):
-        what = f"tolerances for {platform}, which is none of the recipe's platforms"
+        what = f"tolerances for {platform}, which is not one of the recipe's platforms"
         where = origin.where(("tolerances", "platforms", platform))
         yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
     relaxed = [entry.check for entry in recipe.checks.relax]

@@ -1,11 +1,7 @@
 """Run folders: ``runs/<recipe>/<run id>/``, everything that one execution produced.
 
-This package owns their layout and the COMPLETE marker, a quick list of many of them (``listing``), and
-their copies at a URL (``remote``). The folders are the only truth: what is remembered of them is read again
-as soon as a file does not match.
-
-    >>> read(Path("runs/cartpole_baseline/20261120T101500Z-3fa9-seed42-1")).complete
-    True
+Their layout and the COMPLETE marker, a quick list of many of them (``listing``), and their copies at a URL
+(``remote``). What is cached about a folder is read again as soon as a file in it changes.
 """
 
 from reprokit.runs.reading import StoredRun, find, inside_facts, list_all, read, touched

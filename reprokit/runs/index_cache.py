@@ -1,14 +1,8 @@
 """Facts read from many files, remembered in one, and read again only where a file has changed.
 
-This module knows file stamps; it refuses to know what the facts are. What is remembered is never
-the truth: a stamp that does not match, a cache that is damaged, of another version or cannot be
-written all mean that files are read, never a wrong answer. The cache is replaced as a whole, so
-readers at the same time see the old one or the new one; of two writers one wins, and the other's
-work is done again.
-
-    >>> facts_of({"a/1": ("runs/a/1/run.json",)}, read=read, cache=Path("runs/.index.json"), version=1,
-    ...          now_ns=time.time_ns())
-    {'a/1': {'seed': 42}}
+A stamp that does not match, a cache that is damaged, of another version or cannot be written all mean that
+files are read, never a wrong answer. The cache is replaced as a whole, so readers at the same time see the
+old one or the new one; of two writers one wins, and the other's work is done again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Many runs at a glance: one summary a run folder, with the verdict of the newest report that names it.
 
-This module knows what of ``run.json`` and ``report.json`` a list shows. It refuses to judge: it says
-what the files say, and looks at the names and sizes of a run's files only when something at the top
+It says what the files say, and looks at the names and sizes of a run's files only when something at the top
 of its folder has changed. ``reading.read`` looks at every byte.
-
-    >>> summaries(Path("runs"), reports_dir=Path("reports"), now_ns=time.time_ns())[0].verdict
-    'REPRODUCED'
 """
 
 from __future__ import annotations
@@ -81,7 +77,7 @@ class ReportNote:
         verdict: As it says.
         created_at: UTC, as ``started_at`` of a summary.
         stands_on: The runs that it rests on, as ``<recipe>/<run id>``: those judged, and the run
-            that they were held against, and those that were stopped and resumed.
+            that they were compared with, and those that were stopped and resumed.
         judged: Those of them that it judges.
         problem: Why it cannot be read, or "".
     """
@@ -96,13 +92,7 @@ class ReportNote:
 
 
 def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary]:
-    """Every run folder, oldest first by its name.
-
-    Args:
-        runs_dir: Where runs live; the summaries are remembered in its ``.index.json``.
-        reports_dir: Where reports live; what they say of runs is remembered there likewise.
-        now_ns: Nanoseconds since the epoch.
-    """
+    """Every run folder, oldest first by its name; what is read is remembered in ``.index.json``."""
     found = sorted(files_two_below(runs_dir, RECORD), key=lambda one: (one[1], one[0]))
     folders = {f"{recipe}/{run}": path for recipe, run, path in found}
     facts = facts_of(

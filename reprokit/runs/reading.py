@@ -1,10 +1,6 @@
 """A run's folder read back: whether it is complete, which files it has, where it is.
 
-This module knows the files of a run folder and refuses to change any. What COMPLETE says is
-checked, never believed: a folder with a file that is not as it says is no finished run.
-
-    >>> read(Path("runs/cartpole_baseline/20261120T101500Z-3fa9-seed42-1")).complete
-    True
+COMPLETE is checked, never believed: a folder with a file that differs from it is not a finished run.
 """
 
 from __future__ import annotations
@@ -41,11 +37,7 @@ class StoredRun:
 
 
 def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
-    """Read a run folder back.
-
-    Args:
-        run_dir: The folder.
-        verify: Compare every file with its digest in COMPLETE (a list of many runs need not).
+    """Read a run folder back; ``verify`` compares every file with its digest in COMPLETE.
 
     Raises:
         ReportError: It is not a run folder.
@@ -65,11 +57,7 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
 
 
 def touched(run_dir: Path, *, below: str) -> dict[str, str]:
-    """What of one folder of a finished run is not as COMPLETE says, every byte looked at.
-
-    Args:
-        run_dir: The run folder.
-        below: The folder within it: ``checkpoints``.
+    """What of one folder (``below``) of a finished run is not as COMPLETE says, every byte looked at.
 
     Returns:
         Relative name → what became of it, a sentence; of COMPLETE itself where that cannot be read. Empty
@@ -90,11 +78,6 @@ def files_two_below(folder: Path, file: str, *, first: str | None = None) -> Ite
     """Folders ``<first>/<second>`` that hold a file: both names, and the path.
 
     Ten thousand ``Path`` objects cost more than all else that a list does, so here are none.
-
-    Args:
-        folder: Where to look; nothing is found where it is not there.
-        file: The file's name.
-        first: Only below this one.
     """
     for above in _entries(folder):
         if first in {None, above.name}:

@@ -1,14 +1,11 @@
-"""A finished run at a URL: copied there whole or not at all, and held against its COMPLETE again.
-
-This module knows object storage through fsspec (``gs://``, ``s3://``, ``memory://``, …). It refuses to copy a
-run that is not complete, to replace another run, and to believe that a file arrived: every one is read back.
+"""A finished run at a URL: copied there whole or not at all, and checked against its COMPLETE again.
 
     >>> push(Path("runs/cartpole_baseline/20261121T101500Z-3fa9-seed42-1"), "gs://bucket/experiments")
     'gs://bucket/experiments/cartpole_baseline/20261121T101500Z-3fa9-seed42-1'
 
-A file is written under another name, read back, held against its digest and only then moved to its own name;
-COMPLETE comes last. Whoever looks meanwhile sees no COMPLETE, and so no finished run. fsspec and what it
-needs for a protocol are imported here and nowhere else, and only when a URL is named.
+A file is written under another name, read back, checked against its digest and only then moved to its own
+name; COMPLETE comes last. Whoever looks meanwhile sees no COMPLETE, and so no finished run. fsspec and what
+it needs for a protocol are imported here and nowhere else, and only when a URL is named.
 """
 
 from __future__ import annotations
@@ -17,8 +14,8 @@ import hashlib
 import importlib
 import json
 import secrets
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,7 +32,7 @@ _PARTIAL = ".partial-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteRun:
-    """A run at a URL, held against its COMPLETE.
+    """A run at a URL, checked against its COMPLETE.
 
     Attributes:
         url: Where it is.
@@ -65,10 +62,6 @@ def must_be_known(url: str) -> None:
 def push(run_dir: Path, url: str) -> str:
     """Copy a finished run to ``<url>/<recipe>/<run id>``.
 
-    Args:
-        run_dir: The run's folder.
-        url: Where runs are kept.
-
     Returns:
         Where it is now. A run that is there already, whole, is left as it is.
 
@@ -87,7 +80,7 @@ def push(run_dir: Path, url: str) -> str:
     marker = run_dir / MARKER
     files = read_json(marker)["files"]
     store = _Store.at(f"{url.rstrip('/')}/{run_dir.resolve().parent.name}/{run_dir.resolve().name}")
-    with store.told():
+    with store.failures_named():
         there = store.digest(MARKER)
         if there == sha256_of(marker) and not verify(store.url).problems:
             return store.url
@@ -102,7 +95,7 @@ def push(run_dir: Path, url: str) -> str:
 
 
 def verify(url: str) -> RemoteRun:
-    """Hold every file of a run at a URL against its COMPLETE.
+    """Check every file of a run at a URL against its COMPLETE.
 
     Raises:
         ReportError: There is no finished run.
@@ -110,7 +103,7 @@ def verify(url: str) -> RemoteRun:
         UsageError: Nobody knows the URL's protocol, or its package is not installed.
     """
     store = _Store.at(url.rstrip("/"))
-    with store.told():
+    with store.failures_named():
         files = _listed(store)
         there = store.names()
         found = {name: store.digest(name) for name in files}
@@ -162,8 +155,17 @@ class _Store:
             ) from error
         return cls(url, system, str(root).rstrip("/"))
 
-    def told(self) -> _Told:
-        return _Told(self.url)
+    @contextmanager
+    def failures_named(self) -> Iterator[None]:
+        """Raise any failure of the storage, whatever its package calls it, as an UploadError."""
+        try:
+            yield
+        except (ReportError, UploadError, UsageError):
+            raise
+        except Exception as error:
+            what = f"the storage failed: {type(error).__name__}: {_without_secrets(error, self.url)[:200]}"
+            fix = "check its permissions and the network, then push again"
+            raise UploadError(what, where=self.url, fix=fix) from error
 
     def names(self) -> set[str]:
         prefix = self._root.lstrip("/") + "/"
@@ -207,24 +209,8 @@ class _Store:
     def _must_be(self, partial: str, name: str, *, sha256: str) -> None:
         arrived = self.digest(partial)
         if arrived != sha256:
-            what, fix = f"{name} did not arrive as it is", "push it again"
+            what, fix = f"{name} did not arrive unchanged", "push it again"
             raise UploadError(what, where=self.url, expected=sha256, actual=str(arrived), fix=fix)
-
-
-class _Told:
-    """Failures of a storage, whatever its package calls them, as one error of this tool."""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, ReportError | UploadError | UsageError):
-            what = f"the storage failed: {type(error).__name__}: {_without_secrets(error, self._url)[:200]}"
-            fix = "see to its permissions and the network, then push again"
-            raise UploadError(what, where=self._url, fix=fix) from error
 
 
 def _without_secrets(error: Exception, url: str) -> str:

@@ -1,8 +1,4 @@
-"""Which runs of a list fit what somebody asks for.
-
->>> [run.run_id for run in select(summaries, recipe="cartpole_baseline", verdict="REPRODUCED")]
-['20261120T101500Z-3fa9-seed42-1']
-"""
+"""Which runs of a list fit what somebody asks for."""
 
 from __future__ import annotations
 

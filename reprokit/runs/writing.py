@@ -1,11 +1,7 @@
 """A run's folder made and closed, whole or not at all.
 
-This module knows who may write what into a run folder and when. It refuses to know how a run is
-realised and what its numbers mean. Until a run has ended, the program that trains can write only
-to ``output/``; the host moves what it finds there up, and writes COMPLETE last.
-
-    >>> run_dir = create(Path("runs"), spec, facts={"backend": "local"})
-    >>> finish(run_dir, backend.run(spec, run_dir, on_tick=tick), environment=environment)
+Until a run has ended, the program that trains can write only to ``output/``; the host moves what it finds
+there up, and writes COMPLETE last.
 """
 
 from __future__ import annotations

@@ -1,24 +1,16 @@
 """Surroundings that must not change a result, one file each: how each is changed, or why it cannot be here.
 
-This package knows what a change of surroundings is; it refuses to know what follows from one, and to run
-anything. Adding a variation is adding a file: its name is the variation's, and it has what ``Maker`` asks
-for. Nothing else lists them.
-
-    >>> "umask" in names()
-    True
-
-A variation that cannot be made is an ``Unmade`` with its reason, never left out: what was not varied is
-not innocent.
+To add a variation, add a file: its name is the variation's, and it has what ``Maker`` asks for. A variation
+that cannot be made is an ``Unmade`` with its reason, never left out: what was not varied may still matter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from reprokit import plugin_files
-from reprokit.errors import CannotJudgeError
 
 __all__ = ["Maker", "Survey", "There", "Unmade", "Variation", "discover", "names", "survey"]
 
@@ -56,10 +48,10 @@ class Variation:
     """One thing that is changed.
 
     Attributes:
-        name: The word for it in recipes and answers: the name of its file.
-        says: What was changed, in words.
         category: Of the cause that it is when no line can be named.
-        fix: What would mend it.
+        fix: What would fix it.
+        name: The name of its file; ``survey`` fills it in.
+        says: What was changed, in words; ``SAYS`` of its file where it says nothing else.
         seldom: Why it is made only where it is asked for by name, without a full stop; "" where it always is.
         vary: What the hook is to vary.
         environment: Variables to set.
@@ -68,10 +60,10 @@ class Variation:
         cpu: The CPU to emulate, or "".
     """
 
-    name: str
-    says: str
     category: str
     fix: str
+    name: str = ""
+    says: str = ""
     seldom: str = ""
     vary: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -85,16 +77,15 @@ class Unmade:
     """A variation that is not made here.
 
     Attributes:
-        name: As of the variation.
-        says: What would have been changed, in words.
         why: One sentence, without a full stop.
-        held: Whether there is nothing to vary: no run there can ever be otherwise, or every run is
-            otherwise already.
+        name: As of the variation.
+        says: As of the variation.
+        held: Whether there is nothing to vary: every run there is the same in this, or differs in it already.
     """
 
-    name: str
-    says: str
     why: str
+    name: str = ""
+    says: str = ""
     held: bool = False
 
 
@@ -144,7 +135,7 @@ def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
 
     Args:
         there: Where runs are made.
-        only: These, whatever it takes; None for all but those that are made seldom, which are told as unmade.
+        only: These, however long they take; None for all, of which the seldom ones count as unmade.
     """
     made: list[Variation] = []
     unmade: list[Unmade] = []
@@ -152,14 +143,7 @@ def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
         if only is not None and name not in only:
             continue
         found = maker.vary(there)
-        if found.name != name:
-            raise CannotJudgeError(
-                "a variation must have the name of its file",
-                where=f"reprokit/variations/{name}.py",
-                expected=repr(name),
-                actual=repr(found.name),
-                fix=f"correct the file as {_GUIDE} says, or remove it",
-            )
+        found = replace(found, name=name, says=found.says or maker.SAYS)
         if isinstance(found, Unmade):
             unmade.append(found)
         elif found.seldom and only is None:

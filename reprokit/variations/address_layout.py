@@ -16,19 +16,13 @@ def vary(there: There) -> Variation | Unmade:
     """The change; containers may not change it, and a kernel that does not randomise has no other layout."""
     if there.container:
         why = "the engine's system call filter keeps a container from it (with --backend local it is varied)"
-        return Unmade(name="address_layout", says=SAYS, why=why)
+        return Unmade(why=why)
     try:
         randomised = _SWITCH.read_text(encoding="ascii").strip() != "0"
     except OSError:
-        return Unmade(name="address_layout", says=SAYS, why="this system does not say whether it randomises")
+        return Unmade(why="this system does not say whether it randomises")
     if not randomised:
-        return Unmade(
-            name="address_layout", says=SAYS, why="this kernel puts everything where it always does"
-        )
+        return Unmade(why="this kernel puts everything where it always does")
     return Variation(
-        name="address_layout",
-        says=SAYS,
-        category="process_identity",
-        fix="let no number depend on addresses",
-        start=("--fixed-addresses",),
+        category="process_identity", fix="let no number depend on addresses", start=("--fixed-addresses",)
     )

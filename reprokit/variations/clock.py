@@ -8,10 +8,4 @@ SAYS = "the date"
 
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
-    return Variation(
-        name="clock",
-        says=SAYS,
-        category="clock",
-        fix="count steps instead of seconds",
-        vary=("clock",),
-    )
+    return Variation(category="clock", fix="count steps instead of seconds", vary=("clock",))

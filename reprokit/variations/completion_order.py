@@ -9,8 +9,6 @@ SAYS = "the order in which tasks complete"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="completion_order",
-        says=SAYS,
         category="concurrency",
         fix="take results in the order in which they were asked for",
         vary=("completion_order",),

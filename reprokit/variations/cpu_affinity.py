@@ -10,10 +10,8 @@ def vary(there: There) -> Variation | Unmade:
     """The change; it takes two cores."""
     if len(there.cores) < 2:
         why = f"there {'is one core' if there.cores else 'are no cores that could be chosen'} here"
-        return Unmade(name="cpu_affinity", says=SAYS, why=why)
+        return Unmade(why=why)
     return Variation(
-        name="cpu_affinity",
-        says=SAYS,
         category="concurrency",
         fix="take no number of workers or threads from the cores",
         start=("--cores", str(there.cores[-1])),

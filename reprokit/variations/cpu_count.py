@@ -8,10 +8,4 @@ SAYS = "the number of cores that the program is told of"
 
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
-    return Variation(
-        name="cpu_count",
-        says=SAYS,
-        category="environment",
-        fix="make the number of workers a setting",
-        vary=("cpu_count",),
-    )
+    return Variation(category="environment", fix="make the number of workers a setting", vary=("cpu_count",))

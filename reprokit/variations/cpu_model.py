@@ -11,11 +11,10 @@ def vary(there: There) -> Variation | Unmade:
     """The change; it takes the emulator, and a run that computes on the CPU."""
     if there.device != "cpu":
         why = f"the run computes on {there.device}, and only CPUs can be emulated"
-        return Unmade(name="cpu_model", says=SAYS, why=why)
+        return Unmade(why=why)
     if not there.emulator:
-        return Unmade(name="cpu_model", says=SAYS, why=there.no_emulator or "there is no emulator")
+        return Unmade(why=there.no_emulator or "there is no emulator")
     return Variation(
-        name="cpu_model",
         says=f"{SAYS} ({_CPU}, emulated)",
         category="nonportable_numerics",
         fix="numerics: portable, which is bit-equal on every CPU with AVX2",

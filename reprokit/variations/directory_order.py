@@ -8,10 +8,4 @@ SAYS = "the order of directory listings"
 
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
-    return Variation(
-        name="directory_order",
-        says=SAYS,
-        category="file_order",
-        fix="sort what is listed",
-        vary=("directory_order",),
-    )
+    return Variation(category="file_order", fix="sort what is listed", vary=("directory_order",))

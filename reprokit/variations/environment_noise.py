@@ -9,8 +9,6 @@ SAYS = "variables that mean nothing"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="environment_noise",
-        says=SAYS,
         category="environment",
         fix="read only the variables that are meant",
         environment={"REPROKIT_NOISE": "x" * 97, "NOISE": "1", "ZZ_NOISE": ""},

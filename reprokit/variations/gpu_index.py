@@ -10,10 +10,8 @@ def vary(there: There) -> Variation | Unmade:
     """The change; it takes two GPUs, and a run that uses one."""
     if there.num_gpus < 2:
         found = "there is one GPU here" if there.num_gpus else "there is no GPU here"
-        return Unmade(name="gpu_index", says=SAYS, why=found)
+        return Unmade(why=found)
     return Variation(
-        name="gpu_index",
-        says=SAYS,
         category="nonportable_numerics",
         fix="compute on GPUs of one kind",
         environment={"CUDA_VISIBLE_DEVICES": str(there.num_gpus - 1)},

@@ -11,10 +11,8 @@ def vary(there: There) -> Variation | Unmade:
     """Another seed, where one is fixed; where none is, every run has another already."""
     fixed = there.environment.get(_NAME, "")
     if fixed in {"", "random"}:
-        return Unmade(name="hash_seed", says=SAYS, why="every run has another one already", held=True)
+        return Unmade(why="every run has another one already", held=True)
     return Variation(
-        name="hash_seed",
-        says=SAYS,
         category="hash_order",
         fix="sort what comes out of sets",
         environment={_NAME: "20263" if fixed != "20263" else "20264"},

@@ -9,8 +9,6 @@ SAYS = "the host's name"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="host_name",
-        says=SAYS,
         category="environment",
         fix="derive the value from the seed",
         vary=("host_name",),

@@ -8,6 +8,4 @@ SAYS = "what earlier runs left"
 
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """Nothing is changed: a run that begins when others have ended, with nothing removed between them."""
-    return Variation(
-        name="leftovers", says=SAYS, category="leftover_state", fix="write into the run's own folder"
-    )
+    return Variation(category="leftover_state", fix="write into the run's own folder")

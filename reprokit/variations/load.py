@@ -10,10 +10,8 @@ def vary(there: There) -> Variation | Unmade:
     """The change; it takes two cores."""
     if len(there.cores) < 2:
         why = "there is no other core here that could be kept busy"
-        return Unmade(name="load", says=SAYS, why=why)
+        return Unmade(why=why)
     return Variation(
-        name="load",
-        says=SAYS,
         category="concurrency",
         fix="let no number depend on who is first",
         start=("--load", str(there.cores[0])),

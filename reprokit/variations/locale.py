@@ -11,8 +11,6 @@ _LOCALES = ("tr_TR.UTF-8", "de_DE.UTF-8", "en_US.UTF-8", "C.UTF-8", "C")
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="locale",
-        says=SAYS,
         category="environment",
         fix="sort and format without the locale",
         environment={"LC_ALL": _LOCALES[0]},

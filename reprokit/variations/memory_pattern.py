@@ -17,12 +17,10 @@ def vary(there: There) -> Variation | Unmade:
     library = platform.libc_ver()[0]
     if library != "glibc" and not there.container:
         why = f"the C library is {library or 'not known'}, and only glibc's allocator can be told to fill"
-        return Unmade(name="memory_pattern", says=SAYS, why=why)
+        return Unmade(why=why)
     tunables = there.environment.get("GLIBC_TUNABLES", "")
     own = f"glibc.malloc.perturb={_BYTE}"
     return Variation(
-        name="memory_pattern",
-        says=SAYS,
         category="uninitialised_memory",
         fix="use zeros, or write memory before it is read",
         environment={

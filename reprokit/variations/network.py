@@ -9,19 +9,10 @@ SAYS = "whether there is a network"
 def vary(there: There) -> Variation | Unmade:
     """The change; a run in a container never has a network."""
     if there.container:
-        return Unmade(
-            name="network",
-            says=SAYS,
-            why="no run in a container has a network, so no number needs one",
-            held=True,
-        )
+        return Unmade(why="no run in a container has a network, so no number needs one", held=True)
     if not there.network:
         why = "this system lets nobody but root make a network of its own"
-        return Unmade(name="network", says=SAYS, why=why)
+        return Unmade(why=why)
     return Variation(
-        name="network",
-        says=SAYS,
-        category="environment",
-        fix="fetch data before the run, and name its digest",
-        start=("--no-network",),
+        category="environment", fix="fetch data before the run, and name its digest", start=("--no-network",)
     )

@@ -9,9 +9,5 @@ SAYS = "the process id"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="process_id",
-        says=SAYS,
-        category="process_identity",
-        fix="derive the value from the seed",
-        start=("--processes", "37"),
+        category="process_identity", fix="derive the value from the seed", start=("--processes", "37")
     )

@@ -10,11 +10,5 @@ def vary(there: There) -> Variation | Unmade:
     """The change; every container has its run folder at one and the same place."""
     if there.container:
         why = "a run in a container has its folder at one path, whatever the host calls it"
-        return Unmade(name="run_folder", says=SAYS, why=why, held=True)
-    return Variation(
-        name="run_folder",
-        says=SAYS,
-        category="environment",
-        fix="let no number depend on the path",
-        run_folder="x",
-    )
+        return Unmade(why=why, held=True)
+    return Variation(category="environment", fix="let no number depend on the path", run_folder="x")

@@ -10,8 +10,6 @@ def vary(there: There) -> Variation:
     """The change."""
     folder = f"{there.folder}/t"
     return Variation(
-        name="temporary_folder",
-        says=SAYS,
         category="environment",
         fix="let no number depend on it",
         environment={"TMPDIR": folder},

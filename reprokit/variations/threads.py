@@ -12,8 +12,6 @@ def vary(there: There) -> Variation:
     """One thread, or two where there was one; seldom where a numerics profile fixes their number."""
     threads = "1" if there.environment.get("OMP_NUM_THREADS") != "1" else "2"
     return Variation(
-        name="threads",
-        says=SAYS,
         category="nonportable_numerics",
         fix="fix the number of threads: torch.set_num_threads(1), OMP_NUM_THREADS=1",
         environment=dict.fromkeys(_VARIABLES, threads),

@@ -9,8 +9,6 @@ SAYS = "the time zone"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="time_zone",
-        says=SAYS,
         category="environment",
         fix="name the time zone: datetime.fromtimestamp(…, tz=UTC)",
         environment={"TZ": "Pacific/Kiritimati"},

@@ -9,9 +9,5 @@ SAYS = "the umask"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        name="umask",
-        says=SAYS,
-        category="environment",
-        fix="set the mode of the files that matter",
-        start=("--umask", "077"),
+        category="environment", fix="set the mode of the files that matter", start=("--umask", "077")
     )

@@ -10,8 +10,6 @@ def vary(there: There) -> Variation:
     """The change."""
     home = f"{there.folder}/h"
     return Variation(
-        name="user_and_home",
-        says=SAYS,
         category="environment",
         fix="make it a setting",
         environment={"HOME": home, "USER": "somebody", "LOGNAME": "somebody"},

@@ -8,10 +8,4 @@ SAYS = "the path of the working folder"
 
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
-    return Variation(
-        name="working_folder",
-        says=SAYS,
-        category="environment",
-        fix="let no number depend on it",
-        vary=("working_folder",),
-    )
+    return Variation(category="environment", fix="let no number depend on it", vary=("working_folder",))

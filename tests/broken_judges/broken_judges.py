@@ -299,7 +299,7 @@ def ignores_traces(monkeypatch):
 
 
 def ignores_digests_of_the_golden(monkeypatch):
-    monkeypatch.setattr(golden.folder, "_must_be_blessed", lambda file, digest: None)
+    monkeypatch.setattr(golden.folder, "_must_be_promoted", lambda file, digest: None)
 
 
 def takes_one_run_for_two(monkeypatch):

@@ -12,7 +12,7 @@ from support import planted
 CHECKS = {check.ID: check for check in checks.discover()}
 FIRST, SECOND = (run.path for run in planted.clean().runs)
 GOLDEN = planted.golden().path
-UNKNOWN = "the environment differs in something that the records do not say"
+UNKNOWN = "the environment differs in something that is not recorded"
 ALL_ENVIRONMENTS = ", ".join(f"environment[{index}]" for index in range(8))
 
 
@@ -41,7 +41,7 @@ PASSED = {
     "numerics_in_force": "profile portable (version 1) is in force: 12 settings, 6 reports of the libraries",
     "hardware_recorded": "trained on cpu: AMD EPYC, 2 cores, 8.0 GiB",
     "environment_recorded": "every required field is recorded; missing with a reason: host.gpus",
-    "environment_compatible": "the numerics fingerprint is that of the golden",
+    "environment_compatible": "the numerics fingerprint equals that of the golden",
     "config_saved": "config.yaml holds all 4 sections of the recipe in every run",
     "data_recorded": "every run used the declared data: train",
     "checkpoints_complete": "10 checkpoints and the final model, all unchanged and loadable, in every run",
@@ -50,7 +50,7 @@ PASSED = {
     "in 6.0 s of 10.0 s",
     "unchanged_when_varied": "unchanged under umask, clock, all at once: 49 records in 1 more run; network: "
     "there is none",
-    "logs_complete": "49 records of 3 metrics up to step 100352, whole in every run",
+    "logs_complete": "49 records of 3 metrics up to step 100352, complete in every run",
     "expected_declared": "the recipe expects 1 result, with its tolerance",
     "verification_available": "anyone can check it: make reproduce RECIPE=cartpole SEED=42",
     "nondeterminism_declared": "1 known source of nondeterminism declared",
@@ -100,8 +100,12 @@ FAILED = [
     ("headline_results", "not a number", f"{SECOND}: eval/return ended at nan, which is not a finite number"),
     ("headline_results", "text", f"{SECOND}: eval/return ended at '492.5', which is not a finite number"),
     ("unmodified", "an override", "run with other settings than the recipe's: training.gamma=0.9"),
-    ("versions_locked", "no lock", f"{SECOND}: run.json names no lock, but None"),
-    ("versions_locked", "half a digest", f"{SECOND}: run.json names no lock, but '{planted.LOCK[:40]}'"),
+    ("versions_locked", "no lock", f"{SECOND}: run.json has None instead of the digest of a lock"),
+    (
+        "versions_locked",
+        "half a digest",
+        f"{SECOND}: run.json has '{planted.LOCK[:40]}' instead of the digest of a lock",
+    ),
     ("versions_locked", "a version that is a number", f"{SECOND}: packages without a version: numpy"),
     (
         "versions_locked",
@@ -118,17 +122,17 @@ FAILED = [
     (
         "versions_locked",
         "another version than the lock's",
-        f"{SECOND}: numpy 2.4.1 is installed, the lock says 2.4.0",
+        f"{SECOND}: numpy 2.4.1 is installed, but the lock has 2.4.0",
     ),
     (
         "versions_locked",
         "a package of the lock that is not there",
-        f"{SECOND}: the lock names what is not installed: torch",
+        f"{SECOND}: the lock lists packages that are not installed: torch",
     ),
     (
         "versions_locked",
         "a package that the lock does not have",
-        f"{SECOND}: scipy 1.14.0 is installed, the lock says nothing of it",
+        f"{SECOND}: scipy 1.14.0 is installed, but the lock has no such package",
     ),
     (
         "versions_locked",
@@ -172,9 +176,9 @@ FAILED = [
     (
         "seeded",
         "an environment with the seed of another",
-        f"{SECOND}: environment[7] had the seed of environment[0]",
+        f"{SECOND}: environment[7] used the seed of environment[0]",
     ),
-    ("seeded", "two environments with one seed", f"{SECOND}: two environments have one seed"),
+    ("seeded", "two environments with one seed", f"{SECOND}: two environments have the same seed"),
     (
         "seeded",
         "other seeds than the first run's",
@@ -215,7 +219,11 @@ FAILED = [
         f"{SECOND}: the environment record has the profile 'native', the recipe portable",
     ),
     *(
-        ("numerics_in_force", fault, f"{SECOND}: runtime.json does not say what was held against the profile")
+        (
+            "numerics_in_force",
+            fault,
+            f"{SECOND}: runtime.json does not say what was compared with the profile",
+        )
         for fault in (
             "no list of what is missing",
             "nothing requested",
@@ -233,29 +241,29 @@ FAILED = [
     (
         "numerics_in_force",
         "another value requested",
-        f"{SECOND}: the profile sets them otherwise: MKL_CBWR",
+        f"{SECOND}: the profile sets other values: MKL_CBWR",
     ),
     (
         "numerics_in_force",
         "a setting that the profile does not have",
-        f"{SECOND}: the profile sets them otherwise: FAST",
+        f"{SECOND}: the profile sets other values: FAST",
     ),
     (
         "numerics_in_force",
         "a library that reports more threads",
-        f"{SECOND}: the libraries report otherwise: OMP_NUM_THREADS, MKL_NUM_THREADS",
+        f"{SECOND}: the libraries report other values: OMP_NUM_THREADS, MKL_NUM_THREADS",
     ),
     (
         "numerics_in_force",
         "a feature that should be off",
-        f"{SECOND}: the libraries report otherwise: NPY_DISABLE_CPU_FEATURES",
+        f"{SECOND}: the libraries report other values: NPY_DISABLE_CPU_FEATURES",
     ),
     ("hardware_recorded", "no device", f"{SECOND}: inside.device.kind is not recorded"),
     ("hardware_recorded", "no device asked for", f"{SECOND}: inside.device.kind is not recorded"),
     (
         "hardware_recorded",
         "no model, and no list of what is missing",
-        f"{SECOND}: host.cpu.model is neither recorded nor said to be missing",
+        f"{SECOND}: host.cpu.model is not recorded, and no reason is given",
     ),
     ("data_recorded", "a word", "the recipe does not say which data it uses"),
     ("source_clean", "no commit in any run", f"{FIRST}: the environment record names no commit"),
@@ -269,12 +277,12 @@ FAILED = [
     (
         "environment_compatible",
         "another environment and other numbers",
-        "the environment differs in something that the records do not say, and so do the metrics",
+        "the environment differs in something that is not recorded, and so do the metrics",
     ),
     (
         "config_saved",
         "another one than the recipe's",
-        f"{SECOND}: config.yaml is not what the recipe says: training.gamma",
+        f"{SECOND}: config.yaml differs from the recipe: training.gamma",
     ),
     (
         "checkpoints_complete",
@@ -285,12 +293,12 @@ FAILED = [
     (
         "checkpoints_complete",
         "does not load",
-        f"{SECOND}: checkpoint_10240.pt: it was not proven to load: not a zip file",
+        f"{SECOND}: checkpoint_10240.pt: it was not shown to load: not a zip file",
     ),
     (
         "checkpoints_complete",
         "never loaded",
-        f"{SECOND}: final_model.pt: it was not proven to load: nobody tried",
+        f"{SECOND}: final_model.pt: it was not shown to load: never tried",
     ),
     (
         "checkpoints_complete",
@@ -304,8 +312,8 @@ FAILED = [
     ),
     ("logs_complete", "a torn line", f"{SECOND}: line 49 is torn"),
     ("logs_complete", "a problem behind a warning", f"{SECOND}: torn"),
-    ("logs_complete", "no records", f"{SECOND}: not one metric was logged"),
-    ("logs_complete", "no metrics", f"{SECOND}: not one metric was logged"),
+    ("logs_complete", "no records", f"{SECOND}: no metric was logged"),
+    ("logs_complete", "no metrics", f"{SECOND}: no metric was logged"),
     ("logs_complete", "missing_step, of which the reader only warns", f"{SECOND}: not whole"),
     (
         "logs_complete",
@@ -332,13 +340,13 @@ FAILED = [
         "capabilities unknown",
         f"{SECOND}: not in force: all capabilities dropped, no capability added",
     ),
-    ("source_clean", "dirty", f"{SECOND}: some files are not as in commit 1f2e3d4c"),
-    ("source_clean", "two commits", "the runs are of different commits: 1f2e3d4c, 99999999"),
+    ("source_clean", "dirty", f"{SECOND}: some files differ from commit 1f2e3d4c"),
+    ("source_clean", "two commits", "the runs are from different commits: 1f2e3d4c, 99999999"),
     (
         "resume_equal",
         "another number",
         (
-            "resumed from checkpoint_40960.pt, metrics.jsonl is not that of the uninterrupted run: loss at "
+            "resumed from checkpoint_40960.pt, metrics.jsonl differs from the uninterrupted run: loss at "
             "step 43008 is 0.25, expected 0.5"
         ),
     ),
@@ -356,7 +364,7 @@ FAILED = [
     (
         "unchanged_when_varied",
         "under one the run does not finish",
-        "with umask varied the run does not come to its end: exit code 1",
+        "with umask varied the run does not finish: exit code 1",
     ),
     (
         "unchanged_when_varied",
@@ -401,14 +409,14 @@ ERRORS = [
         "neither run nor golden says which seed",
         f"{GOLDEN}: provenance.json has seed None, but the run has None",
     ),
-    ("trace_equal", "nothing compared", "not one traced update could be compared"),
+    ("trace_equal", "nothing compared", "no traced update could be compared"),
     ("trace_equal", "traces never compared", "the traces of the runs were not compared"),
     ("trace_equal", "the golden's trace never compared", f"the trace was not compared with that of {GOLDEN}"),
     ("trace_equal", "only some updates compared", "only 48 of 49 traced updates were compared"),
     ("headline_results", "nothing expected", "the recipe declares no expected results"),
     ("unmodified", "run.json does not say", f"{SECOND}: run.json does not say"),
     ("config_saved", "never compared", "config.yaml was never compared with the recipe"),
-    ("logs_complete", "nobody read the metrics", "nobody read the metrics through"),
+    ("logs_complete", "nobody read the metrics", "the metrics were not read"),
     ("environment_compatible", "a golden without a fingerprint", f"{GOLDEN} holds no numerics fingerprint"),
     (
         "environment_compatible",
@@ -447,26 +455,26 @@ SKIPPED = [
         planted.with_(golden=None),
         "there is no golden for this recipe, platform and seed",
     ),
-    ("environment_compatible", planted.with_(golden=None), "there is no golden to be compatible with"),
+    ("environment_compatible", planted.with_(golden=None), "there is no golden to compare with"),
     (
         "pinned_image",
         planted.LOCAL,
         "ran in a virtual environment made from the same lock, not in a container",
     ),
-    ("hardened", planted.LOCAL, "ran as a process of this user, with no container around it"),
-    ("resume_equal", planted.with_(resume=None), "no run was stopped and resumed; nobody asked for it"),
+    ("hardened", planted.LOCAL, "ran as a process of this user, without a container"),
+    ("resume_equal", planted.with_(resume=None), "no run was stopped and resumed; it was not requested"),
     (
         "unchanged_when_varied",
         planted.with_(varied=None),
-        "the recipe names 3 variations; nobody asked for them",
+        "the recipe names 3 variations; they were not requested",
     ),
     (
         "unchanged_when_varied",
         planted.in_recipe("immune_to", []),
         "the recipe names no variation that it is immune to",
     ),
-    ("several_seeds", planted.with_(sweep=None), "one seed was judged; nobody asked for more"),
-    ("statistics", planted.with_(sweep=None), "one seed was judged; nobody asked for statistics"),
+    ("several_seeds", planted.with_(sweep=None), "one seed was judged; no others were requested"),
+    ("statistics", planted.with_(sweep=None), "one seed was judged; statistics were not requested"),
     (
         "data_recorded",
         planted.in_recipe("data", "none"),
@@ -521,8 +529,10 @@ def test_a_plain_command_with_a_record_is_judged_by_what_the_host_saw(name):
 
 
 REMEDIES = {
-    "repeatable": f"see where they part: `reprokit diff {FIRST} {SECOND}`",
-    "equals_golden": f"see what changed: `reprokit diff {GOLDEN} {FIRST}`; bless it if it is meant",
+    "repeatable": f"see where they differ: `reprokit diff {FIRST} {SECOND}`",
+    "equals_golden": (
+        f"see what changed: `reprokit diff {GOLDEN} {FIRST}`; promote it if the change is intended"
+    ),
     "environment_compatible": f"see all of it: `reprokit env diff {GOLDEN} {FIRST}`",
 }
 
@@ -587,7 +597,7 @@ def test_several_settings_that_differ_are_named_in_one_order():
         planted.in_run("run", "environment.A", "1"),
         planted.in_run("run", "environment.B", "1"),
     )
-    assert said("numerics_in_force", other)[1] == f"{SECOND}: the profile sets them otherwise: A, B"
+    assert said("numerics_in_force", other)[1] == f"{SECOND}: the profile sets other values: A, B"
 
 
 def test_environments_are_counted_as_the_configuration_has_them():
@@ -619,7 +629,7 @@ def test_statistics_over_several_results_are_counted():
 def test_a_plain_command_needs_a_command_to_check_it_too():
     assert said("verification_available", planted.with_(rerun=" "), evidence=planted.plain()) == (
         Status.FAILED,
-        "nobody can type a command that checks this result",
+        "no command that checks this result is recorded",
     )
     assert said("verification_available", evidence=planted.plain()) == (
         Status.PASSED,
@@ -763,7 +773,7 @@ def test_all_problems_of_all_runs_are_in_the_evidence_of_a_row():
     )(planted.clean())
     finding = CHECKS["source_clean"].check(evidence)
     assert finding.evidence["all"] == [
-        f"{path}: 3 files are not as in commit 1f2e3d4c" for path in (FIRST, SECOND)
+        f"{path}: 3 files differ from commit 1f2e3d4c" for path in (FIRST, SECOND)
     ]
 
 
@@ -772,7 +782,7 @@ def test_environments_that_do_not_tell_their_seeds_are_counted():
         *(planted.in_run("runtime", "seeding.in_use", {"environment[0]": [100]}, index=at) for at in (0, 1))
     )
     assert said("seeded", told)[0] is Status.PASSED
-    assert "(of which 7 did not let it be seen that they used it)" in said("seeded", told)[1]
+    assert "(7 of them do not show which seed they used)" in said("seeded", told)[1]
 
 
 def test_a_run_from_before_seeds_in_use_were_recorded_is_judged_as_it_was():
@@ -789,7 +799,7 @@ def remedy_without_golden(*faults):
 
 def test_agreeing_runs_without_a_golden_are_to_be_blessed_by_name():
     assert remedy_without_golden() == (
-        "bless two agreeing runs: `reprokit golden promote cartpole --reason …`"
+        "promote two runs that agree: `reprokit golden promote cartpole --reason …`"
     )
 
 

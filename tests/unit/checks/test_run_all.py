@@ -70,7 +70,7 @@ def test_the_registry_says_which_rows_are_advisory():
 def test_a_check_that_breaks_is_an_error_with_its_text(error):
     row = judged(error)
     assert row.status is Status.ERROR
-    assert row.reason == f"the check broke: {type(error).__name__}: {error}"
+    assert row.reason == f"the check is faulty: {type(error).__name__}: {error}"
     assert row.remedy
     assert row.required
 
@@ -99,7 +99,7 @@ def test_an_interruption_is_not_swallowed():
 def test_a_finding_that_contradicts_itself_is_an_error(finding, fault):
     row = judged(finding)
     assert row.status is Status.ERROR
-    assert row.reason.startswith("the check broke: ")
+    assert row.reason.startswith("the check is faulty: ")
     assert fault in row.reason
     assert row.remedy
 
@@ -143,12 +143,15 @@ def test_a_relaxed_row_that_passes_still_says_that_it_is_relaxed():
 @pytest.mark.parametrize(
     ("section", "problem"),
     [
-        ({"relax": [{"check": "no_such_row", "because": "x"}]}, "checks.relax names no row: 'no_such_row'"),
-        ({"require": ["no_such_row"]}, "checks.require names no row: 'no_such_row'"),
-        ({"require": [["fake"]]}, "checks.require names no row: ['fake']"),
-        ({"require": [{"check": "fake"}]}, "checks.require names no row: {'check': 'fake'}"),
+        (
+            {"relax": [{"check": "no_such_row", "because": "x"}]},
+            "checks.relax names an unknown row: 'no_such_row'",
+        ),
+        ({"require": ["no_such_row"]}, "checks.require names an unknown row: 'no_such_row'"),
+        ({"require": [["fake"]]}, "checks.require names an unknown row: ['fake']"),
+        ({"require": [{"check": "fake"}]}, "checks.require names an unknown row: {'check': 'fake'}"),
         ({"relax": ["fake"]}, "fake is relaxed without a reason (because)"),
-        ({"relax": [{"because": "x"}]}, "checks.relax names no row: None"),
+        ({"relax": [{"because": "x"}]}, "checks.relax names an unknown row: None"),
         ({"relax": [{"check": "fake"}]}, "fake is relaxed without a reason (because)"),
         ({"relax": [{"check": "fake", "because": " "}]}, "fake is relaxed without a reason (because)"),
         ({"relax": [{"check": "fake", "because": 1}]}, "fake is relaxed without a reason (because)"),
@@ -175,7 +178,7 @@ def test_a_relaxation_that_means_nothing_is_an_error_row(section, problem):
 def test_all_problems_of_the_section_are_told_at_once():
     evidence = relaxing({"check": "x", "because": "y"}, require=["z"])
     *_, row = checks.run_all(evidence, checks=[FakeCheck(GOOD)])
-    assert row.reason == "checks.relax names no row: 'x'; checks.require names no row: 'z'"
+    assert row.reason == "checks.relax names an unknown row: 'x'; checks.require names an unknown row: 'z'"
 
 
 @pytest.mark.parametrize("name", ["repeatable", "equals_golden", "unmodified"])

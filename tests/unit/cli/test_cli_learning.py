@@ -44,8 +44,8 @@ def test_every_answer_has_its_word_and_what_was_not_asked_says_so(run, capsys):
     code, out, _ = reprokit(capsys, RUN_ID[:12])
     assert code == 0
     assert "fine     Does it learn?\n         return in training 11 → 20, best 20; it stays near" in out
-    assert "longer than max_grad_norm 0.5 in 0% of the records" in out
-    assert "unknown  Can it memorise one transition?\n         nobody asked\n         → `reprokit" in out
+    assert "above max_grad_norm 0.5 in 0% of the records" in out
+    assert "unknown  Can it memorise one transition?\n         not checked\n         → `reprokit" in out
 
 
 def test_a_nan_ends_with_1_and_the_log_names_the_operation(run, capsys):

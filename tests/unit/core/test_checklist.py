@@ -323,7 +323,7 @@ def test_other_numbers_with_another_fingerprint_are_a_stale_golden():
     evidence = planted.on_golden(comparison=planted.DIFFERENT, fingerprint_equal=False)(planted.clean())
     told = judgement(evidence, rows(a=Status.FAILED), registry=REGISTRY)
     assert told.verdict is Verdict.STALE_GOLDEN
-    assert told.because == "the metrics differ from the golden, in an environment that computes otherwise"
+    assert told.because == "the metrics differ from the golden, in an environment that computes differently"
 
 
 def test_another_fingerprint_with_equal_numbers_is_reproduced():

@@ -65,7 +65,7 @@ def test_one_flipped_bit_is_found(bless, name):
     content = bytearray((golden.path / name).read_bytes())
     content[len(content) // 2] ^= 1
     (golden.path / name).write_bytes(content)
-    assert f"{name}: the file is not the one that was blessed" in refusal(golden.path)
+    assert f"{name}: the file differs from the one that was promoted" in refusal(golden.path)
 
 
 @pytest.mark.parametrize("name", ["metrics.jsonl", "trace.jsonl", "provenance.json"])
@@ -88,7 +88,7 @@ def test_a_golden_that_was_copied_to_another_seed_is_refused(bless):
     other = golden.path.with_name("seed-43")
     golden.path.rename(other)
     told = refusal(other)
-    assert "this is not the golden of its folder. got one of cartpole/cpu-x86_64/seed-42" in told
+    assert "this golden belongs to another folder. got one of cartpole/cpu-x86_64/seed-42" in told
 
 
 @pytest.mark.parametrize(
@@ -163,5 +163,5 @@ def test_a_broken_golden_is_listed_with_its_problem(bless, tmp_path):
     golden.metrics.write_text("{}\n")
     (golden.path.with_name("seed-x")).mkdir()
     broken, nameless = list_all(tmp_path / "golden")
-    assert (broken.seed, "not the one that was blessed" in broken.problem) == (42, True)
+    assert (broken.seed, "differs from the one that was promoted" in broken.problem) == (42, True)
     assert (nameless.seed, "the file is missing" in nameless.problem) == (None, True)

@@ -102,9 +102,9 @@ def test_a_golden_without_a_reason_is_refused(bless, reason):
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"complete": False}, "the run is not complete"),
+        ({"complete": False}, "the run is incomplete"),
         ({"modified": ("training.gamma=0.9",)}, r"the run was modified: training\.gamma=0\.9"),
-        ({"dirty": True}, "the source tree had changes that no commit has"),
+        ({"dirty": True}, "the source tree had uncommitted changes"),
         ({"dirty": None}, "the source is not under git"),
         ({"digests": {}}, "no digest of recipe, trainer, runtime, config, lock"),
         ({"seed": 43}, "the runs differ in their seed. expected 42. got 43"),

@@ -105,7 +105,7 @@ def test_a_run_that_logs_nothing_of_use_is_unknown_everywhere_but_in_its_numbers
         ("numbers", Health.WRONG, "loss/policy is -inf at step 2000", {"loss__policy": [1.0, -math.inf]}),
         ("losses", Health.WRONG, "more than 10 times", {"loss__value": [1.0] * 18 + [99.0] * 2}),
         ("gradients", Health.WRONG, "0 at most", {"optim__grad_norm": [0.0] * 20}),
-        ("gradients", Health.LOOK, "50 at last", {"optim__grad_norm": [1.0] * 18 + [50.0] * 2}),
+        ("gradients", Health.LOOK, "50 at the end", {"optim__grad_norm": [1.0] * 18 + [50.0] * 2}),
         ("gradients", Health.UNKNOWN, "no gradient norm", {"optim__grad_norm": None}),
         ("exploration", Health.LOOK, "0.69 → 0.001", {"policy__entropy": [0.69] + [0.001] * 19}),
         ("updates", Health.LOOK, "0.5 at most", {"policy__approx_kl": [0.004] * 19 + [0.5]}),
@@ -126,7 +126,7 @@ def test_what_is_odd_in_the_metrics_is_told(name, health, told, changed):
         ("reward", Health.LOOK, "pays 0", {"rewards": {"min": 0.0, "max": 0.0, "distinct": [0.0]}}),
         ("crash", Health.WRONG, "ValueError: no", {"observed": {"ended": "ValueError: no"}}),
         ("environment", Health.WRONG, "X: bad", {"environments": [{"id": "X", "problem": "bad"}]}),
-        ("environment", Health.WRONG, "no numbers", {"places": {"not_finite": 3}}),
+        ("environment", Health.WRONG, "not finite", {"places": {"not_finite": 3}}),
         (
             "numbers",
             Health.WRONG,

@@ -69,18 +69,18 @@ def test_a_file_and_a_folder_are_taken_byte_for_byte(tmp_path):
 @pytest.mark.parametrize(
     ("metrics", "why"),
     [
-        ([], "not one record"),
-        ({}, "not one record"),
-        ({"loss": []}, "not one record"),
-        ({"loss": [1.0], "n": [1, 2]}, "not of one length"),
-        ({"loss": 1.0}, "no list or array"),
-        ({"loss": "0.5"}, "no list or array"),
-        ([1.0], "a record is no mapping"),
+        ([], "no record"),
+        ({}, "no record"),
+        ({"loss": []}, "no record"),
+        ({"loss": [1.0], "n": [1, 2]}, "different lengths"),
+        ({"loss": 1.0}, "not a list or array"),
+        ({"loss": "0.5"}, "not a list or array"),
+        ([1.0], "a record is not a mapping"),
         ([{1: 1.0}], "name is not text"),
-        ([{"loss": object()}], "cannot be written down"),
-        ([{"loss": {1.0, 2.0}}], "cannot be written down"),
+        ([{"loss": object()}], "cannot be written as JSON"),
+        ([{"loss": {1.0, 2.0}}], "cannot be written as JSON"),
         ((record for record in [{"loss": 1.0}]), "neither records nor columns"),
-        (b"loss", "a record is no mapping"),
+        (b"loss", "a record is not a mapping"),
     ],
 )
 def test_what_cannot_be_written_down_is_refused(metrics, why):

@@ -90,7 +90,7 @@ def test_a_platform_with_tolerances_of_its_own_has_only_those(folder):
 @pytest.mark.parametrize(
     ("platforms", "why"),
     [
-        ("{cuda-h200: {}}", "tolerances for cuda-h200, which is none of the recipe's platforms"),
+        ("{cuda-h200: {}}", "tolerances for cuda-h200, which is not one of the recipe's platforms"),
         ("{cpu: {}}", "a platform such as cpu-x86_64"),
         ("{cpu-x86_64: {default: {rtol: -1}}}", "must be at least 0"),
         ("{cpu-x86_64: {default: {rtol: .inf}}}", "not a finite number"),
@@ -203,10 +203,8 @@ def test_a_file_that_is_no_mapping_is_refused(folder, text, told):
 def test_a_name_that_is_not_the_folder_s_is_refused(folder):
     folder.edit("name: cartpole", "name: other")
     told = folder.refusal()
-    assert (
-        told
-        == "cartpole/recipe.yaml:2: the recipe has another name than its folder. expected cartpole. got other"
-    )
+    what = "the recipe and its folder have different names"
+    assert told == f"cartpole/recipe.yaml:2: {what}. expected cartpole. got other"
 
 
 def test_a_recipe_that_is_a_link_out_of_the_folder_is_refused(folder, tmp_path):

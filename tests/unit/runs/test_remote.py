@@ -114,7 +114,7 @@ def test_a_file_that_arrives_changed_is_found_and_never_gets_its_name(run, memor
             self.pipe_file(target, b'{"step": 2}\n')
 
     monkeypatch.setattr(type(memory), "put_file", spoiling)
-    with pytest.raises(UploadError, match=r"metrics\.jsonl did not arrive as it is"):
+    with pytest.raises(UploadError, match=r"metrics\.jsonl did not arrive unchanged"):
         remote.push(run, "memory://bucket")
     assert "metrics.jsonl" not in there(memory)
     assert "COMPLETE" not in there(memory)

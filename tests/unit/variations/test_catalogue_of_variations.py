@@ -53,7 +53,8 @@ NAMED = (
 
 
 def made(there, name):
-    return variations.discover()[name].vary(there)
+    found = survey(there, only=(name,))
+    return (*found.made, *found.unmade)[0]
 
 
 def test_every_file_of_the_package_is_listed_and_nothing_else_is():

@@ -52,7 +52,7 @@ def test_equal_runs_agree_with_the_run_by_its_name(against):
     assert row(report, "equals_golden").status is Status.PASSED
     assert f"in all runs and in the run {stored.path.name}" in row(report, "trace_equal").reason
     compatible = row(report, "environment_compatible").reason
-    assert compatible == f"the numerics fingerprint is that of the run {stored.path.name}"
+    assert compatible == f"the numerics fingerprint equals that of the run {stored.path.name}"
     assert not [text for text in texts(report) if "the golden" in text]
 
 

@@ -54,11 +54,11 @@ def test_what_is_installed_and_what_the_lock_says_are_the_same(pair, here):
 @pytest.mark.parametrize(
     ("packages", "because"),
     [
-        ({"numpy": "2.4.5", "torch": "2.13.0+cpu"}, "numpy 2.4.5 is installed, the lock says 2.4.6"),
-        ({"numpy": "2.4.6", "torch": "2.13.0"}, "torch 2.13.0 is installed, the lock says 2.13.0+cpu"),
+        ({"numpy": "2.4.5", "torch": "2.13.0+cpu"}, "numpy 2.4.5 is installed, but the lock has 2.4.6"),
+        ({"numpy": "2.4.6", "torch": "2.13.0"}, "torch 2.13.0 is installed, but the lock has 2.13.0+cpu"),
         (
             {"numpy": "2.4.6", "torch": "2.13.0+cpu", "tomli": "2.0.0"},
-            "tomli 2.0.0 is installed, the lock says nothing of it",
+            "tomli 2.0.0 is installed, but the lock has no such package",
         ),
     ],
     ids=["another version", "another build", "not for this Python"],
