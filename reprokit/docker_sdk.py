@@ -1,4 +1,4 @@
-"""The edge of the Docker SDK: the engine's address, and what each of the SDK's errors means, in one table.
+"""The edge of the Docker SDK: the engine's address, and one table of what each of the SDK's errors means.
 
 ``execution`` and ``images`` catch ``SDK_ERRORS`` and ask ``fault_of``; neither names a class of the SDK's.
 
@@ -35,7 +35,7 @@ class Fault(Enum):
     NOT_THERE = "the container engine does not have it"
     PROGRAM_FAILED = "the program in the container failed"
     SETTINGS = "the container engine cannot be used with the settings of the Docker client"
-    WRONG_CALL = "the Docker SDK was called in a way that it does not know"
+    WRONG_CALL = "the Docker SDK was called incorrectly"
 
 
 #: Answers of a living engine.
@@ -110,28 +110,20 @@ def explain_unreachable(error: BaseException) -> tuple[str, str]:
     """Why an engine cannot be reached, and what to do: the first system error behind it decides."""
     where = endpoint()
     cause = _system_error(error)
-    instead = "or run without a container: --backend local"
     if isinstance(cause, PermissionError):
-        return (
-            f"this user may not talk to the container engine at {where}",
-            f"sudo usermod -aG docker $USER, then log in again; {instead}",
-        )
-    if isinstance(cause, FileNotFoundError):
-        return (
-            f"no container engine at {where}",
-            f"install Docker Engine and start it (sudo systemctl start docker); {instead}",
-        )
-    if isinstance(cause, ConnectionRefusedError):
-        return (
-            f"the container engine at {where} is not running",
-            f"start it (sudo systemctl start docker); {instead}",
-        )
-    if isinstance(cause, TimeoutError) or isinstance(error, requests.Timeout):
-        return (
-            f"the container engine at {where} does not answer",
-            f"restart it (sudo systemctl restart docker), or correct DOCKER_HOST; {instead}",
-        )
-    return f"the container engine at {where} cannot be used: {error}", f"see docker info; {instead}"
+        why = f"this user has no permission to use the container engine at {where}"
+        fix = "sudo usermod -aG docker $USER, then log in again"
+    elif isinstance(cause, FileNotFoundError):
+        why = f"no container engine at {where}"
+        fix = "install Docker Engine and start it (sudo systemctl start docker)"
+    elif isinstance(cause, ConnectionRefusedError):
+        why, fix = f"the container engine at {where} is not running", "start it (sudo systemctl start docker)"
+    elif isinstance(cause, TimeoutError) or isinstance(error, requests.Timeout):
+        why = f"the container engine at {where} does not answer"
+        fix = "restart it (sudo systemctl restart docker), or correct DOCKER_HOST"
+    else:
+        why, fix = f"the container engine at {where} cannot be used: {error}", "see docker info"
+    return why, f"{fix}; or run without a container: --backend local"
 
 
 def _system_error(error: BaseException | None) -> OSError | None:
@@ -148,12 +140,10 @@ def _system_error(error: BaseException | None) -> OSError | None:
 
 def words_of(error: BaseException) -> str:
     """What the engine, or the program in the container, said itself."""
-    said: object = None
-    if isinstance(error, APIError):
-        said = error.explanation
-    elif isinstance(error, ContainerError):
-        said = error.stderr.decode("utf-8", "replace") if isinstance(error.stderr, bytes) else error.stderr
-    return str(said or error).strip()
+    words: object = error.explanation if isinstance(error, APIError) else None
+    if isinstance(error, ContainerError):
+        words = error.stderr.decode("utf-8", "replace") if isinstance(error.stderr, bytes) else error.stderr
+    return str(words or error).strip()
 
 
 @contextmanager

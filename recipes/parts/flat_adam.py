@@ -1,7 +1,4 @@
-"""Adam on one vector that holds all parameters of a model: portable bits, and few calls.
-
-This module knows the optimizer (https://arxiv.org/abs/1412.6980); it refuses to know schedules: the learning
-rate comes with every step.
+"""Adam (https://arxiv.org/abs/1412.6980) on one vector that holds all parameters of a model.
 
     >>> adam = FlatAdam(model, epsilon=1e-5)
     >>> adam.step(learning_rate=3e-4, max_norm=0.5)

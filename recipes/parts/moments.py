@@ -1,7 +1,5 @@
 """Running mean and variance of what a training sees, as a part of its model.
 
-This module knows how batches are merged; it refuses to know what is normalised by them.
-
     >>> model.observation_moments = Moments(4)
     >>> model.observation_moments.see(observations)
 

@@ -1,13 +1,12 @@
-"""PinPad: three pads to step on in the right order, and nothing to be had before the last of them.
+"""PinPad: an environment with three pads to step on in the right order, and a reward only for the last.
 
-This module knows one small environment, after the task of that name in the Director paper
-(https://arxiv.org/abs/2206.04114). It refuses to know who plays it.
+After the task of that name in the Director paper (https://arxiv.org/abs/2206.04114).
 
     >>> env = gymnasium.make(SPEC)
     >>> observation, info = env.reset(seed=42)
 
-The player walks on the free cells of a room, one cell a step or none. Stepping onto a pad is remembered;
-the last three pads are. When they are the first, the second and the third in this order, the reward is 1
+The player walks on the free cells of a room, one cell a step or none. The last three pads that it stepped
+on are remembered. When they are the first, the second and the third in this order, the reward is 1
 and the episode ends; any other step brings 0. Only where an episode begins is random.
 """
 

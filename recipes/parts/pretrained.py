@@ -1,7 +1,6 @@
-"""A training that starts from a model that was trained before.
+"""Starts a training from a model that was trained before.
 
-This module knows final models and checkpoints as sources of parameters; it refuses to know where a file
-comes from: its SHA-256 stands in the recipe, and was checked before (``data_files``).
+The file is a data set of the recipe, its SHA-256 checked beforehand (``data_files``).
 
     >>> start_from(model, run.data["warm_start.pt"])
 """

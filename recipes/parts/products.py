@@ -1,8 +1,8 @@
 """Matrix products with a gradient that are fast where their bits are the same on every CPU.
 
-This module knows one thing: under the portable profile, MKL is kept to the one branch that Intel and AMD
-share, and OpenBLAS to its kernels for AVX2. On 2×512×256 by 2×256×256 float32 a product takes 7.0 ms in
-PyTorch and 2.8 ms in numpy (one thread, Xeon at 2.5 GHz). It refuses to know networks.
+Under the portable profile, MKL is kept to the one branch that Intel and AMD share, and OpenBLAS to its
+kernels for AVX2. On 2×512×256 by 2×256×256 float32 a product takes 7.0 ms in PyTorch and 2.8 ms in numpy
+(one thread, Xeon at 2.5 GHz).
 
     >>> hidden = torch.relu(product(observations, weight) + bias)
 """

@@ -1,15 +1,12 @@
 """Replay buffers: the last transitions that were played, to learn from.
 
-This module knows storage. It refuses to know which transitions are drawn (``replay_sampling``) and what is
-learned from them.
-
     >>> sampler = sampler_of("uniform", 10_000, seeding.numpy_generator("replay"))
     >>> buffer = ReplayBuffer(10_000, observation_size=4, sampler=sampler)
     >>> buffer.add(observation, action=1, reward=1.0, next_observation=following, terminated=False)
     >>> batch = buffer.sample(64)
 
 The generator is the caller's, who seeds it, traces it and saves it with the others (``random_state``);
-``state_dict`` holds everything else. Two buffers with equal contents and generators that stand alike
+``state_dict`` holds everything else. Two buffers with equal contents and generators in the same state
 draw the same, whatever happened before.
 """
 

@@ -1,11 +1,8 @@
-"""Which transitions of a replay buffer to learn from: uniform, balanced over time, prioritised.
+"""Which transitions of a replay buffer to learn from: uniform, balanced over time, or prioritised.
 
-This module knows four rules of drawing, the one that is balanced over time in a plain and in a fast form.
-It refuses to know what is stored (``replay_buffers``).
-
-    >>> sampler = sampler_of("prioritised", 10_000, seeding.numpy_generator("replay"))
-    >>> sampler.added(0)
-    >>> places, weights = sampler.draw(64)
+>>> sampler = sampler_of("prioritised", 10_000, seeding.numpy_generator("replay"))
+>>> sampler.added(0)
+>>> places, weights = sampler.draw(64)
 """
 
 from __future__ import annotations

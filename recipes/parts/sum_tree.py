@@ -1,15 +1,13 @@
-"""A binary tree of sums: draw an entry with a chance that is proportional to its weight.
-
-This module knows the tree alone: changing some leaves and finding some costs as many steps as the tree
-is deep. It refuses to know randomness: the caller says where in the running sum to look.
+"""A binary tree of sums: draws an entry with a chance proportional to its weight, in O(log n).
 
     >>> tree = SumTree(3)
     >>> tree.set(np.array([0, 1, 2]), np.array([1.0, 0.0, 3.0]))
     >>> tree.find(np.array([0.5, 1.0, 3.9])).tolist()
     [0, 2, 2]
 
-A sum is always computed from its two parts, never adjusted, so it depends on the leaves alone and not on
-the order in which they changed: a tree put back from its leaves goes on bit for bit.
+The caller provides the random numbers. A sum is always computed from its two parts, never adjusted, so it
+depends on the leaves alone and not on the order in which they changed: a tree restored from its leaves
+goes on bit for bit.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Is this host ready? ``look`` reads the host, ``examine`` judges what was read.
+"""Checks whether this host is ready: ``look`` reads the host, ``examine`` judges what was read.
 
-This package knows what reprokit needs of a host; it refuses to know how findings are printed, and
-it changes nothing.
-
-    >>> is_ready(examine(look(Path("."))))
-    True
+>>> is_ready(examine(look(Path("."))))
+True
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Published ways out of a container into the host, and which engine versions have them.
 
-This module knows advisories; it refuses to know how an engine is asked for its version.
-
-    >>> [escape.name for escape in known_escapes("28.5.2")]
-    ['CVE-2026-41567']
+>>> [escape.name for escape in known_escapes("28.5.2")]
+['CVE-2026-41567']
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ ESCAPES = (
     Escape(
         name="CVE-2024-21626",
         fixed_in=((24, 0, 9), (25, 0, 2)),
-        what="runc left a door to the host's files open in a container's working folder",
+        what="runc left the host's files reachable through a container's working folder",
         source="https://github.com/opencontainers/runc/security/advisories/GHSA-xr7r-f8xq-vfvv",
     ),
     Escape(

@@ -1,11 +1,4 @@
-"""Judging a host: one finding a question, each lack with the command that would fix it.
-
-This module knows what reprokit needs. It is pure: it refuses to look at the host itself, and to
-know how findings are printed.
-
-    >>> is_ready(examine(look(Path("."))))
-    True
-"""
+"""Judges a host from what was read of it: one finding a question, with the command that would help."""
 
 from __future__ import annotations
 
@@ -21,10 +14,30 @@ from reprokit.doctor.surroundings import PYTHONS, Surroundings
 _GIB = 1 << 30
 _LEAST_MEMORY, _GOOD_MEMORY = 2 * _GIB, 4 * _GIB
 _LEAST_DISK, _GOOD_DISK = 2 * _GIB, 8 * _GIB
+_EXTRAS = (
+    (
+        "base images without a registry",
+        ("mmdebstrap",),
+        "building an image needs a reachable registry",
+        "mmdebstrap",
+    ),
+    (
+        "emulated CPUs",
+        ("qemu-x86_64", "qemu-x86_64-static"),
+        "other CPU models cannot be tested here",
+        "qemu-user",
+    ),
+    (
+        "signed reports",
+        ("ssh-keygen",),
+        "reports can neither be signed nor their signatures verified here",
+        "openssh-client",
+    ),
+)
 
 
 class State(StrEnum):
-    """What a finding means: fine, works but less well, does not work, or simply not there."""
+    """What a finding means: fine, works with limits, does not work, or optional and not there."""
 
     OK = "ok"
     WARNING = "warning"
@@ -41,7 +54,7 @@ class Finding:
         state: LACK keeps the host from being ready; WARNING and ABSENT do not.
         detail: What was found, one sentence without a full stop.
         fix: The command or step that would help; empty when nothing is to be done.
-        notes: More lines about it.
+        notes: Additional lines.
     """
 
     name: str
@@ -68,63 +81,43 @@ def is_ready(findings: tuple[Finding, ...]) -> bool:
 def _tool(seen: Surroundings) -> Iterator[Finding]:
     version = ".".join(map(str, seen.python))
     if PYTHONS[0] <= seen.python < PYTHONS[1]:
-        yield Finding(name="python", state=State.OK, detail=version)
+        yield _ok("python", version)
     else:
-        yield Finding(
-            name="python",
-            state=State.LACK,
-            detail=f"{version} is not supported",
-            fix="uv python install 3.11",
-        )
+        yield _lack("python", f"{version} is not supported", fix="uv python install 3.11")
     for name, without in (
         ("git", "runs are recorded without their commit"),
-        ("make", "`make reproduce` is not there; `reprokit reproduce` is"),
+        ("make", "`make reproduce` does not work; `reprokit reproduce` does"),
     ):
-        path = seen.programs.get(name)
-        if path:
-            yield Finding(name=name, state=State.OK, detail=path)
+        if path := seen.programs.get(name):
+            yield _ok(name, path)
         else:
-            yield Finding(
-                name=name, state=State.WARNING, detail=f"not installed: {without}", fix=_install(seen, name)
-            )
+            yield _warning(name, f"not installed: {without}", fix=_install(seen, name))
 
 
 def _engine(seen: Surroundings) -> Iterator[Finding]:
     engine = seen.engine
     if not engine.reachable:
-        on_linux = _system(seen) == "Linux"
-        instead = (
-            "a virtual environment of the same lock does instead"
-            if on_linux
-            else "here it is the only way to train, for the locks are for Linux"
-        )
-        yield Finding(
-            name="container engine",
-            state=State.WARNING if on_linux else State.LACK,
-            detail=f"{engine.error or 'none answers'}; {instead}",
-            fix=engine.remedy or f"{_install(seen, 'docker.io')} && sudo systemctl start docker",
-        )
+        fix = engine.remedy or f"{_install(seen, 'docker.io')} && sudo systemctl start docker"
+        why = engine.error or "none answers"
+        if _system(seen) == "Linux":
+            instead = "a virtual environment of the same lock is used instead"
+            yield _warning("container engine", f"{why}; {instead}", fix=fix)
+        else:
+            needed = "training needs it on this system, because the locks are for Linux"
+            yield _lack("container engine", f"{why}; {needed}", fix=fix)
         return
     traits = [f"API {engine.api_version}", f"{engine.storage_driver}", f"cgroup {engine.cgroup_version}"]
     traits += ["rootless"] if engine.rootless else []
     product = "Podman" if engine.podman else "Docker"
-    yield Finding(
-        name="container engine", state=State.OK, detail=f"{product} {engine.version} ({', '.join(traits)})"
-    )
+    yield _ok("container engine", f"{product} {engine.version} ({', '.join(traits)})")
     if "seccomp" not in " ".join(engine.security_options):
-        yield Finding(
-            name="engine security",
-            state=State.WARNING,
-            detail="no seccomp profile: less confined",
-            fix="start the engine on a kernel with CONFIG_SECCOMP=y",
-        )
-    escapes = () if engine.podman else known_escapes(engine.version)  # numbers of Docker Engine
-    if escapes:
+        fix = "start the engine on a kernel with CONFIG_SECCOMP=y"
+        yield _warning("engine security", "no seccomp profile: containers are less confined", fix=fix)
+    if escapes := () if engine.podman else known_escapes(engine.version):  # numbers of Docker Engine
         newest = ".".join(map(str, max(escapes[0].fixed_in)))
-        yield Finding(
-            name="engine security",
-            state=State.WARNING,
-            detail="published container escapes that this version has, going by its number",
+        yield _warning(
+            "engine security",
+            "this version number has published container escapes",
             fix=_upgrade(engine.version or "", newest),
             notes=tuple(f"{escape.name}: {escape.what}; {escape.source}" for escape in escapes),
         )
@@ -133,150 +126,86 @@ def _engine(seen: Surroundings) -> Iterator[Finding]:
 def _upgrade(version: str, newest: str) -> str:
     upstream = f"upgrade to Docker Engine {newest} or later (docs.docker.com/engine/install)"
     if re.search(r"dfsg|ubuntu|\+deb|\.el\d|\.fc\d", version):
-        return f"{upstream}; a distribution's build may be repaired already: apt changelog docker.io runc"
+        return f"{upstream}; a distribution's build may already be fixed: apt changelog docker.io runc"
     return upstream
 
 
 def _environments(seen: Surroundings) -> Iterator[Finding]:
     if seen.locks_problem:
-        yield Finding(
-            name="locks",
-            state=State.LACK,
-            detail=seen.locks_problem,
-            fix="git checkout -- images, or solve again: reprokit image lock cpu",
-        )
+        fix = "git checkout -- images, or solve again: reprokit image lock cpu"
+        yield _lack("locks", seen.locks_problem, fix=fix)
     elif not seen.locks:
-        yield Finding(
-            name="locks", state=State.ABSENT, detail="no images/ here: only plain commands can be reproduced"
-        )
+        yield _absent("locks", "no images/ here: only plain commands can be reproduced")
     else:
         listed = ", ".join(f"{name} ({count} packages)" for name, count in seen.locks.items())
-        yield Finding(name="locks", state=State.OK, detail=listed)
+        yield _ok("locks", listed)
     wanted = sorted(set(seen.lock_pythons.values()) - set(seen.pythons))
     if wanted and not seen.engine.reachable:
-        yield Finding(
-            name="locked Python",
-            state=State.WARNING,
-            detail=f"no Python {', '.join(wanted)} on this host: uv fetches it",
+        yield _warning(
+            "locked Python",
+            f"no Python {', '.join(wanted)} on this host: uv fetches it",
             fix=" && ".join(f"uv python install {version}" for version in wanted),
         )
     if seen.cache_problem:
-        yield Finding(
-            name="cache",
-            state=State.LACK,
-            detail=seen.cache_problem,
-            fix="export REPROKIT_CACHE=FOLDER, one that you can write to",
-        )
+        fix = "export REPROKIT_CACHE=FOLDER, one that you can write to"
+        yield _lack("cache", seen.cache_problem, fix=fix)
     else:
-        yield Finding(name="cache", state=State.OK, detail=f"{seen.cache} can be written")
+        yield _ok("cache", f"{seen.cache} can be written")
 
 
 def _machine(seen: Surroundings) -> Iterator[Finding]:
     cpu: Mapping[str, Any] = seen.host.get("cpu") or {}
     architecture, features = cpu.get("architecture"), cpu.get("features") or ()
-    if architecture == "x86_64" and "avx2" not in features:
-        yield Finding(
-            name="CPU",
-            state=State.WARNING,
-            detail="no AVX2: another platform than cpu-x86_64, whose goldens do not hold here",
-            fix="reprokit golden promote, for a golden of this platform",
-        )
-    elif architecture == "x86_64":
+    if architecture == "x86_64" and "avx2" in features:
         wide = ", AVX-512" if "avx512f" in features else ""
-        yield Finding(name="CPU", state=State.OK, detail=f"{cpu.get('model')} (AVX2{wide})")
+        yield _ok("CPU", f"{cpu.get('model')} (AVX2{wide})")
     else:
-        yield Finding(
-            name="CPU",
-            state=State.WARNING,
-            detail=f"{architecture}: another platform than cpu-x86_64, whose goldens do not hold here",
-            fix="reprokit golden promote, for a golden of this platform",
-        )
+        what = "no AVX2" if architecture == "x86_64" else architecture
+        detail = f"{what}: not the platform cpu-x86_64, whose goldens do not apply here"
+        yield _warning("CPU", detail, fix="reprokit golden promote, for a golden of this platform")
     cores = cpu.get("usable") or 1
-    yield Finding(
-        name="cores",
-        state=State.OK if cores > 1 else State.WARNING,
-        detail=f"{cores} usable" if cores > 1 else "1 usable: the two runs go one after the other",
-    )
+    if cores > 1:
+        yield _ok("cores", f"{cores} usable")
+    else:
+        yield _warning("cores", "1 usable: the two runs are made one after the other")
     total = (seen.host.get("memory") or {}).get("total_bytes") or 0
     yield _amount("memory", total, _LEAST_MEMORY, _GOOD_MEMORY, fix="train on a machine with more")
     free = (seen.host.get("disk") or {}).get("free_bytes") or 0
-    yield _amount(
-        "disk",
-        free,
-        _LEAST_DISK,
-        _GOOD_DISK,
-        fix="free some space: reprokit runs prune, docker image prune",
-        left="free",
-    )
+    fix = "free some space: reprokit runs prune, docker image prune"
+    yield _amount("disk", free, _LEAST_DISK, _GOOD_DISK, fix=fix, left="free")
 
 
 def _amount(name: str, found: int, least: int, good: int, *, fix: str, left: str = "") -> Finding:
-    state = State.OK if found >= good else State.WARNING if found >= least else State.LACK
     detail = f"{found / _GIB:.1f} GiB {left}".rstrip()
-    if state is not State.OK:
-        detail += f", {good // _GIB} GiB are comfortable"
-    return Finding(name=name, state=state, detail=detail, fix="" if state is State.OK else fix)
+    if found >= good:
+        return _ok(name, detail)
+    lacking = _warning if found >= least else _lack
+    return lacking(name, f"{detail}, {good // _GIB} GiB recommended", fix=fix)
 
 
 def _accelerators(seen: Surroundings) -> Iterator[Finding]:
     gpus = seen.host.get("gpus") or ()
-    missing = (seen.host.get("missing") or {}).get("gpus", "none found")
     if not gpus:
-        yield Finding(name="GPU", state=State.ABSENT, detail=str(missing))
+        yield _absent("GPU", str((seen.host.get("missing") or {}).get("gpus", "none found")))
     for gpu in gpus:
-        yield Finding(name="GPU", state=State.OK, detail=f"{gpu.get('name')}, driver {gpu.get('driver')}")
+        yield _ok("GPU", f"{gpu.get('name')}, driver {gpu.get('driver')}")
     if gpus and seen.engine.reachable and not seen.programs.get("nvidia-ctk"):
-        yield Finding(
-            name="GPU in containers",
-            state=State.WARNING,
-            detail="the NVIDIA container toolkit is missing",
-            fix="sudo apt-get install nvidia-container-toolkit && "
-            "sudo nvidia-ctk runtime configure --runtime=docker",
-        )
-    tpu = seen.host.get("tpu")
-    if tpu:
-        yield Finding(name="TPU", state=State.OK, detail=f"{tpu.get('name')}, {tpu.get('chips')} chips")
+        install = "sudo apt-get install nvidia-container-toolkit"
+        fix = f"{install} && sudo nvidia-ctk runtime configure --runtime=docker"
+        yield _warning("GPU in containers", "the NVIDIA container toolkit is missing", fix=fix)
+    if tpu := seen.host.get("tpu"):
+        yield _ok("TPU", f"{tpu.get('name')}, {tpu.get('chips')} chips")
     else:
-        yield Finding(name="TPU", state=State.ABSENT, detail="none found")
+        yield _absent("TPU", "none found")
 
 
 def _extras(seen: Surroundings) -> Iterator[Finding]:
-    if seen.engine.reachable:
-        yield _extra(
-            seen,
-            "base images without a registry",
-            ("mmdebstrap",),
-            "an image needs a reachable registry",
-            package="mmdebstrap",
-        )
-    yield _extra(
-        seen,
-        "emulated CPUs",
-        ("qemu-x86_64", "qemu-x86_64-static"),
-        "whether other CPU models give the same bits cannot be tried here",
-        package="qemu-user",
-    )
-    yield _extra(
-        seen,
-        "signed reports",
-        ("ssh-keygen",),
-        "reports can neither be signed nor their signatures verified here",
-        package="openssh-client",
-    )
-
-
-def _extra(
-    seen: Surroundings, name: str, programs: tuple[str, ...], without: str, *, package: str
-) -> Finding:
-    found = next((path for path in map(seen.programs.get, programs) if path), None)
-    if found:
-        return Finding(name=name, state=State.OK, detail=found)
-    return Finding(
-        name=name,
-        state=State.ABSENT,
-        detail=f"{programs[0]} is not installed: {without}",
-        fix=_install(seen, package),
-    )
+    extras = _EXTRAS if seen.engine.reachable else _EXTRAS[1:]  # without an engine nothing is built
+    for name, programs, without, package in extras:
+        if found := next((path for path in map(seen.programs.get, programs) if path), None):
+            yield _ok(name, found)
+        else:
+            yield _absent(name, f"{programs[0]} is not installed: {without}", fix=_install(seen, package))
 
 
 def _install(seen: Surroundings, package: str) -> str:
@@ -285,3 +214,19 @@ def _install(seen: Surroundings, package: str) -> str:
 
 def _system(seen: Surroundings) -> str:
     return str((seen.host.get("os") or {}).get("system"))
+
+
+def _ok(name: str, detail: str) -> Finding:
+    return Finding(name=name, state=State.OK, detail=detail)
+
+
+def _warning(name: str, detail: str, *, fix: str = "", notes: tuple[str, ...] = ()) -> Finding:
+    return Finding(name=name, state=State.WARNING, detail=detail, fix=fix, notes=notes)
+
+
+def _lack(name: str, detail: str, *, fix: str) -> Finding:
+    return Finding(name=name, state=State.LACK, detail=detail, fix=fix)
+
+
+def _absent(name: str, detail: str, *, fix: str = "") -> Finding:
+    return Finding(name=name, state=State.ABSENT, detail=detail, fix=fix)

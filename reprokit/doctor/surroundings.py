@@ -1,10 +1,4 @@
-"""Reading the host: everything that the doctor's findings stand on.
-
-This module knows where to look; it refuses to know what is good or bad, and it changes nothing.
-
-    >>> look(Path(".")).python
-    (3, 11)
-"""
+"""Reads the host: everything that the doctor's findings are based on. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -34,7 +28,6 @@ class Surroundings:
 
     Attributes:
         host: As ``capture.capture_host`` gives it.
-        engine: What the container engine says of itself.
         programs: Name → path, or None where it is not installed.
         python: Major and minor version of the Python that runs the tool.
         locks: Variant → number of locked packages.
@@ -58,11 +51,7 @@ class Surroundings:
 
 
 def look(folder: Path) -> Surroundings:
-    """Read everything that the findings stand on.
-
-    Args:
-        folder: Where the person works: at or below a project's root.
-    """
+    """Read the host; ``folder`` is at or below a project's root."""
     versions = [f"3.{minor}" for minor in range(PYTHONS[0][1], PYTHONS[1][1])]
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     counts, pythons, problem = _locks(folder)
@@ -82,7 +71,7 @@ def look(folder: Path) -> Surroundings:
 
 
 def _locks(folder: Path) -> tuple[dict[str, int], dict[str, str], str]:
-    """Packages and Python of every variant; and what is wrong with the locks, if anything."""
+    """Number of packages and Python of every variant; and what is wrong with the locks, or ""."""
     start = folder.resolve()
     root = next((at for at in (start, *start.parents) if (at / "images").is_dir()), None)
     if root is None:

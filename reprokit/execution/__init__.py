@@ -1,10 +1,4 @@
-"""How a planned run is realised: one module a backend, all behind one protocol.
-
-A backend knows how to start a program, watch it and say how it ended. It refuses to know
-recipes, goldens and verdicts.
-
-    >>> result = backend.run(spec, run_dir, on_tick=print)
-"""
+"""Backends that run a program: one module each, behind one protocol."""
 
 from __future__ import annotations
 
@@ -20,7 +14,7 @@ TICK_S = 0.5
 
 
 class Backend(Protocol):
-    """One way to realise a run."""
+    """One way to carry out a run."""
 
     name: str
 
@@ -32,8 +26,8 @@ class Backend(Protocol):
             run_dir: The run folder on the host. The program may write only to ``run_dir/output``
                 (which exists); the backend writes ``stdout.log`` and ``stderr.log`` beside it.
             on_tick: Called about twice a second while the program runs, in the calling thread.
-                Whatever it raises stops the program, removes every trace of it, and is raised
-                again: the way to stop a run that goes on in another thread.
+                Whatever it raises stops and removes the program, and is raised again: the way to
+                stop a run from another thread.
 
         Returns:
             How it ended. Failures of program, engine and disk are outcomes, not exceptions.

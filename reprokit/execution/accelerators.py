@@ -1,10 +1,6 @@
-"""What a run on an accelerator needs of its host, and what of it is opened to the container.
+"""What a run on an accelerator needs of its host, and what the container is given access to.
 
-This module knows drivers and device nodes; it refuses to know what computes on them. Another kind
-of device backend is one more entry of ``images/lock.toml``: nothing here names one.
-
-    >>> missing(spec).message
-    'the variant needs an NVIDIA driver of at least 580.65.06, and this host has none'
+No kind of device is named here: a new one is one more entry of ``images/lock.toml``.
 """
 
 from __future__ import annotations
@@ -24,12 +20,7 @@ _GIB = 1 << 30
 
 
 def missing(spec: RunSpec, *, driver: Path = _DRIVER) -> Explanation | None:
-    """Why a run's device cannot be had on this host, or None.
-
-    Args:
-        spec: The run.
-        driver: Where the kernel tells the NVIDIA driver's version.
-    """
+    """Why a run's device is not available on this host, or None; ``driver`` is the kernel's version file."""
     needs = _needs(spec)
     if wanted := needs.get("minimum_driver"):
         found = _driver_version(driver)
@@ -49,7 +40,7 @@ def missing(spec: RunSpec, *, driver: Path = _DRIVER) -> Explanation | None:
 
 
 def opened(spec: RunSpec) -> dict[str, Any]:
-    """The container settings that a run's device needs, in the engine's words; empty for a CPU."""
+    """The engine's ``HostConfig`` settings that a run's device needs; empty for a CPU."""
     needs = _needs(spec)
     settings: dict[str, Any] = {}
     if devices := [name for name in needs.get("devices") or () if Path(name).exists()]:
@@ -64,12 +55,7 @@ def opened(spec: RunSpec) -> dict[str, Any]:
 
 
 def relaxations(host: Mapping[str, Any], *, shared_memory_bytes: int) -> list[str]:
-    """What the engine says was opened beyond the hardened default, each by name.
-
-    Args:
-        host: ``HostConfig`` of the container, as the engine reports it.
-        shared_memory_bytes: The default.
-    """
+    """Names of what was opened beyond the hardened default, from the reported ``HostConfig``."""
     found = ["gpu devices"] if host.get("DeviceRequests") else []
     found += [f"device {one['PathOnHost']}" for one in host.get("Devices") or ()]
     found += ["host network"] if host.get("NetworkMode") == "host" else []

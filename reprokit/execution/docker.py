@@ -1,7 +1,6 @@
 """Runs in hardened containers, through the Docker engine.
 
-This module knows how a container's life becomes a RunResult; it refuses to know recipes. What a
-container is asked to be stands in ``docker_config``, its life in ``docker_container``.
+``docker_config`` says how a container is configured, ``docker_container`` how it is started and removed.
 
     >>> DockerBackend(workspace="/home/ada/project/runs").run(spec, run_dir, on_tick=lambda: None).outcome
     <Outcome.COMPLETED: 'completed'>
@@ -48,10 +47,7 @@ class DockerBackend:
     """Runs programs in containers made from pinned images.
 
     Safe to use from several threads: every run has connections and a container of its own.
-
-    Args:
-        workspace: Names whose containers these are, for ``remove_orphans``: the runs folder.
-        client_factory: Makes a client for the engine; called for every run.
+    ``workspace``, the runs folder, labels the containers for ``remove_orphans``.
     """
 
     name = "docker"
@@ -64,9 +60,8 @@ class DockerBackend:
         """See ``Backend.run``."""
         watch = Stopwatch()
         engine = engine_status(client_factory=self._client_factory)
-        hindrance = _hindrance(spec, engine)
-        if hindrance is not None:
-            return watch.result(hindrance, isolation={"backend": "docker"})
+        if (obstacle := _obstacle(spec, engine)) is not None:
+            return watch.result(obstacle, isolation={"backend": "docker"})
         user, userns = _user(engine)
         output = (run_dir / OUTPUT).resolve()
         config = container_config(
@@ -83,19 +78,16 @@ class DockerBackend:
             stdout, stderr = open_logs(run_dir)
         except OSError as error:
             return watch.result(cannot_write(str(run_dir), error), isolation={"backend": "docker"})
-        life = ContainerLife(
-            config,
-            name=_container_name(spec),
-            client_factory=self._client_factory,
-            stdout=stdout,
-            stderr=stderr,
-        )
+        name, factory = _container_name(spec), self._client_factory
+        life = ContainerLife(config, name=name, client_factory=factory, stdout=stdout, stderr=stderr)
         overdue = _watch(life, limit_s=spec.limits.timeout_s, on_tick=on_tick)
-        return _result(spec, run_dir, life, watch=watch, overdue=overdue, engine=engine)
+        seen = _seen(spec, run_dir, life)
+        why = _explain(spec, life, seen, overdue=overdue)
+        return watch.result(why, seen=seen, isolation=_isolation(life, engine))
 
 
-def _hindrance(spec: RunSpec, engine: EngineStatus) -> Explanation | None:
-    """What makes it pointless to begin, or None."""
+def _obstacle(spec: RunSpec, engine: EngineStatus) -> Explanation | None:
+    """Why the run cannot start, or None."""
     if not spec.command:
         return command_missing("", "the command line is empty")
     if not engine.reachable:
@@ -112,8 +104,8 @@ def _hindrance(spec: RunSpec, engine: EngineStatus) -> Explanation | None:
 def _user(engine: EngineStatus) -> tuple[str, str]:
     """The ``uid:gid`` inside and the user namespace, so that the caller can read what is written.
 
-    Never root on the host: the caller's own number, or a nameless one when the caller is root.
-    Root of a rootless engine is the calling user; other numbers are not the caller's to read.
+    Never root on the host: the caller's own id, or an unused one when the caller is root. Root of a
+    rootless engine is the calling user; files of other ids could not be read by the caller.
     """
     if engine.rootless:
         return "0:0", ""
@@ -122,7 +114,7 @@ def _user(engine: EngineStatus) -> tuple[str, str]:
 
 
 def _own_ulimits() -> dict[str, int]:
-    """Limits that Podman can keep: its own are a million of each, which not every host lets it have."""
+    """Limits for Podman, whose defaults (a million of each) not every host allows."""
     kinds = {"nofile": resource.RLIMIT_NOFILE, "nproc": resource.RLIMIT_NPROC}
     own = {name: resource.getrlimit(kind)[1] for name, kind in kinds.items()}
     return {name: _MOST if most == resource.RLIM_INFINITY else min(most, _MOST) for name, most in own.items()}
@@ -142,7 +134,7 @@ def _container_name(spec: RunSpec) -> str:
 
 
 def _watch(life: ContainerLife, *, limit_s: float | None, on_tick: Callable[[], None]) -> bool:
-    """Tick until the container has ended; whether the program's time was up before."""
+    """Tick until the container has ended; whether the time limit was reached before."""
     limit = float("inf") if limit_s is None else limit_s
     try:
         life.start()
@@ -158,25 +150,12 @@ def _watch(life: ContainerLife, *, limit_s: float | None, on_tick: Callable[[], 
         life.stop()
 
 
-def _result(
-    spec: RunSpec,
-    run_dir: Path,
-    life: ContainerLife,
-    *,
-    watch: Stopwatch,
-    overdue: bool,
-    engine: EngineStatus,
-) -> RunResult:
-    seen = _seen(spec, run_dir, life)
+def _explain(spec: RunSpec, life: ContainerLife, seen: Seen, *, overdue: bool) -> Explanation:
     if life.failure is not None:
-        why = life.failure
-    elif overdue and seen.exit_code != 0:
-        why = timed_out(spec.limits.timeout_s or 0.0)
-    elif life.exit_code is None:
-        why = engine_lost()
-    else:
-        why = explain(seen)
-    return watch.result(why, seen=seen, isolation=_isolation(life, engine))
+        return life.failure
+    if overdue and seen.exit_code != 0:
+        return timed_out(spec.limits.timeout_s or 0.0)
+    return engine_lost() if life.exit_code is None else explain(seen)
 
 
 def _seen(spec: RunSpec, run_dir: Path, life: ContainerLife) -> Seen:

@@ -1,11 +1,7 @@
-"""What a container is asked to be: from a RunSpec to the engine's own JSON, and back from it.
+"""A container's configuration: from a RunSpec to the engine's JSON, and what the engine made of it.
 
-This module knows the Engine API's container object and what hardening means; it refuses to know
-connections. ``isolation`` reads what the engine says it did, which is not always what was asked:
-an engine drops limits that its kernel does not have.
-
-    >>> container_config(spec, output="/x/output", user="65532:65532", labels={})["HostConfig"]["CapDrop"]
-    ['ALL']
+``isolation`` reads what the engine reports, which is not always what was asked for: an engine drops
+limits that its kernel lacks.
 
 Source: Docker Engine API v1.41, "Create a container".
 """
@@ -26,8 +22,8 @@ SHARED_MEMORY_BYTES = 1 << 30
 # noexec: torch trains from here, loader workers and fused optimizers included. torch.compile would
 # need more, and a compiler that the images do not have.
 TMPFS = "rw,noexec,nosuid,nodev,size=1073741824,mode=1777"
-CPU_SHARES = 1024  # the weight that a container has anyway, said so that an auditor sees it is limited
-# What a container of Podman's has, and what it names one by one where all of it was dropped.
+CPU_SHARES = 1024  # the default weight, set explicitly so that auditing tools see a limit
+# Podman's default capabilities, which it lists one by one where ALL were dropped.
 _CAPABILITIES_OF_PODMAN = {
     "CHOWN",
     "DAC_OVERRIDE",
@@ -61,11 +57,10 @@ def container_config(
         spec: The run; its realisation must be an image.
         output: Folder on the engine's host that becomes ``/run_dir``.
         user: ``uid:gid`` inside the container.
-        labels: Whose container it is.
+        labels: The container's labels.
         userns: ``host`` on an engine that remaps users, so that ``user`` owns what it writes.
-        watched: Whether the engine asks now and then that a program still starts in it; Podman can
-            only where systemd runs.
-        ulimits: Further limits of the system by name, for an engine whose own are no good.
+        watched: Whether the engine runs a health check; Podman can only where systemd runs.
+        ulimits: More ulimits by name.
 
     Raises:
         ValueError: The run has no image.
@@ -76,6 +71,7 @@ def container_config(
     values = placeholders(spec, run_dir=RUN_DIR, mounts=MOUNTS, python=spec.realisation.python)
     command = [fill(word, values) for word in spec.command]
     surroundings = {"HOME": "/tmp", "TMPDIR": "/tmp", "TZ": "UTC", "LC_ALL": "C.UTF-8"}  # noqa: S108
+    limits = {"core": 0, **(ulimits or {})}
     variables = {**surroundings, **{name: fill(value, values) for name, value in spec.environment.items()}}
     return {
         "Image": spec.realisation.reference,
@@ -87,14 +83,12 @@ def container_config(
         "Hostname": "reprokit",
         "Healthcheck": _health(spec.realisation.python) if watched else {"Test": ["NONE"]},
         "Labels": dict(labels),
-        "HostConfig": _host_config(
-            spec, output=output, userns=userns, ulimits={"core": 0, **(ulimits or {})}
-        ),
+        "HostConfig": _host_config(spec, output=output, userns=userns, ulimits=limits),
     }
 
 
 def _health(python: str) -> dict[str, Any]:
-    """Ten minutes after the start for the first time: 20 ms of a core, and no number of the training's."""
+    """A check every ten minutes: 20 ms of a core, and no effect on the training's numbers."""
     ask = ["CMD", python, "-I", "-S", "-c", "pass"]
     return {"Test": ask, "Interval": _HEALTH_EVERY_NS, "Timeout": _HEALTH_WITHIN_NS, "Retries": 1}
 
@@ -134,14 +128,9 @@ def _host_config(spec: RunSpec, *, output: str, userns: str, ulimits: Mapping[st
 
 
 def isolation(inspected: Mapping[str, Any], *, engine: Mapping[str, Any]) -> dict[str, Any]:
-    """What confined a container, by the engine's own account.
+    """What confined a container, as plain JSON, from the engine's answer to "inspect a container".
 
-    Args:
-        inspected: The engine's answer to "inspect a container".
-        engine: ``version``, ``storage_driver``, ``rootless``, ``security_options`` of the engine.
-
-    Returns:
-        Plain JSON; ``relaxations`` lists what was opened beyond the default, each by name.
+    ``relaxations`` lists what was opened beyond the default, each by name; ``engine`` is added as it is.
     """
     host, config = inspected["HostConfig"], inspected["Config"]
     return {
@@ -174,7 +163,7 @@ def isolation(inspected: Mapping[str, Any], *, engine: Mapping[str, Any]) -> dic
     }
 
 
-def _dropped(told: Sequence[str]) -> list[str]:
-    """Capabilities that were dropped; Podman says ``ALL`` as the list of those that there were."""
-    names = {name.removeprefix("CAP_") for name in told}
-    return ["ALL"] if names >= _CAPABILITIES_OF_PODMAN else list(told)
+def _dropped(reported: Sequence[str]) -> list[str]:
+    """Capabilities that were dropped; Podman reports ``ALL`` as a list of its default ones."""
+    names = {name.removeprefix("CAP_") for name in reported}
+    return ["ALL"] if names >= _CAPABILITIES_OF_PODMAN else list(reported)

@@ -1,8 +1,7 @@
-"""One container's whole life on one thread that no signal interrupts: made, followed, removed.
+"""One container from its creation to its removal, on a thread that no signal interrupts.
 
-This module knows the order of calls and what each failure of one means; it refuses to know what
-the container is for. Ctrl-C reaches only the main thread. As the calls to the engine are made on
-another one, an interruption never falls between "the engine made it" and "we know its name".
+Ctrl-C reaches only the main thread. As the engine is called from another one, an interruption never
+falls between the engine creating a container and our knowing its name.
 
     >>> life = ContainerLife(config, name="reprokit-x", client_factory=docker.from_env, stdout=o, stderr=e)
     >>> life.start(); life.ended.wait(); life.exit_code
@@ -30,14 +29,14 @@ _STOP_LIMIT_S = 10.0
 
 
 class ContainerLife:
-    """A container from its making to its removal.
+    """A container from its creation to its removal.
 
     Attributes:
         began_s: Monotonic time at which the program was started, or None.
-        ended: Set when the container is gone, or never was, or the engine is lost.
-        failure: Why the program has no ending of its own, or None.
+        ended: Set when the container is gone, or was never created, or the engine is lost.
+        failure: Why the program did not end by itself, or None.
         exit_code: What the container's first process returned, or None.
-        inspected: The engine's account of the container after its end, or empty.
+        inspected: The engine's inspection of the container after its end, or empty.
     """
 
     def __init__(
@@ -95,9 +94,8 @@ class ContainerLife:
 
     def _make_follow_remove(self, api: docker.APIClient) -> None:
         try:
-            api.create_container_from_config(  # type: ignore[no-untyped-call]  # not in the stubs
-                dict(self._config), name=self._name
-            )
+            config = dict(self._config)
+            api.create_container_from_config(config, name=self._name)  # type: ignore[no-untyped-call]
             if not self._unwanted.is_set():
                 self._follow(api)
         except ENGINE_ERRORS as error:
@@ -125,7 +123,7 @@ class ContainerLife:
     def _copy_output(self, stream: Any) -> None:
         """Write what the program prints to its logs, byte for byte, until its end.
 
-        When a log cannot be written, reading goes on: an engine whose output nobody takes cannot
+        When a log cannot be written, reading goes on: an engine whose output is not read cannot
         even kill the container.
         """
         frames = frames_iter(stream, tty=False)  # type: ignore[no-untyped-call]  # not in the stubs
@@ -158,19 +156,12 @@ class ContainerLife:
 
 
 def _explained(error: BaseException, *, image: str) -> Explanation:
-    """Why the engine did not make, start or follow a container."""
+    """Why the engine did not create, start or follow a container."""
     fault = fault_of(error)
     if fault is Fault.IMAGE_MISSING:
-        return _image_missing(image)
+        message, remedy = f"the engine has no image {image}", "build it: reprokit image build"
+        return Explanation(outcome=Outcome.IMAGE_MISSING, message=message, remedy=remedy)
     return engine_lost(error) if fault is Fault.GONE else _refused(words_of(error))
-
-
-def _image_missing(reference: str) -> Explanation:
-    return Explanation(
-        outcome=Outcome.IMAGE_MISSING,
-        message=f"the engine has no image {reference}",
-        remedy="build it: reprokit image build",
-    )
 
 
 def _refused(words: str) -> Explanation:
@@ -185,7 +176,7 @@ def _refused(words: str) -> Explanation:
     if "container-init binary not found" in words:
         return start_refused(words, "install Podman's init program: sudo apt-get install catatonit")
     if "bind source path does not exist" in words:
-        return start_refused(words, "use an engine on this very host: containers get folders of it")
+        return start_refused(words, "use an engine on this host: containers mount its folders")
     return start_refused(words)
 
 

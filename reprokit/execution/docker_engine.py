@@ -1,13 +1,12 @@
-"""The container engine: is one there, what is it, and why not.
+"""The container engine itself: whether it can be reached, its version and features.
 
-It asks an engine about itself, and about no container.
-
-    >>> engine_status().reachable
-    True
+>>> engine_status().reachable
+True
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,19 +23,15 @@ _QUICK_S = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStatus:
-    """What an engine says of itself, or why it says nothing.
+    """What an engine reports of itself, or why it cannot be reached (``error``, ``remedy``).
 
     Attributes:
-        reachable: Whether it answered.
-        version: The engine's version, or None.
-        api_version: The newest API that it speaks, or None.
-        storage_driver: Such as ``overlay2``, or None.
+        api_version: The newest API that it has.
+        storage_driver: Such as ``overlay2``.
         rootless: Whether it runs without root.
-        podman: Whether it is Podman, which speaks Docker's language.
-        cgroup_version: ``1`` or ``2``, or None.
+        podman: Whether it is Podman, which has Docker's API too.
+        cgroup_version: ``1`` or ``2``.
         security_options: Such as ``seccomp``, ``apparmor``, ``userns``, ``rootless``.
-        error: Why it cannot be reached, one sentence, or "".
-        remedy: What to do about it, or "".
     """
 
     reachable: bool
@@ -68,18 +63,15 @@ def quick_connect() -> docker.DockerClient:
 def engine_status(*, client_factory: ClientFactory = quick_connect) -> EngineStatus:
     """Ask the engine what it is; never raises, and takes under a second when there is none."""
     try:
-        client = client_factory()
-        try:
+        with contextlib.closing(client_factory()) as client:
             return status_of(client)
-        finally:
-            client.close()
     except ENGINE_ERRORS as error:
         why, remedy = explain_unreachable(error)
         return EngineStatus(reachable=False, error=why, remedy=remedy)
 
 
 def status_of(client: docker.DockerClient) -> EngineStatus:
-    """What the engine behind a client says of itself.
+    """What the engine behind a client reports of itself.
 
     Raises:
         docker_sdk.SDK_ERRORS: It did not answer.

@@ -1,7 +1,6 @@
-"""Whose container is it, and is its owner still there: nothing is left behind, nobody's is touched.
+"""Removes containers that a killed tool left behind, and only those.
 
-This module knows the labels that reprokit puts on its containers; it refuses to know what ran in
-them. A container is an orphan only if the process that made it, on this very host, is gone.
+A container is an orphan only if the process that made it, on this very host, is gone.
 
     >>> remove_orphans("/home/ada/project/runs")
     ()
@@ -28,13 +27,13 @@ OWNER_LABEL = "dev.reprokit.owner"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """A process, named so that no other process ever has the same name.
+    """A process, identified so that a reused process id is not mistaken for it.
 
     Attributes:
-        pid: Its process number.
-        started: When it started, in units of the system since boot: tells a reused number apart.
-        boot: The boot it belongs to: no process outlives it.
-        host: The host's name: processes of another host cannot be judged from here.
+        pid: Its process id.
+        started: When it started, in the system's units since boot.
+        boot: The id of that boot.
+        host: The host's name: processes of another host cannot be checked from here.
     """
 
     pid: int
@@ -60,7 +59,7 @@ class Owner:
         return None
 
     def is_gone(self) -> bool:
-        """Whether it surely ended: False for processes of other hosts, of which nothing is known."""
+        """Whether it certainly ended: False for processes of other hosts, of which nothing is known."""
         if self.host != platform.node():
             return False
         return self.boot != _boot() or self.started != _started(self.pid)
@@ -76,15 +75,9 @@ def labels_for(spec: RunSpec, *, workspace: str) -> dict[str, str]:
 
 
 def remove_orphans(workspace: str, *, client_factory: ClientFactory = quick_connect) -> tuple[str, ...]:
-    """Remove the containers that a killed tool left in this workspace, running or not.
+    """Remove the containers that a killed tool left in this workspace, running or not; their names.
 
-    Args:
-        workspace: As given to ``DockerBackend``.
-        client_factory: Makes a client.
-
-    Returns:
-        Names of the removed containers. Empty as well when no engine can be reached: then
-        nothing runs, and the next start tries again.
+    Empty as well when no engine can be reached: then nothing runs, and the next start tries again.
     """
     removed = []
     try:

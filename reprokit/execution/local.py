@@ -1,15 +1,11 @@
 """Runs as plain processes of this host, in a virtual environment or the caller's own Python.
 
-This module knows what a program gets from its surroundings and who looks after it; it refuses to
-know containers. Between the tool and the program stands ``local_guard``: it ends the program with
-all its children when the run is over, stopped, or when the tool itself was killed.
+Between the tool and the program stands ``local_guard``: it ends the program with all its children when
+the run is over, stopped, or when the tool itself was killed.
 
 A recipe's program gets exactly the variables of its RunSpec and a minimal PATH, HOME, TMPDIR, TZ
 and LC_ALL. A plain command keeps the caller's variables and working directory. Neither can read
 the terminal. Nothing here confines what a program may read or write: that takes a container.
-
-    >>> LocalBackend().run(spec, run_dir, on_tick=lambda: None).isolation
-    {'backend': 'local'}
 """
 
 from __future__ import annotations
@@ -75,7 +71,7 @@ class LocalBackend:
 
 
 def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
-    """What the guard is told to start, every placeholder filled in."""
+    """What the guard is to start, every placeholder filled in."""
     scratch = f"{tempfile.gettempdir()}/reprokit-{secrets.token_hex(8)}"
     python = spec.realisation.python if spec.realisation else sys.executable
     values = placeholders(spec, run_dir=str(output), mounts=f"{scratch}/mounts", python=python)
@@ -108,15 +104,12 @@ def _minimal_surroundings(python: str, scratch: str) -> dict[str, str]:
 
 def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_out: bool) -> Seen:
     status = facts.get("status")
-    killed = status == -signal.SIGKILL
+    used = readable_size(facts.get("max_rss_bytes", 0))
     return Seen(
         exit_code=status if status is not None and status >= 0 else None,
         signal=-status if status is not None and status < 0 else None,
-        out_of_memory=(
-            "it was killed while the system's out-of-memory killer was at work, after using "
-            f"{readable_size(facts.get('max_rss_bytes', 0))}"
-        )
-        if killed and system_ran_out
+        out_of_memory=f"it was killed while the system's out-of-memory killer was active, after using {used}"
+        if status == -signal.SIGKILL and system_ran_out
         else "",
         stderr_tail=stderr_tail(run_dir),
         program=spec.command[0] if spec.command else "",
@@ -133,7 +126,7 @@ def _explain(spec: RunSpec, seen: Seen, facts: Mapping[str, Any], *, overdue: bo
     if "status" not in facts:
         return Explanation(
             outcome=Outcome.SIGNALLED,
-            message="the process that watched over the program was killed, and the program with it",
+            message="the guard process of the program was killed, and the program with it",
             remedy="find out who killed it: a job scheduler, a person, or the kernel (dmesg)",
         )
     return explain(seen)
@@ -144,7 +137,7 @@ def _not_started(spec: RunSpec, facts: Mapping[str, Any]) -> Explanation:
     if facts["step"] == "exec":
         return command_missing(spec.command[0], facts["error"])
     if facts["step"] == "cpus":
-        return start_refused(f"cores {spec.limits.cpus} are not this process's to use")
+        return start_refused(f"cores {spec.limits.cpus} are not available to this process")
     if facts["step"] == "chdir":
         return start_refused(f"the working directory {spec.working_dir}: {facts['error']}")
     if facts["errno"] in {errno.ENOSPC, errno.EDQUOT}:

@@ -1,18 +1,17 @@
-"""The guard of a local run: a small process between the tool and the program, outliving neither.
+"""The guard of a local run: a small process between the tool and the program that outlives neither.
 
-It is started as a script by ``local.py``, never imported by the tool, and reads one line of JSON
-from its standard input: what to start. That pipe stays open as long as the tool wants the run.
-When it closes, because the tool says so or because the tool was killed, the guard ends the program
-with all its children, removes the run's temporary folder and goes. It reports on its standard
-output in lines of JSON. It knows processes; it refuses to know runs, and imports nothing of
-reprokit or of the program's environment (``python -I -S``).
+``local.py`` starts it as a script (``python -I -S``); it imports nothing of reprokit or of the program's
+environment. It reads what to start from its standard input, one line of JSON. That pipe stays open as
+long as the tool wants the run; when it closes, because the tool closed it or was killed, the guard ends
+the program with all its children, removes the run's temporary folder and exits. It reports on its
+standard output in lines of JSON:
 
     >>> {"pid": 4711}                                  # started; its process group has this number
     >>> {"errno": 2, "step": "exec", "error": "…"}     # or: not started, and why
     >>> {"status": -11, "max_rss_bytes": 98304000}     # ended: exit code, or minus the signal
 
-Linux only: children that left the process group are found too (the guard adopts orphans), and
-the program dies with the guard should that be killed. Source: prctl(2), waitpid(2).
+On Linux, children that left the process group are found too (the guard adopts orphans), and
+the program is killed with the guard. Source: prctl(2), waitpid(2).
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The tool's side of a local run: start the guard, hear what it says, send it away.
+"""The tool's side of a local run: starts the guard, reads its reports, ends it.
 
-This module knows the pipes to ``local_guard`` and nothing of what the program is for. The guard
-has a session of its own, so that Ctrl-C in the terminal and a kill of the tool's process group do
-not reach it: it learns of both by the pipe that closes, and ends the program.
+The guard has a session of its own, so that Ctrl-C in the terminal and a kill of the tool's process group
+do not reach it: it learns of both when its pipe closes, and ends the program.
 
     >>> with GuardedProgram(plan, logs=(stdout, stderr)) as program:
     ...     overdue = program.watch(limit_s=None, on_tick=print)

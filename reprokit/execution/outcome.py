@@ -1,10 +1,7 @@
-"""Failures told apart: from what a backend saw to one word, one sentence and one next step.
+"""Explains how a program ended: from exit code, signal and last output to an outcome, a message and a remedy.
 
-This module knows exit codes, signals and the last words of a Python program. It refuses to know
-engines and processes: the backends hand it what they saw.
-
-    >>> explain(Seen(exit_code=1, stderr_tail="ValueError: bad shape")).message
-    'the program ended with exit code 1: ValueError: bad shape'
+>>> explain(Seen(exit_code=1, stderr_tail="ValueError: bad shape")).message
+'the program ended with exit code 1: ValueError: bad shape'
 """
 
 from __future__ import annotations
@@ -26,16 +23,16 @@ _MESSAGE_CHARS = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a backend saw of a program that was started and has ended.
+    """What a backend saw of a program that has ended.
 
     Attributes:
         exit_code: What it returned, or None if a signal ended it.
         signal: Number of the signal that ended it, or None.
-        out_of_memory: Evidence that the system ended it for its memory, one sentence, or "".
+        out_of_memory: Evidence that it was killed for its memory, one sentence, or "".
         stderr_tail: The end of what it printed to stderr.
         program: The first word of the command line.
         output: The folder it may write to, as the program sees it.
-        free_bytes: Space left where ``output`` lies, or None if not known.
+        free_bytes: Space left on the disk of ``output``, or None if not known.
     """
 
     exit_code: int | None = None
@@ -85,7 +82,7 @@ class Stopwatch:
 
 
 def explain(seen: Seen) -> Explanation:
-    """Say how a program ended: the surest evidence first, the program's own words last."""
+    """Explain how a program ended: the most reliable evidence first, the program's own output last."""
     if seen.exit_code == 0:
         return Explanation(outcome=Outcome.COMPLETED)
     if seen.out_of_memory:
@@ -130,7 +127,7 @@ def start_refused(reason: str, remedy: str = "") -> Explanation:
 
 
 def cannot_write(path: str, error: OSError) -> Explanation:
-    """The run folder cannot be written, its disk being full told apart from the rest."""
+    """The run folder cannot be written; a full disk is an outcome of its own."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return Explanation(
             outcome=Outcome.DISK_FULL,
@@ -165,7 +162,7 @@ def readable_size(num_bytes: int) -> str:
     return f"{num_bytes / (1 << 30):.1f} GiB" if num_bytes >= 1 << 30 else f"{num_bytes / (1 << 20):.1f} MiB"
 
 
-# A container's init says in these words that it could not start the program.
+# What a container's init prints when it cannot start the program.
 _INIT_PREFIX = re.compile(r"^\[FATAL tini \(\d+\)\] exec .* failed: ")
 
 _SIGNAL_REMEDIES = {
@@ -179,7 +176,7 @@ _SIGNAL_REMEDIES = {
 }
 _NATIVE_CRASH = "native code crashed: run again with PYTHONFAULTHANDLER=1 to see in which Python line"
 
-# Last words that mean more than a crash. The first that fits wins.
+# Last lines of output with a known cause. The first match wins.
 _LAST_WORDS: tuple[tuple[re.Pattern[str], Outcome, str], ...] = (
     (
         re.compile(r"CUDA out of memory|CUDA error: out of memory"),

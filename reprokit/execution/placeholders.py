@@ -1,7 +1,6 @@
-"""Filling in ``{seed}``, ``{run_dir}`` and the like, once the backend knows its paths.
+"""Fills in ``{seed}``, ``{run_dir}`` and the like, once the backend knows its paths.
 
-This module knows which placeholders a run has; it refuses to know shells and format languages:
-braces that are no placeholder (JSON on a command line) stay as they are.
+Braces that are no placeholder (JSON on a command line) stay as they are.
 
     >>> fill("--seed {seed} --set {lr}", {"seed": "7"})
     '--seed 7 --set {lr}'
@@ -34,28 +33,17 @@ def fill_folder(path: str, values: Mapping[str, str]) -> str:
 
 
 def placeholders(spec: RunSpec, *, run_dir: str, mounts: str, python: str) -> dict[str, str]:
-    """What each placeholder of a run stands for.
-
-    Args:
-        spec: The run.
-        run_dir: The folder that the program may write to, as the program sees it.
-        mounts: The folder that holds the mounts, as the program sees it.
-        python: The interpreter, as the program sees it.
+    """The value of each placeholder of a run; all paths are as the program sees them.
 
     Raises:
-        UsageError: A mount's name is no plain file name, is taken, or is there twice.
+        UsageError: A mount's name is not a plain file name, is reserved, or is used twice.
     """
-    values = {
-        "seed": str(spec.seed),
-        "device": spec.device,
-        "run_dir": run_dir,
-        "python": python,
-        "mounts": mounts,
-    }
+    values = {"seed": str(spec.seed), "device": spec.device, "run_dir": run_dir}
+    values |= {"python": python, "mounts": mounts}
     for mount in spec.mounts:
         if mount.name in {*values, "", ".", ".."} or PurePath(mount.name).name != mount.name:
             raise UsageError(
-                "this name cannot be given to a mount",
+                "not a valid mount name",
                 where=spec.recipe,
                 expected=f"a plain, unique file name other than {', '.join(_BUILT_IN)}",
                 actual=repr(mount.name),

@@ -1,10 +1,4 @@
-"""The run folder as a backend uses it: two log files, one folder to write to, the disk behind it.
-
-This module knows the names ``output``, ``stdout.log`` and ``stderr.log``; it refuses to know what
-a program writes.
-
-    >>> stdout, stderr = open_logs(run_dir)
-"""
+"""The run folder as a backend uses it: two log files, one folder to write to, free disk space."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Starts a program under changed surroundings: what a process inherits and no variable can say.
+"""Starts a program with changed process attributes: those that are inherited and that no variable sets.
 
-It is run as a script by the program's own interpreter or the tool's (``python -I -S``), never imported,
-and imports the standard library only. It refuses to know why. What cannot be changed ends it with 125
-and a sentence, so that nobody takes a run for varied that was not.
+The program's own interpreter or the tool's runs it as a script (``python -I -S``); it imports the standard
+library only. What cannot be changed ends it with exit code 125 and a message, so that no run is taken for
+varied that was not.
 
     $ python -I -S varied_start.py --umask 077 --cores 1 -- python train.py
 
-Options: ``--umask OCTAL``, ``--cores N,N``, ``--fixed-addresses`` (no randomised layout),
+Options: ``--umask OCTAL``, ``--cores N,N``, ``--fixed-addresses`` (no address randomisation),
 ``--no-network``, ``--processes N`` (so many process ids are used up first), ``--load CORE`` (a busy
-process there, as long as the program runs), ``--folder PATH`` (made if it is not there), ``--locale
+process there, as long as the program runs), ``--folder PATH`` (created if missing), ``--locale
 NAME,NAME`` (``LC_ALL`` is the first that the system has).
 Source: personality(2), unshare(2), user_namespaces(7), sched_setaffinity(2), netdevice(7).
 """
@@ -49,7 +49,7 @@ def main(words: list[str]) -> int:
             else:
                 _WITH_VALUE[name](options.pop(0))
         except (OSError, ValueError) as error:
-            sys.stderr.write(f"reprokit: these surroundings cannot be changed: {name}: {error}\n")
+            sys.stderr.write(f"reprokit: this cannot be changed here: {name}: {error}\n")
             return CANNOT
     if looked_after:
         return _look_after(

@@ -1,10 +1,9 @@
-"""The pinned environments under ``images/``, made real: as container images or as virtual ones.
+"""The pinned environments under ``images/``, built as container images or as virtual environments.
 
-Both forms are made from the same wheels, checked against the same hashes, and both are found again by
-their content, never by a name that may move.
+Both are made from the same wheels, checked against the same hashes, and found again by a digest of
+their content, never by a tag.
 
-    >>> realisation = resolve("cpu", project=Path("."), kind="image", on_progress=print)
-    >>> realisation.reference
+    >>> resolve("cpu", project=Path("."), kind="image", on_progress=print).reference
     'sha256:8f0d…'
 """
 
@@ -45,17 +44,17 @@ def resolve(
     cache_dir: Path | None = None,
     on_progress: Callable[[str], None],
 ) -> Realisation:
-    """Find a variant's environment, or make it; finding takes well under a second.
+    """Find a variant's environment, or build it; finding takes well under a second.
 
-    Several callers at once are safe: one makes it, the others wait. What an interrupted or killed
-    caller leaves is never taken for whole.
+    Several callers at once are safe: one builds it, the others wait. What an interrupted or killed
+    caller leaves is never taken for complete.
 
     Args:
         variant: ``cpu``, ``cuda`` or ``tpu``: a key of ``images/lock.toml``.
         project: The folder that holds ``images/``.
         kind: A container image, or a virtual environment on this host.
         base: For images: ``auto``, ``registry`` or ``bootstrap``.
-        builder: For images: ``classic`` or ``buildkit``; what comes out is the same.
+        builder: For images: ``classic`` or ``buildkit``; the image is the same.
         vendored: A folder of `vendor.fill`, from which everything is taken; None to fetch.
         cache_dir: Where wheels and environments are kept; None for ``$REPROKIT_CACHE``, else the
             user's cache folder.
@@ -74,12 +73,14 @@ def resolve(
     chosen = lock.variant(variant)
     folder = cache.cache_folder(cache_dir)
     if chosen.fallback and vendored is None and not wheels.can_be_had(chosen, cache=folder):
-        on_progress(f"{', '.join(chosen.indexes)} cannot be reached: {chosen.fallback} in place of {variant}")
+        on_progress(
+            f"{', '.join(chosen.indexes)} cannot be reached: using {chosen.fallback} instead of {variant}"
+        )
         chosen = lock.variant(chosen.fallback)
     if vendored is not None:
         if base == bases.REGISTRY:
             raise UsageError(
-                "a vendored folder holds the base of distribution packages, and no registry's",
+                "a vendored folder has a base from distribution packages, not from a registry",
                 where=str(vendored),
                 expected="--base bootstrap, or none",
                 actual="--base registry",
@@ -92,19 +93,15 @@ def resolve(
 
 
 def files_of_run(realisation: Realisation, *, project: Path) -> dict[str, bytes]:
-    """What is kept of an environment in the folder of every run in it: its lock, and an image's documents.
+    """The files of an environment that are kept in every run folder: its lock, and an image's documents.
 
     With the lock, a run folder alone says what should have been installed, whatever has become of
     ``images/`` since. In the run folder all of them are under the digests of COMPLETE.
 
-    Args:
-        realisation: The environment that the runs share.
-        project: The folder that holds ``images/``.
-
     Returns:
-        Relative name → content, as ``runs.create`` takes it. No lock where ``images/`` holds another one
-        by now than the environment was made from. No documents for a virtual environment, nor for an
-        image whose wheels are not on this host: it was made elsewhere, and its documents with it.
+        Relative name → content, as ``runs.create`` takes it. No lock where the lock in ``images/`` has
+        changed since the environment was made. No documents for a virtual environment, nor for an
+        image that was built on another machine.
 
     Raises:
         ImageError: ``images/`` cannot be read.

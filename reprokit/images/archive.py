@@ -1,10 +1,6 @@
 """A root file system as an image archive whose ID follows from its content alone.
 
-This module knows the archive format that engines load; it refuses to know where the files came
-from. ``docker import`` would stamp the moment of importing into the image's ID.
-
-    >>> write_archive(rootfs, archive, architecture="amd64", created=when, labels={}, tag="reprokit/base:1")
-    'sha256:0c9f…'
+``docker import`` would put the time of the import into the image's ID.
 """
 
 from __future__ import annotations
@@ -30,18 +26,9 @@ def write_archive(
     labels: Mapping[str, str],
     tag: str,
 ) -> str:
-    """Write a one-layer image that ``docker load`` takes.
+    """Write a one-layer image that ``docker load`` takes; its ID in engines with a classic image store.
 
-    Args:
-        rootfs: Tar file of the root file system; becomes the layer, byte for byte.
-        archive: Where to write.
-        architecture: ``amd64`` or ``arm64``.
-        created: The date that the image claims.
-        labels: Its labels.
-        tag: The name it gets when it is loaded.
-
-    Returns:
-        Digest of the image's configuration: its ID in engines that store images classically.
+    ``rootfs``, a tar file, becomes the layer byte for byte; ``architecture`` is ``amd64`` or ``arm64``.
     """
     layer = sha256_of(rootfs)
     date = created.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

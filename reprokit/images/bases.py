@@ -1,10 +1,4 @@
-"""What an image is built on: a registry's image by digest, or a base from distribution packages.
-
-This module knows how to get either; it refuses to know what is put on top.
-
-    >>> obtain(client, lock, kind="bootstrap", machine="x86_64", cache=cache, on_progress=print).title
-    'bootstrap:sha256:5f0c…'
-"""
+"""The base of an image: a registry's image, pinned by digest, or one built from distribution packages."""
 
 from __future__ import annotations
 
@@ -42,10 +36,9 @@ class Base:
     Attributes:
         id: Its ID in the engine.
         reference: A name of it that every builder takes, with tag or digest.
-        title: What it is, for people and records: ``name:tag@sha256:…`` or ``bootstrap:sha256:…``
-            (the digest of the root file system).
-        name: The first part of the title.
-        digest: The second, ``sha256:…``.
+        name: ``name:tag`` of a registry's image, or ``bootstrap``.
+        digest: ``sha256:…`` of a registry's image, or of the root file system.
+        title: Both, for people and records: ``name:tag@sha256:…`` or ``bootstrap:sha256:…``.
     """
 
     id: str
@@ -56,14 +49,10 @@ class Base:
 
 
 def allowed_kinds(wanted: str) -> tuple[str, ...]:
-    """The kinds that ``auto``, ``registry`` or ``bootstrap`` allows, the better one first.
-
-    Raises:
-        UsageError: It is none of the three.
-    """
+    """The kinds that ``auto``, ``registry`` or ``bootstrap`` allows, the preferred one first."""
     kinds = {AUTO: (REGISTRY, BOOTSTRAP), REGISTRY: (REGISTRY,), BOOTSTRAP: (BOOTSTRAP,)}
     if wanted not in kinds:
-        raise UsageError("there is no such base", expected=" or ".join(kinds), actual=repr(wanted))
+        raise UsageError("unknown base", expected=" or ".join(kinds), actual=repr(wanted))
     return kinds[wanted]
 
 
@@ -72,20 +61,19 @@ def identity(lock: Lock, *, kind: str, machine: str) -> str:
     if kind == REGISTRY:
         return lock.registry.reference
     definition = lock.bootstrap
-    return "bootstrap:" + digest(
-        {
-            "recipe_version": _RECIPE_VERSION,
-            "suite": definition.suite,
-            "packages": sorted(definition.packages),
-            "epoch": definition.epoch,
-            "machine": machine,
-            "lock": digest_of(lock.base_packages(machine)) if lock.base_packages(machine).is_file() else "",
-        }
-    )
+    content = {
+        "recipe_version": _RECIPE_VERSION,
+        "suite": definition.suite,
+        "packages": sorted(definition.packages),
+        "epoch": definition.epoch,
+        "machine": machine,
+        "lock": digest_of(lock.base_packages(machine)) if lock.base_packages(machine).is_file() else "",
+    }
+    return f"bootstrap:{digest(content)}"
 
 
 def choose(client: DockerClient, lock: Lock, *, wanted: str, on_progress: Progress) -> str:
-    """Settle on one kind; ``auto`` asks the engine whether it reaches the registry, for 3 s at most."""
+    """Choose a kind; for ``auto`` the engine is asked whether it reaches the registry, for 3 s at most."""
     kinds = allowed_kinds(wanted)
     if len(kinds) == 1 or image_store.find_reference(client, lock.registry.reference):
         return kinds[0]
@@ -104,10 +92,10 @@ def choose(client: DockerClient, lock: Lock, *, wanted: str, on_progress: Progre
 def obtain(
     client: DockerClient, lock: Lock, *, kind: str, machine: str, cache: Path, on_progress: Progress
 ) -> Base:
-    """Find the base in the engine, or pull it, or make it.
+    """Find the base in the engine, or pull it, or build it.
 
     Raises:
-        ImageError: It cannot be had; the message says what to do.
+        ImageError: It cannot be pulled or built.
     """
     if kind == REGISTRY:
         return _from_registry(client, lock.registry, on_progress=on_progress)
@@ -119,7 +107,7 @@ def obtain(
             _bootstrap(client, lock, wanted, tag, machine, cache, on_progress)
             found = image_store.find(client, image_store.BOOTSTRAP, wanted, tag=tag)
     if found is None:
-        raise ImageError("the engine took the base, but does not have it", where=tag)
+        raise ImageError("the engine loaded the base image but does not list it", where=tag)
     rootfs = found.labels[image_store.BOOTSTRAP_DIGEST]
     return Base(id=found.id, reference=tag, name=BOOTSTRAP, digest=rootfs, title=f"{BOOTSTRAP}:{rootfs}")
 
@@ -139,14 +127,9 @@ def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Pro
             ) from error
         found = image_store.find_reference(client, base.reference)
     if found is None:
-        raise ImageError("the engine pulled the base, but does not have it", where=base.reference)
-    return Base(
-        id=found,
-        reference=base.reference,
-        name=f"{base.image}:{base.tag}",
-        digest=base.digest,
-        title=base.title,
-    )
+        raise ImageError("the engine pulled the base image but does not list it", where=base.reference)
+    name = f"{base.image}:{base.tag}"
+    return Base(id=found, reference=base.reference, name=name, digest=base.digest, title=base.title)
 
 
 @contextlib.contextmanager
@@ -169,24 +152,17 @@ def _bootstrap(
 ) -> None:
     if machine != platform.machine():
         raise ImageError(
-            "a base for the engine's kind of machine cannot be made on this one",
+            "a base image for the engine's architecture cannot be built on this machine",
             expected=machine,
             actual=platform.machine(),
             fix="give the engine access to the registry: --base registry",
         )
-    base = lock.bootstrap
     with _scratch(cache) as scratch:
         rootfs, archive = scratch / "rootfs.tar", scratch / "image.tar"
         bootstrap.make_rootfs(lock, rootfs, machine=machine, cache=cache, on_progress=on_progress)
         labels = {image_store.BOOTSTRAP: wanted, image_store.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
-        write_archive(
-            rootfs,
-            archive,
-            architecture=image_store.architecture(machine),
-            created=base.timestamp,
-            labels=labels,
-            tag=tag,
-        )
+        named, created = image_store.architecture(machine), lock.bootstrap.timestamp
+        write_archive(rootfs, archive, architecture=named, created=created, labels=labels, tag=tag)
         with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
             client.images.load(stream)
 

@@ -1,9 +1,4 @@
-"""A base's root file system from distribution packages: the same bytes from the same packages.
-
-This module knows mmdebstrap and what of the host it would let in; it refuses to know engines.
-
-    >>> make_rootfs(lock, Path("rootfs.tar"), machine="x86_64", cache=cache, on_progress=print)
-"""
+"""Builds the root file system of a base with mmdebstrap: the same packages give the same bytes."""
 
 from __future__ import annotations
 
@@ -36,13 +31,8 @@ def sources(base: BootstrapBase) -> tuple[str, ...]:
         ImageError: The host has no apt, or knows no archive of this distribution.
     """
     listed: list[str] = []
-    command = [
-        "apt-get",
-        "indextargets",
-        "--format",
-        "$(REPO_URI) $(RELEASE) $(COMPONENT)",
-        "Created-By: Packages",
-    ]
+    form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+    command = ["apt-get", "indextargets", "--format", form, "Created-By: Packages"]
     if shutil.which(command[0]):
         run_command(command, environment={**os.environ, "LC_ALL": "C.UTF-8"}, on_line=listed.append)
     fields = [line.split() for line in listed]
@@ -53,7 +43,7 @@ def sources(base: BootstrapBase) -> tuple[str, ...]:
     )
     if not found:
         raise ImageError(
-            f"this host's apt knows no archive of {base.suite}, which the base is made of",
+            f"apt on this host has no sources for {base.suite}, which the base is built from",
             fix=f"use a {base.suite} host, build from a vendored folder (--from-vendor), or let the engine "
             "reach its registry",
         )
@@ -61,23 +51,23 @@ def sources(base: BootstrapBase) -> tuple[str, ...]:
 
 
 def architecture(machine: str) -> str:
-    """A machine in the words of the distribution: ``amd64`` or ``arm64``."""
+    """A machine as the distribution names it: ``amd64`` or ``arm64``."""
     return _ARCHITECTURES.get(machine, machine)
 
 
 def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progress: Progress) -> None:
-    """Make the root file system of exactly the packages that the base's lock names.
-
-    Where there is no lock for the machine, of the distribution's packages of today.
+    """Build the root file system from the base's lock, or from current packages where it has none.
 
     Raises:
-        ImageError: A package cannot be had, mmdebstrap is missing or fails.
+        ImageError: A package cannot be fetched, or mmdebstrap is missing or fails.
     """
     _mmdebstrap_path()
     base, path = lock.bootstrap, lock.base_packages(machine)
     named = architecture(machine)
     if not path.is_file():
-        on_progress(f"base: images/base/{path.name} is missing, so the packages are those of today")
+        on_progress(
+            f"base: images/base/{path.name} is missing, so the distribution's current packages are used"
+        )
         with heartbeat(on_progress, f"base: installing {base.suite} packages"):
             _mmdebstrap(base, rootfs, architecture=named, archive=sources(base))
         return
@@ -94,24 +84,18 @@ def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progr
 
 
 def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) -> tuple[Deb, ...]:
-    """What the distribution would install today; the packages are kept in the cache.
+    """The packages that the distribution would install today; they are kept in the cache.
 
     Raises:
         ImageError: The distribution cannot be reached, or mmdebstrap is missing or fails.
     """
     base = lock.bootstrap
     with tempfile.TemporaryDirectory(prefix="solve-", dir=cache) as name:
-        with heartbeat(on_progress, f"base: asking what {base.suite} has today"):
-            _mmdebstrap(
-                base,
-                Path(name) / "rootfs.tar",
-                architecture=architecture(machine),
-                archive=sources(base),
-                options=(
-                    "--skip=essential/unlink",
-                    f"--customize-hook=copy-out /var/cache/apt/archives {name}",
-                ),
-            )
+        with heartbeat(on_progress, f"base: resolving the current packages of {base.suite}"):
+            rootfs, named = Path(name) / "rootfs.tar", architecture(machine)
+            copy_out = f"--customize-hook=copy-out /var/cache/apt/archives {name}"
+            options = ("--skip=essential/unlink", copy_out)
+            _mmdebstrap(base, rootfs, architecture=named, archive=sources(base), options=options)
         found = sorted((Path(name) / "archives").glob("*.deb"))
         debian_packages.keep(found, cache=cache)
         return debian_packages.described(found)
@@ -139,9 +123,8 @@ def _mmdebstrap(
         str(rootfs),
         *archive,
     ]
-    ended = run_command(
-        command, environment={**os.environ, "SOURCE_DATE_EPOCH": str(base.epoch), "LC_ALL": "C.UTF-8"}
-    )
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": str(base.epoch), "LC_ALL": "C.UTF-8"}
+    ended = run_command(command, environment=variables)
     if ended.exit_code:
         raise ImageError(
             f"mmdebstrap ended with exit code {ended.exit_code}",
@@ -155,7 +138,7 @@ def _mmdebstrap_path() -> str:
     program = shutil.which("mmdebstrap")
     if program is None:
         raise ImageError(
-            "no registry, and mmdebstrap, which makes a base without one, is not installed",
+            "mmdebstrap is not installed, and without a registry the base is built with it",
             fix="sudo apt-get install mmdebstrap debian-archive-keyring, or use --backend local",
         )
     return program

@@ -1,10 +1,7 @@
-"""A variant as a container image: wheels and Dockerfile in, image ID out, with no network.
+"""Finds or builds the container image of a variant, from locked wheels and with no network.
 
-This module knows when an image is there and when it must be made; it refuses to know how builders
-work and what the one form of an image is.
-
-    >>> realise(lock, lock.variant("cpu"), base="auto", cache=cache, on_progress=print).reference
-    'sha256:8f0d…'
+>>> realise(lock, lock.variant("cpu"), base="auto", cache=cache, on_progress=print).reference
+'sha256:8f0d…'
 """
 
 from __future__ import annotations
@@ -39,14 +36,8 @@ def realise(
 ) -> Realisation:
     """Find the image of a variant's content in the engine, or build it.
 
-    Args:
-        lock: ``images/lock.toml``.
-        variant: Which environment.
-        base: ``auto``, ``registry`` or ``bootstrap``. ``auto`` takes an image that is there on
-            whichever base, before it asks whether the registry can be reached.
-        builder: ``classic`` or ``buildkit``: the image is the same.
-        cache: The cache folder.
-        on_progress: Called with a line now and then.
+    ``base`` is ``auto``, ``registry`` or ``bootstrap``; ``auto`` takes an existing image on either base
+    before it asks whether the registry can be reached. ``classic`` and ``buildkit`` builders give the same.
 
     Raises:
         EngineError: No engine answers.
@@ -66,18 +57,10 @@ def realise(
                 found = _found(client, variant, contents.values())
                 if found is None:
                     kind = bases.choose(client, lock, wanted=base, on_progress=on_progress)
-                    _make(
-                        client,
-                        lock,
-                        variant,
-                        kind=kind,
-                        builder=builder,
-                        cache=cache,
-                        on_progress=on_progress,
-                    )
+                    _build(client, lock, variant, kind, builder, cache, on_progress)
                     found = _found(client, variant, [contents[kind]])
         if found is None:
-            raise ImageError("the engine built the image, but does not have it", where=variant.name)
+            raise ImageError("the engine built the image but does not list it", where=variant.name)
         image_documents.attest(
             client, lock, variant, found, machine=machine, python=PYTHON, cache=cache, on_progress=on_progress
         )
@@ -94,26 +77,25 @@ def realise(
 
 
 def device_needs(variant: Variant) -> dict[str, Any]:
-    """What a variant's accelerator needs of its host, as the backends take it."""
+    """What a variant's accelerator needs of its host."""
     driver = {"minimum_driver": variant.minimum_driver} if variant.minimum_driver else {}
     return {**driver, **variant.relaxations}
 
 
 def content_of(lock: Lock, variant: Variant, *, machine: str, base_identity: str) -> str:
     """Digest of everything that goes into a variant's image; equal content, same image."""
-    return digest(
-        {
-            "form": FORM_VERSION,
-            "epoch": lock.bootstrap.epoch,
-            "dockerfile": digest_of(lock.dockerfile),
-            "lock": digest_of(variant.packages_path),
-            "base": base_identity,
-            "machine": machine,
-            "python": variant.python,
-            "variant": variant.name,
-            "imports": list(variant.imports),
-        }
-    )
+    content = {
+        "form": FORM_VERSION,
+        "epoch": lock.bootstrap.epoch,
+        "dockerfile": digest_of(lock.dockerfile),
+        "lock": digest_of(variant.packages_path),
+        "base": base_identity,
+        "machine": machine,
+        "python": variant.python,
+        "variant": variant.name,
+        "imports": list(variant.imports),
+    }
+    return digest(content)
 
 
 def _tag(variant: Variant, content: str) -> str:
@@ -134,16 +116,15 @@ def ingredients_of(
     cache: Path,
     on_progress: Progress,
 ) -> Ingredients:
-    """Fetch the wheels, find or make the base.
+    """Fetch the wheels, and find or build the base.
 
     Raises:
-        ImageError: Either cannot be had.
+        ImageError: One of them is not available.
     """
     lock, machine = lock.based_for(variant), image_store.machine(client)
     target = Target(machine=machine, python=variant.python)
-    content = content_of(
-        lock, variant, machine=machine, base_identity=bases.identity(lock, kind=kind, machine=machine)
-    )
+    identity = bases.identity(lock, kind=kind, machine=machine)
+    content = content_of(lock, variant, machine=machine, base_identity=identity)
     return Ingredients(
         lock=lock,
         variant=variant,
@@ -154,11 +135,10 @@ def ingredients_of(
     )
 
 
-def _make(
+def _build(
     client: DockerClient,
     lock: Lock,
     variant: Variant,
-    *,
     kind: str,
     builder: str,
     cache: Path,
@@ -171,7 +151,7 @@ def _make(
             loaded = client.images.load(image.archive())  # type: ignore[arg-type]  # any iterable of bytes
         if [one.id for one in loaded] != [image.id]:
             raise ImageError(
-                "the engine gives the image another ID than the digest of its configuration",
+                "the engine's ID of the image differs from the digest of its configuration",
                 expected=image.id,
                 actual=", ".join(str(one.id) for one in loaded),
                 fix="use an engine that stores images classically (docker info: no containerd snapshotter)",

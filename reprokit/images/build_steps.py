@@ -1,12 +1,4 @@
-"""One build of a variant, from its ingredients to the one form that its content has.
-
-This module knows the build context, how it may look on another machine, and the labels; it refuses
-to look for images that are there already.
-
-    >>> with made(client, ingredients, surroundings=Surroundings(), cache=cache, on_progress=print) as image:
-    ...     image.id
-    'sha256:8f0d…'
-"""
+"""One build of a variant's image, from its ingredients to its canonical form."""
 
 from __future__ import annotations
 
@@ -33,10 +25,8 @@ from reprokit.workspace import cannot_write
 
 _IMPORTING = 'File "<string>", line 1, in <module>'  # of a traceback: the Dockerfile's `python -c "import …"`
 _RAISED = re.compile(r"\b[A-Za-z.]*(?:Error|Exception): .*")
-_COMMAND = re.compile(
-    r"The command '.{80,}'", re.DOTALL
-)  # a screen of shell, which the Dockerfile has better
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # the classic builder paints what goes to stderr
+_COMMAND = re.compile(r"The command '.{80,}'", re.DOTALL)  # long shell code, which the Dockerfile has too
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # the classic builder colours stderr
 _STEP = re.compile(r"(?:Step (\d+)/(\d+) : |#\d+ \[.*?(\d+)/(\d+)\] )(FROM|COPY|RUN)")
 
 
@@ -44,13 +34,8 @@ _STEP = re.compile(r"(?:Step (\d+)/(\d+) : |#\d+ \[.*?(\d+)/(\d+)\] )(FROM|COPY|
 class Ingredients:
     """Everything that an image is made from.
 
-    Attributes:
-        lock: ``images/lock.toml``; the Dockerfile lies beside it.
-        variant: Which environment.
-        base: What is built on.
-        wheels: Folder of the wheels and their ``requirements.txt``.
-        content: Digest of all of it.
-        tag: The name that the image gets.
+    ``wheels`` is the folder of the wheels and their ``requirements.txt``, ``content`` the digest of all of
+    it, ``tag`` the name that the image gets.
     """
 
     lock: Lock
@@ -63,15 +48,15 @@ class Ingredients:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What must not change an image: how the same files lie on another machine, and who builds.
+    """Build conditions that must not change an image.
 
     Attributes:
         title: For people.
         builder: ``classic`` or ``buildkit``.
         mtime: Time of every file of the context in seconds since 1970; None for the lock's date.
-        uid: Number of the files' owner and group.
-        owner: Name of the same.
-        mode: The files' mode, as a umask leaves it.
+        uid: User and group id of the files.
+        owner: User and group name of the files.
+        mode: The files' mode.
         is_reversed: Whether the context lists its files from the last to the first.
         cores: Which cores the steps may use, ``0`` or ``0,1``; empty for all. Classic builder only.
         variables: Variables that every build step sees.
@@ -99,7 +84,7 @@ def made(
 ) -> Iterator[Canonical]:
     """Build with no cache and no network; the image is readable until the block ends.
 
-    Nothing is left in the engine: who wants the image there loads it.
+    Nothing is left in the engine: a caller that wants the image there loads it.
 
     Raises:
         ImageError: A build step failed.
@@ -108,7 +93,7 @@ def made(
     try:
         with tempfile.TemporaryDirectory(prefix="image-", dir=cache) as name:
             archive = Path(name) / "image.tar"
-            # What one build leaves half-made looks like what another has in hand: one after the other.
+            # The sweep cannot tell a broken build's stages from those of one that runs: one at a time.
             turn = f"build-{ingredients.variant.name}-{ingredients.content[7:23]}"
             with held(cache, turn, on_progress=on_progress):
                 image_store.sweep_stages(client, ingredients.content)
@@ -116,7 +101,7 @@ def made(
                     _build(client, ingredients, surroundings, archive, on_progress)
                 finally:
                     image_store.sweep_stages(client, ingredients.content)
-            on_progress(f"image of {ingredients.variant.name}: clamping times and order")
+            on_progress(f"image of {ingredients.variant.name}: normalising times and order")
             with layers.opened(archive) as image:
                 yield canonical(image, _form(client, ingredients))
     except OSError as error:
@@ -142,13 +127,12 @@ def _build(
     with tempfile.TemporaryFile(dir=archive.parent) as context:
         write_context(context, ingredients, surroundings)
         context.seek(0)
-        imports = {"IMPORTS": ",".join(ingredients.variant.imports)}
-        arguments = {"CONTENT": ingredients.content, **imports, **surroundings.variables}
+        arguments = {"CONTENT": ingredients.content, "IMPORTS": ",".join(ingredients.variant.imports)}
         request = builders.BuildRequest(
             context=context,
             base=ingredients.base.reference,
             base_id=ingredients.base.id,
-            arguments=arguments,
+            arguments={**arguments, **surroundings.variables},
             cores=surroundings.cores,
         )
         try:
@@ -163,13 +147,12 @@ def _build(
 
 
 def write_context(context: BinaryIO, ingredients: Ingredients, surroundings: Surroundings) -> None:
-    """Dockerfile and wheels as a tar file, looking as the surroundings say."""
+    """Write Dockerfile and wheels as a tar file, with the surroundings' owners, modes, times and order."""
     lock = ingredients.lock
     files = {"Dockerfile": lock.dockerfile}
     files |= {f"wheels/{path.name}": path for path in sorted(ingredients.wheels.iterdir())}
-    ordered = sorted(files.items(), reverse=surroundings.is_reversed)
     with tarfile.open(fileobj=context, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for name, path in ordered:
+        for name, path in sorted(files.items(), reverse=surroundings.is_reversed):
             member = tarfile.TarInfo(name)
             member.size, member.mode = path.stat().st_size, surroundings.mode
             member.mtime = lock.bootstrap.epoch if surroundings.mtime is None else surroundings.mtime

@@ -1,10 +1,6 @@
-"""The engine's two builders: the classic one, and BuildKit by way of the distribution's client.
+"""The engine's two builders: the classic one, and BuildKit through the distribution's client.
 
-This module knows how each is given a build context and says what came out; it refuses to know what
-is in the context. What comes out is raw: it holds the day, and ``canonical`` takes that away.
-
-    >>> build(client, request, builder=CLASSIC, on_line=print)
-    'sha256:51b0…'
+What they return is raw: it depends on the day of the build, and ``canonical`` removes that.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ _IS_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRequest:
-    """What a builder is asked.
+    """One build.
 
     Attributes:
         context: A tar file with ``Dockerfile`` in it, read from where it stands.
@@ -54,13 +50,7 @@ class BuildRequest:
 def build(
     client: DockerClient, request: BuildRequest, *, builder: str, on_line: Callable[[str], None]
 ) -> str:
-    """Build with no network and no cache; the ID of what came out.
-
-    Args:
-        client: The engine.
-        request: What to build.
-        builder: ``classic`` or ``buildkit``.
-        on_line: Called with every line that the builder prints.
+    """Build with no network and no cache, and return the image's ID; ``on_line`` gets the builder's output.
 
     Raises:
         BuildFailedError: A step failed, or the builder refused.
@@ -71,7 +61,7 @@ def build(
         return _classic(client, request, on_line)
     if builder == BUILDKIT:
         return _buildkit(request, on_line)
-    raise UsageError("there is no such builder", expected=f"{CLASSIC} or {BUILDKIT}", actual=repr(builder))
+    raise UsageError("unknown builder", expected=f"{CLASSIC} or {BUILDKIT}", actual=repr(builder))
 
 
 class BuildFailedError(Exception):
@@ -84,7 +74,7 @@ def available() -> tuple[str, ...]:
 
 
 def _classic(client: DockerClient, request: BuildRequest, on_line: Callable[[str], None]) -> str:
-    failed, made = "", ""
+    failed = made = ""
     try:
         events = client.api.build(
             fileobj=request.context,
@@ -107,13 +97,13 @@ def _classic(client: DockerClient, request: BuildRequest, on_line: Callable[[str
             raise
         raise BuildFailedError(docker_sdk.words_of(error)) from error
     if failed or not made:
-        raise BuildFailedError(failed or "the builder names no image")
+        raise BuildFailedError(failed or "the builder reported no image ID")
     return made
 
 
 def _id_of(event: Mapping[str, Any]) -> str:
-    said = event.get("aux")
-    return str(said.get("ID", "")) if isinstance(said, dict) else ""
+    aux = event.get("aux")
+    return str(aux.get("ID", "")) if isinstance(aux, dict) else ""
 
 
 def _buildkit(request: BuildRequest, on_line: Callable[[str], None]) -> str:
@@ -126,17 +116,10 @@ def _buildkit(request: BuildRequest, on_line: Callable[[str], None]) -> str:
     arguments = {"BASE": request.base, **request.arguments}
     with tempfile.TemporaryDirectory(prefix="reprokit-build-") as name:
         answer = Path(name) / "id"
+        build_arguments = [f"--build-arg={key}={value}" for key, value in arguments.items()]
+        options = ["--network=none", "--no-cache", "--progress=plain", f"--iidfile={answer}"]
         ended = run_command(
-            [
-                client,
-                "build",
-                "--network=none",
-                "--no-cache",
-                "--progress=plain",
-                f"--iidfile={answer}",
-                *(f"--build-arg={key}={value}" for key, value in arguments.items()),
-                "-",
-            ],
+            [client, "build", *options, *build_arguments, "-"],
             environment={**os.environ, "DOCKER_BUILDKIT": "1"},
             stdin=request.context,
             on_line=lambda line: on_line(f"{line}\n"),
@@ -154,14 +137,9 @@ def _client_with_buildkit() -> str | None:
         if path is None:
             continue
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(
-                [path, "build", "--help"],
-                env={**os.environ, "DOCKER_BUILDKIT": "1"},
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=30,
-            )
-            if "--progress" in done.stdout:
+            variables = {**os.environ, "DOCKER_BUILDKIT": "1"}
+            command = [path, "build", "--help"]
+            done = subprocess.run(command, env=variables, capture_output=True, check=True, timeout=30)
+            if b"--progress" in done.stdout:
                 return path
     return None

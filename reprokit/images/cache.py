@@ -1,9 +1,6 @@
-"""Where wheels and virtual environments are kept, and how several tools share that place.
+"""The cache folder of wheels and environments, its locks, and folders that appear whole or not at all.
 
-This module knows the folder, waiting for each other, and making a folder appear whole or not at
-all. It refuses to know what lies in the folders.
-
-    >>> with held(cache_folder(None), "venv-cpu", on_progress=print): ...
+>>> with held(cache_folder(None), "venv-cpu", on_progress=print): ...
 """
 
 from __future__ import annotations
@@ -36,7 +33,7 @@ def cache_folder(given: Path | None) -> Path:
             base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         except RuntimeError as error:
             raise ImageError(
-                "there is no place for wheels and environments: this user has no home folder",
+                "there is no cache folder: this user has no home folder",
                 fix="set REPROKIT_CACHE to a folder that you can write to",
             ) from error
         given = Path(base) / "reprokit"
@@ -66,16 +63,16 @@ def held(folder: Path, name: str, *, on_progress: Progress) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            on_progress(f"waiting for another reprokit that makes {name}")
+            on_progress(f"waiting for another reprokit process that is making {name}")
             fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 
 @contextlib.contextmanager
 def appearing(final: Path) -> Iterator[Path]:
-    """A folder to fill, which becomes ``final`` when all went well and vanishes when not.
+    """A folder to fill, which becomes ``final`` when the block succeeds and is removed when it fails.
 
-    Hold a lock around it. What killed processes left half-made is swept away first.
+    Hold a lock around it: what killed processes left behind is removed first.
 
     Raises:
         WorkspaceError: The folder cannot be written, or the disk is full.

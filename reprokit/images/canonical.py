@@ -1,9 +1,8 @@
-"""A built image in the one form that follows from its content: same inputs, same image ID.
+"""The canonical form of a built image: the same inputs give the same image ID.
 
-A builder leaves the day, the order of its work and the names of its containers in what it makes.
-This module knows how to write the same files without them; it refuses to know what they are. The
-layers of the base stay as they are, byte for byte; everything above becomes one layer, sorted by
-name, with no time later than the lock's date and no names of owners.
+A builder leaves the date, the order of its work and container names in what it makes. Here the base's
+layers stay byte for byte; everything above becomes one layer, sorted by name, with no time later than
+the lock's date and no names of owners.
 
     >>> with layers.opened(archive) as image:
     ...     canonical(image, form).id
@@ -39,10 +38,10 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """What is not in the files.
+    """Everything of an image that is not in its files.
 
     Attributes:
-        base_layers: Digests of the layers of the image that was built on.
+        base_layers: Digests of the base's layers.
         num_base_steps: How many entries of its history are that image's.
         epoch: The latest time that a file may have, in seconds since 1970.
         created: The date that the image claims, ``2026-10-01T00:00:00Z``.
@@ -62,15 +61,13 @@ class Form:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canonical:
-    """A built image's one form.
+    """A built image in canonical form.
 
     Attributes:
-        id: Its ID in engines that store images classically: the digest of its configuration.
-        files: What is above the base, sorted, with the times that they get.
-        configuration: The bytes that the ID is the digest of.
+        id: Its ID in engines with a classic image store: the digest of ``configuration``.
+        files: The files above the base, sorted, with their final times.
         image: What it was made from.
         num_base_layers: How many layers of it are the base's.
-        tag: The name it gets when it is loaded.
     """
 
     id: str
@@ -95,14 +92,14 @@ class Canonical:
 
 
 def canonical(image: SavedImage, form: Form) -> Canonical:
-    """Work out a built image's one form.
+    """The canonical form of a built image.
 
     Raises:
         ImageError: The image is not built on that base.
     """
     below = form.base_layers
     if tuple(image.configuration["rootfs"]["diff_ids"])[: len(below)] != below:
-        raise ImageError("the image that was built is not on the base that was asked for", where=form.tag)
+        raise ImageError("the built image is not based on the requested base", where=form.tag)
     files = tuple(
         dataclasses.replace(one, mtime=min(one.mtime, form.epoch))
         for one in image.added(after=len(below), without_empty=_MOUNTED)
@@ -123,12 +120,12 @@ def canonical(image: SavedImage, form: Form) -> Canonical:
 
 def _configuration(image: SavedImage, form: Form, layer: str) -> dict[str, Any]:
     built = image.configuration
-    said = built.get("config") or {}
+    config = built.get("config") or {}
     return {
         "architecture": built["architecture"],
         "os": built["os"],
         "created": form.created,
-        "config": {**{key: said[key] for key in _KEPT if said.get(key)}, "Labels": dict(form.labels)},
+        "config": {**{key: config[key] for key in _KEPT if config.get(key)}, "Labels": dict(form.labels)},
         "rootfs": {"type": "layers", "diff_ids": [*form.base_layers, layer]},
         "history": [
             *(built.get("history") or ())[: form.num_base_steps],

@@ -1,11 +1,4 @@
-"""The distribution packages of a base: exact versions with hashes, fetched once and kept.
-
-This module knows their lock, where the packages come from, and how to lay them out so that nothing
-but them can be installed; it refuses to know what a base is for.
-
-    >>> read_base_lock(Path("images/base/x86_64.lock"))[0].title
-    'adduser 3.134'
-"""
+"""The distribution packages of a base: pinned by version and hash, fetched once, laid out as an archive."""
 
 from __future__ import annotations
 
@@ -15,7 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,14 +24,7 @@ _KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deb:
-    """One distribution package.
-
-    Attributes:
-        name: Its name.
-        version: Exact version.
-        architecture: ``amd64``, ``arm64`` or ``all``.
-        digest: ``sha256:…`` of the file.
-    """
+    """A distribution package; ``architecture`` is ``amd64``, ``arm64`` or ``all``, ``digest`` the file's."""
 
     name: str
     version: str
@@ -88,8 +74,12 @@ def lock_text(debs: Iterable[Deb]) -> str:
 
 
 def moved(before: Sequence[Deb], after: Sequence[Deb]) -> tuple[str, ...]:
-    """``name old -> new`` for every package that is not as before, sorted."""
-    old, new = ({deb.name: deb.version for deb in debs} for debs in (before, after))
+    """``name old -> new`` for every package that changed, sorted."""
+    return moved_versions(*({deb.name: deb.version for deb in debs} for debs in (before, after)))
+
+
+def moved_versions(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[str, ...]:
+    """The same from name → version."""
     return tuple(
         f"{name} {old.get(name, '(none)')} -> {new.get(name, '(gone)')}"
         for name in sorted(old.keys() | new.keys())
@@ -105,20 +95,12 @@ def fetch(
     cache: Path,
     on_progress: Progress,
 ) -> Path:
-    """Make sure that every package lies in the cache, checked against its hash.
+    """Make sure that every package is in the cache, checked against its hash; returns their folder.
 
-    Args:
-        debs: What is wanted.
-        sources: Gives lines of apt's sources, with no options; not asked where nothing is missing.
-        architecture: ``amd64`` or ``arm64``.
-        cache: The cache folder.
-        on_progress: Called with a line now and then.
-
-    Returns:
-        The folder of packages; others may lie in it too.
+    ``sources`` gives lines of apt's sources, with no options; it is not called where nothing is missing.
 
     Raises:
-        ImageError: The distribution has moved on, cannot be reached, or serves another file.
+        ImageError: The distribution no longer has a version, cannot be reached, or serves a different file.
     """
     folder = cache / "debs"
     with held(cache, "debs", on_progress=on_progress):
@@ -141,7 +123,7 @@ def fetch(
 
 
 def keep(paths: Iterable[Path], *, cache: Path) -> None:
-    """Put packages into the cache, so that the base that they make can be made again."""
+    """Put packages into the cache, so that their base can be built again."""
     folder = cache / "debs"
     try:
         folder.mkdir(exist_ok=True)
@@ -152,38 +134,26 @@ def keep(paths: Iterable[Path], *, cache: Path) -> None:
 
 
 def described(paths: Iterable[Path]) -> tuple[Deb, ...]:
-    """What package files are, by their own account, with their digests.
+    """The packages in files: name, version and architecture from their metadata, with their digests.
 
     Raises:
-        ImageError: One is no package.
+        ImageError: A file is not a package.
     """
     found = []
     for path in sorted(paths):
         fields = dict(
             line.split(": ", 1) for line in _control(path).splitlines() if re.match(r"[A-Z][\w-]*: ", line)
         )
-        found.append(
-            Deb(
-                name=fields["Package"],
-                version=fields["Version"],
-                architecture=fields["Architecture"],
-                digest=sha256_of(path),
-            )
-        )
+        name, version, architecture = (fields[key] for key in ("Package", "Version", "Architecture"))
+        found.append(Deb(name=name, version=version, architecture=architecture, digest=sha256_of(path)))
     return tuple(found)
 
 
 def write_repository(debs: Sequence[Deb], packages: Path, folder: Path, *, suite: str) -> None:
-    """Lay out a package archive that holds nothing but these.
-
-    Args:
-        debs: What it holds.
-        packages: Where the files lie; they are checked again.
-        folder: An empty folder; becomes the archive.
-        suite: The name that the archive answers to.
+    """Lay out an apt archive of ``suite`` with these packages only, in an empty folder.
 
     Raises:
-        ImageError: A file is not the one that the lock names.
+        ImageError: A file differs from the one that the lock names.
     """
     entries = []
     for deb in debs:
@@ -213,14 +183,14 @@ def _must_be_there(folder: Path, deb: Deb) -> None:
             where=str(path),
             expected=deb.digest,
             actual=sha256_of(path) if path.is_file() else "no such file",
-            fix="remove the file; if it comes back the same, the archive serves another one: do not use it",
+            fix="remove the file; if the same one is downloaded again, do not use this archive",
         )
 
 
 def _must_have(program: str) -> None:
     if shutil.which(program) is None:
         raise ImageError(
-            f"{program} is not installed, and the base is made of the distribution's packages",
+            f"{program} is not installed, and the base is built from distribution packages",
             fix="use a Debian-like host, an engine that reaches its registry, or --backend local",
         )
 
@@ -234,7 +204,7 @@ def _control(path: Path) -> str:
 
 
 def _download(debs: Sequence[Deb], sources: Sequence[str], architecture: str, root: Path) -> None:
-    """Let apt fetch exact versions, in a state of its own: the host's packages are not looked at."""
+    """Let apt fetch exact versions, with state folders of its own: the host's are not used."""
     (root / "debs").mkdir()
     (root / "state" / "lists" / "partial").mkdir(parents=True)
     (root / "cache" / "archives" / "partial").mkdir(parents=True)
@@ -255,13 +225,12 @@ def _download(debs: Sequence[Deb], sources: Sequence[str], architecture: str, ro
     }
     options = [f"-o{key}={value}" for key, value in settings.items()]
     _apt(["apt-get", *options, "update", "--error-on=any"], root)
-    said = _apt(
-        ["apt-cache", *options, "show", "--no-all-versions", *(deb.name for deb in debs)], root, {0, 100}
-    )
-    now = dict(re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)$", said, re.MULTILINE))
+    names = [deb.name for deb in debs]
+    shown = _apt(["apt-cache", *options, "show", "--no-all-versions", *names], root, {0, 100})
+    now = dict(re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)$", shown, re.MULTILINE))
     if gone := [deb for deb in debs if now.get(deb.name) != deb.version]:
         raise ImageError(
-            "the distribution has moved on, and no package cache here has what the base is pinned to",
+            "neither the distribution nor the package cache has the pinned versions of the base",
             where="images/base",
             actual=", ".join(f"{deb.title} -> {now.get(deb.name, '(gone)')}" for deb in gone),
             fix="build from a vendored folder (--from-vendor), or pin today's: reprokit image lock base",
@@ -269,12 +238,11 @@ def _download(debs: Sequence[Deb], sources: Sequence[str], architecture: str, ro
     _apt(["apt-get", *options, "download", *(f"{deb.name}={deb.version}" for deb in debs)], root / "debs")
 
 
-def _apt(command: list[str], folder: Path, accepted: Sequence[int] | set[int] = (0,)) -> str:
+def _apt(command: list[str], folder: Path, accepted: Collection[int] = (0,)) -> str:
     lines: list[str] = []
     _must_have(command[0])
-    ended = run_command(
-        command, environment={**os.environ, "LC_ALL": "C.UTF-8"}, folder=folder, on_line=lines.append
-    )
+    variables = {**os.environ, "LC_ALL": "C.UTF-8"}
+    ended = run_command(command, environment=variables, folder=folder, on_line=lines.append)
     if ended.exit_code not in accepted:
         raise ImageError(
             f"{command[0]} ended with exit code {ended.exit_code}",

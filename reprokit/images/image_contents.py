@@ -1,10 +1,7 @@
-"""What an image really holds: asked of the image itself, in a container that can reach nothing.
+"""Lists what is installed in an image, by asking it in a container with no network and no rights.
 
-This module knows how an image is asked and how Debian's package list reads; it refuses to know what
-should be in there.
-
-    >>> look_inside(client, "sha256:8f0d…", python="/opt/reprokit/bin/python").python["numpy"].version
-    '2.4.6'
+>>> look_inside(client, "sha256:8f0d…", python="/opt/reprokit/bin/python").python["numpy"].version
+'2.4.6'
 """
 
 from __future__ import annotations
@@ -46,13 +43,11 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonPackage:
-    """An installed Python package.
+    """An installed Python package: its normalised name, and its licence where it is stated.
 
     Attributes:
-        name: Normalised name.
-        version: Exact version.
-        expression: Its licence as an SPDX expression, or "".
-        license: What it says of its licence in a few words, or "".
+        expression: The licence as an SPDX expression, or "".
+        license: The licence in a few words, or "".
     """
 
     name: str
@@ -91,15 +86,10 @@ class Contents:
 
 
 def look_inside(client: DockerClient, image: str, *, python: str) -> Contents:
-    """List what is installed in an image.
-
-    Args:
-        client: The engine.
-        image: Its ID.
-        python: Path of the interpreter in it.
+    """List what is installed in the image of an ID; ``python`` is the interpreter's path in it.
 
     Raises:
-        ImageError: It cannot be started, or answers with anything but a list.
+        ImageError: It cannot be started, or does not print a list of packages.
     """
     try:
         printed = client.containers.run(
@@ -119,8 +109,8 @@ def look_inside(client: DockerClient, image: str, *, python: str) -> Contents:
     except docker_sdk.SDK_ERRORS as error:
         if docker_sdk.fault_of(error) is not docker_sdk.Fault.PROGRAM_FAILED:
             raise
-        said = docker_sdk.words_of(error)[-500:]
-        raise ImageError("the image cannot say what is in it", where=image, actual=said) from error
+        words = docker_sdk.words_of(error)[-500:]
+        raise ImageError("the packages in the image cannot be listed", where=image, actual=words) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ImageError(f"the image's list of packages cannot be read: {error}", where=image) from error
 
@@ -138,15 +128,15 @@ def installed(status: str) -> Iterator[SystemPackage]:
             )
 
 
-def _contents(told: Mapping[str, Any]) -> Contents:
-    python = sorted((_python(one) for one in told["python"]), key=lambda one: one.name)
-    system = sorted(installed(told["dpkg"]), key=lambda one: (one.name, one.architecture))
+def _contents(answer: Mapping[str, Any]) -> Contents:
+    python = sorted((_python(one) for one in answer["python"]), key=lambda one: one.name)
+    system = sorted(installed(answer["dpkg"]), key=lambda one: (one.name, one.architecture))
     return Contents(
         python={one.name: one for one in python},
         system={f"{one.name}:{one.architecture}": one for one in system},
-        distribution=str(told["os"].get("ID", "linux")),
-        release=str(told["os"].get("VERSION_ID", "")),
-        interpreter=str(told["interpreter"]),
+        distribution=str(answer["os"].get("ID", "linux")),
+        release=str(answer["os"].get("VERSION_ID", "")),
+        interpreter=str(answer["interpreter"]),
     )
 
 

@@ -1,9 +1,7 @@
-"""Where two builds of one image first differ: the layer, the file, and the place in it.
+"""The first difference between two builds of an image: the layer, the file, and the byte.
 
-This module knows how to compare what two archives hold; it refuses to know how they were made.
-
-    >>> first_difference(one, two).told()
-    'opt/reprokit/bin/pip: mode: 0755 and 0700 (layer 1: RUN umask 022 …)'
+>>> first_difference(one, two).told()
+'opt/reprokit/bin/pip: mode: 0755 and 0700 (layer 1: RUN umask 022 …)'
 """
 
 from __future__ import annotations
@@ -27,8 +25,8 @@ class ImageDifference:
         file: Its path in the image; empty for the image's own settings.
         what: ``only in one``, ``kind``, ``mode``, ``owner``, ``time``, ``target``, ``attributes``,
             ``content``, ``base`` or ``settings``.
-        expected: What the first build has.
-        actual: What the other one has.
+        expected: Its value in the first build.
+        actual: Its value in the other one.
         layer: The layer and the build step that made it.
         offset: For content: the first byte that differs, counted from 0.
         num_files: How many files differ in all.
@@ -43,7 +41,7 @@ class ImageDifference:
     num_files: int = 0
 
     def told(self) -> str:
-        """The same in a line for a person."""
+        """One line for a person."""
         place = "" if self.offset is None else f" from byte {self.offset}"
         layer = f" ({self.layer})" if self.layer else ""
         return f"{self.file or 'the image'}: {self.what}{place}: {self.expected} and {self.actual}{layer}"
@@ -59,17 +57,13 @@ def first_difference(one: Canonical, other: Canonical) -> ImageDifference | None
         return None
     found = [pair for pair in _pairs(one.files, other.files) if _differ(one, other, *pair)]
     if found:
-        return _told(one, other, *found[0], num_files=len(found))
+        return _file_difference(one, other, *found[0], num_files=len(found))
     settings, others = json.loads(one.configuration), json.loads(other.configuration)
     for key in sorted(settings.keys() | others.keys()):
         if settings.get(key) != others.get(key):
             what = "base" if key == "rootfs" else "settings"
-            return ImageDifference(
-                file="",
-                what=what,
-                expected=f"{key} {json.dumps(settings.get(key))[:200]}",
-                actual=json.dumps(others.get(key))[:200],
-            )
+            mine, yours = (json.dumps(side.get(key))[:200] for side in (settings, others))
+            return ImageDifference(file="", what=what, expected=f"{key} {mine}", actual=yours)
     return None
 
 
@@ -85,15 +79,15 @@ def _differ(one: Canonical, other: Canonical, left: File | None, right: File | N
     return bool(_facts(left, right)) or _content(one.image, other.image, left, right) is not None
 
 
-def _told(
+def _file_difference(
     one: Canonical, other: Canonical, left: File | None, right: File | None, *, num_files: int
 ) -> ImageDifference:
     if left is None or right is None:
         there, image = (left, one) if left is not None else (right, other)
         if there is None:
             raise ValueError("a pair of nothing")
-        said = ("there", "not there") if left is not None else ("not there", "there")
-        what, expected, actual, offset = f"a {there.kind} only in one", *said, None
+        sides = ("there", "not there") if left is not None else ("not there", "there")
+        what, expected, actual, offset = f"a {there.kind} only in one", *sides, None
     else:
         there, image = left, one
         facts = _facts(left, right)
@@ -113,7 +107,7 @@ def _told(
 
 
 def _facts(left: File, right: File) -> list[tuple[str, str, str]]:
-    """What, first, other: of everything but the content; the most telling one first."""
+    """What, first, other: of everything but the content; the most important one first."""
     facts = [
         ("kind", left.kind, right.kind),
         ("mode", f"{left.mode:04o}", f"{right.mode:04o}"),

@@ -1,10 +1,7 @@
-"""What is in an image and how it came to be, made when it is built and kept beside it.
+"""An image's bill of materials and provenance: written when it is built, kept in the cache under its ID.
 
-This module knows where the two documents lie and what must hold of them; it refuses to know their
-formats. They lie in the cache under the image's ID, so they go with the image and with nothing else.
-
-    >>> sorted(files_of("sha256:8f0d…", cache=cache))
-    ['image-provenance.json', 'sbom.cdx.json']
+>>> sorted(files_of("sha256:8f0d…", cache=cache))
+['image-provenance.json', 'sbom.cdx.json']
 """
 
 from __future__ import annotations
@@ -39,24 +36,14 @@ def attest(
     cache: Path,
     on_progress: Progress,
 ) -> Path | None:
-    """Make both documents of an image, where they are not there yet.
-
-    Args:
-        client: The engine that has the image.
-        lock: ``images/lock.toml`` that it was made from.
-        variant: Which of its environments.
-        image: The image.
-        machine: The kind of CPU that it is for.
-        python: Path of the interpreter in it.
-        cache: The cache folder, with the wheels that it was made from.
-        on_progress: Called with a line now and then.
+    """Write both documents of an image, where they are missing; ``python`` is the interpreter's path in it.
 
     Returns:
         The folder that holds them; None where the wheels are not in the cache, so that their
-        digests are not known: an image from elsewhere.
+        digests are not known: an image that was built on another machine.
 
     Raises:
-        ImageError: The image does not hold what its lock names.
+        ImageError: The packages in the image differ from its lock.
     """
     final = folder_of(image.id, cache=cache)
     if final.is_dir():
@@ -91,9 +78,9 @@ def read(image_id: str, *, variant: str, cache: Path) -> tuple[dict[str, Any], d
     files = files_of(image_id, cache=cache)
     if not files:
         raise ImageError(
-            "this image was made elsewhere, and its documents with it",
+            "this image was built on another machine, so its documents are not here",
             where=image_id,
-            fix=f"make it here: docker image rm {image_id}, then reprokit image build {variant}",
+            fix=f"build it here: docker image rm {image_id}, then reprokit image build {variant}",
         )
     return json.loads(files[SBOM]), json.loads(files[IMAGE_PROVENANCE])
 
@@ -101,18 +88,17 @@ def read(image_id: str, *, variant: str, cache: Path) -> tuple[dict[str, Any], d
 def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
     """Both documents of an image: name → content; empty where they were never made."""
     folder = folder_of(image_id, cache=cache)
-    return {
-        name: (folder / name).read_bytes() for name in (IMAGE_PROVENANCE, SBOM) if (folder / name).is_file()
-    }
+    paths = (folder / IMAGE_PROVENANCE, folder / SBOM)
+    return {path.name: path.read_bytes() for path in paths if path.is_file()}
 
 
 def _as_locked(contents: Contents, variant: Variant, target: Target) -> None:
-    """A list that does not agree with the lock is a list of another image."""
+    """Refuse an image whose packages differ from the lock."""
     wanted = {one.pin for one in packages_for(read_packages(variant.packages_path), target)}
     found = {f"{one.name}=={one.version}" for one in contents.python.values()}
     if wanted != found:
         raise ImageError(
-            "the image does not hold what its lock names",
+            "the packages in the image differ from its lock",
             where=str(variant.packages_path),
             expected=", ".join(sorted(wanted - found)) or "nothing more",
             actual=", ".join(sorted(found - wanted)) or "not there",

@@ -1,8 +1,4 @@
-"""The container engine as the place where images lie: found by label, never by a moving tag.
-
->>> with connected() as client:
-...     find(client, CONTENT, content, tag="reprokit/cpu:2f41c09d1ab29e77")
-"""
+"""The container engine's images, found by label and never by a moving tag."""
 
 from __future__ import annotations
 
@@ -43,14 +39,11 @@ class StoredImage:
 
 @contextlib.contextmanager
 def connected(*, timeout_s: int = _TIMEOUT_S) -> Iterator[DockerClient]:
-    """The engine of ``DOCKER_HOST``, else of the default socket.
-
-    Args:
-        timeout_s: Longest wait for an answer, in seconds.
+    """The engine of ``DOCKER_HOST``, else of the default socket; waits ``timeout_s`` for each answer.
 
     Raises:
         EngineError: No engine answers, or it goes away meanwhile.
-        ImageError: The engine refuses something that the caller has no word of its own for.
+        ImageError: The engine refuses a request, and the caller does not handle it.
     """
     try:
         docker_sdk.knock(timeout_s=_KNOCK_S)
@@ -71,7 +64,7 @@ def machine(client: DockerClient) -> str:
 
 
 def architecture(machine_name: str) -> str:
-    """The same in the words of container images: ``amd64`` or ``arm64``."""
+    """A machine as container images name it: ``amd64`` or ``arm64``."""
     return {value: key for key, value in _MACHINES.items()}.get(machine_name, machine_name)
 
 

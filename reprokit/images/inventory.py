@@ -1,10 +1,4 @@
-"""Which environments are there, and which of them the project would use today.
-
-This module knows what the engine and the cache hold; it refuses to make or remove anything.
-
-    >>> [(row.variant, row.kind, row.current) for row in inventory(project, cache_dir=None)]
-    [('cpu', 'image', True), ('cpu', 'venv', False)]
-"""
+"""Lists the environments in the engine and in the cache, and which of them the project would use today."""
 
 from __future__ import annotations
 
@@ -23,11 +17,10 @@ class Row:
     """One environment that is there.
 
     Attributes:
-        variant: ``cpu``, ``cuda`` or ``tpu``.
         kind: ``image`` or ``venv``.
         reference: Image ID or folder.
         lock_digest: Digest of the package lock that it was made from.
-        base: What the image was built on; None for a virtual environment.
+        base: The image's base; None for a virtual environment.
         size_bytes: Size of the image with its base; None for a virtual environment.
         current: Whether the project would use it today.
     """
@@ -58,16 +51,11 @@ def inventory(project: Path, *, cache_dir: Path | None) -> tuple[Row, ...]:
 def _images(lock: Lock) -> Iterator[Row]:
     with image_store.connected() as client:
         machine = image_store.machine(client)
-        contents = {
-            build.content_of(
-                lock,
-                variant,
-                machine=machine,
-                base_identity=bases.identity(lock.based_for(variant), kind=kind, machine=machine),
-            )
-            for variant in lock.variants.values()
-            for kind in bases.allowed_kinds(bases.AUTO)
-        }
+        contents = set()
+        for variant in lock.variants.values():
+            for kind in bases.allowed_kinds(bases.AUTO):
+                base = bases.identity(lock.based_for(variant), kind=kind, machine=machine)
+                contents.add(build.content_of(lock, variant, machine=machine, base_identity=base))
         for image in image_store.images_with(client, image_store.CONTENT):
             yield Row(
                 variant=image.labels.get(image_store.VARIANT, ""),

@@ -1,11 +1,8 @@
-"""What an engine's saved image holds: its configuration and every file that its layers put there.
+"""Reads the archive that ``docker save`` writes: an image's configuration, and the files of its layers.
 
-This module knows the archive of ``docker save`` and the order in which layers cover each other; it
-refuses to know which files are right.
-
-    >>> with opened(archive) as image:
-    ...     [file.name for file in image.added(after=1)][:2]
-    ['etc', 'etc/group']
+>>> with opened(archive) as image:
+...     [file.name for file in image.added(after=1)][:2]
+['etc', 'etc/group']
 """
 
 from __future__ import annotations
@@ -43,15 +40,10 @@ class File:
 
     Attributes:
         name: Path without the leading slash.
-        kind: ``file``, ``directory``, ``symbolic link``, ``hard link``, ``device``
-            or ``removed``.
-        mode: Permission bits.
-        uid: Number of its owner.
-        gid: Number of its group.
+        kind: ``file``, ``directory``, ``symbolic link``, ``hard link``, ``device`` or ``removed``.
         mtime: Seconds since 1970, whole.
         target: What a link names; empty for others.
-        size_bytes: Of its content.
-        offset: Where its content begins in the archive.
+        offset: Where its content begins in the archive, in bytes.
         layer: Which layer it is from, counted from 0.
         attributes: Extended attributes, as the archive writes them.
     """
@@ -84,17 +76,13 @@ class SavedImage:
     stream: BinaryIO
 
     def added(self, *, after: int, without_empty: Collection[str] = ()) -> tuple[File, ...]:
-        """What the layers from number ``after`` on come to, sorted by name.
+        """The files of all layers but the first ``after``, sorted by name; later layers cover earlier ones.
 
-        A later layer covers an earlier one. Directories that are as they were below are listed
-        only where something in them changed, and a hard link's first name is the file.
-
-        Args:
-            after: How many layers are below.
-            without_empty: Names that are left out where they are files with nothing in them.
+        Unchanged directories are listed only where something in them changed; of several hard links the
+        first name is the file. Empty files named in ``without_empty`` are left out.
 
         Raises:
-            ImageError: A device or a pipe is among it.
+            ImageError: A device or a pipe is among them.
         """
         below = _covered(self._files(number) for number in range(after))
         above = _covered(self._files(number) for number in range(after, len(self.layers)))
@@ -105,7 +93,9 @@ class SavedImage:
             and not (one.name in without_empty and one.kind == FILE and not one.size_bytes)
         ]
         if devices := [one.name for one in kept if one.kind == DEVICE]:
-            raise ImageError("a build step made something that is no file, folder or link", where=devices[0])
+            raise ImageError(
+                "a build step created something other than a file, folder or link", where=devices[0]
+            )
         needed = {parent for one in kept for parent in _parents(one.name)}
         kept += [above.get(name) or below[name] for name in needed if name in above or name in below]
         return _linked(sorted({one.name: one for one in kept}.values(), key=lambda one: one.name))
@@ -117,28 +107,18 @@ class SavedImage:
         while left:
             block = self.stream.read(min(left, _BLOCK_BYTES))
             if not block:
-                raise ImageError("the engine's archive of an image is cut short", where=file.name)
+                raise ImageError("the engine's archive of an image is truncated", where=file.name)
             left -= len(block)
             yield block
 
     def layer_bytes(self, number: int) -> Iterator[bytes]:
         """A layer's archive, byte for byte."""
         offset, size = self.layers[number]
-        yield from self.content(
-            File(
-                name=f"layer {number}",
-                kind=FILE,
-                mode=0,
-                uid=0,
-                gid=0,
-                mtime=0,
-                size_bytes=size,
-                offset=offset,
-            )
-        )
+        whole = File(name=f"layer {number}", kind=FILE, mode=0, uid=0, gid=0, mtime=0)
+        yield from self.content(dataclasses.replace(whole, size_bytes=size, offset=offset))
 
     def made_by(self, number: int) -> str:
-        """The build step that made a layer, as the image's history tells it."""
+        """The build step that made a layer, from the image's history."""
         steps = [one for one in self.configuration.get("history") or () if not one.get("empty_layer")]
         return str(steps[number].get("created_by", "")) if number < len(steps) else ""
 
@@ -160,7 +140,7 @@ def opened(archive: Path) -> Iterator[SavedImage]:
     """Open what ``docker save`` wrote of one image.
 
     Raises:
-        ImageError: It is no such archive.
+        ImageError: It is not such an archive.
     """
     with archive.open("rb") as stream:
         try:
@@ -232,7 +212,7 @@ def _file(member: tarfile.TarInfo, *, layer: int, base: int) -> File:
 
 
 def _covered(layers: Iterator[Iterator[File]]) -> dict[str, File]:
-    """Name → what is seen of it. What was removed stays listed: it may hide a name further below."""
+    """Name → its topmost file. Removed names stay listed: they may hide a name further below."""
     seen: dict[str, File] = {}
     for layer in layers:
         arrived = list(layer)
@@ -246,7 +226,7 @@ def _covered(layers: Iterator[Iterator[File]]) -> dict[str, File]:
 
 
 def _is_as_before(one: File, below: Mapping[str, File]) -> bool:
-    """Whether nothing can be told from the layers below: the same folder, or nothing removed."""
+    """Whether a file changes nothing of the layers below: the same folder, or a removal of nothing."""
     if one.kind == REMOVED:
         return not any(name == one.name or name.startswith(f"{one.name.rstrip('/')}/") for name in below)
     before = below.get(one.name)

@@ -1,9 +1,7 @@
 """``images/lock.toml``: the variants, the bases they are built on, wheels hosted elsewhere.
 
-This module knows the file's keys; it refuses to know how anything is pulled, built or solved.
-
-    >>> read_lock(project).variant("cpu").python
-    '3.11'
+>>> read_lock(project).variant("cpu").python
+'3.11'
 """
 
 from __future__ import annotations
@@ -48,9 +46,8 @@ class BootstrapBase:
 
     Attributes:
         suite: The distribution's release.
-        packages: What is asked for; what that needs comes with it.
-        timestamp: The latest time of any file.
-        extra: Which of ``packages`` only some variants ask for.
+        packages: Without their dependencies.
+        extra: Those of ``packages`` that only some variants ask for.
     """
 
     suite: str
@@ -76,8 +73,8 @@ class Variant:
         indexes: Package indexes to ask besides the configured ones.
         folder: ``images/<name>``.
         glibc: The newest glibc that its wheels may ask for.
-        imports: Modules that are imported together when the image is built: do they fit?
-        system_packages: Distribution packages that its bootstrapped base has besides everybody's.
+        imports: Modules that are imported together, as a test, when the image is built.
+        system_packages: Additional distribution packages of its bootstrapped base.
         fallback: Variant to take where none of ``indexes`` can be reached, or None.
         minimum_driver: The oldest NVIDIA driver that runs it, or None.
         relaxations: What its device needs of a container beyond the hardened default.
@@ -109,11 +106,7 @@ class Variant:
 class External:
     """A release whose wheels the package index does not have.
 
-    Attributes:
-        name: Normalised name.
-        version: Exact version.
-        requires: What it requires (PEP 508), from its metadata.
-        wheels: File name → ``sha256:…``.
+    ``requires`` holds its requirements (PEP 508), ``wheels`` file name → ``sha256:…``.
     """
 
     name: str
@@ -149,7 +142,7 @@ class Lock:
         return self.path.parent / "base" / f"{'+'.join((machine, *self.bootstrap.extra))}.lock"
 
     def based_for(self, variant: Variant) -> Lock:
-        """The same with the bootstrapped base that a variant is built on."""
+        """This lock with the bootstrapped base that a variant is built on."""
         extra = variant.system_packages
         if extra == self.bootstrap.extra:
             return self
@@ -165,7 +158,7 @@ class Lock:
         """
         if name not in self.variants:
             raise RecipeError(
-                "there is no such environment",
+                "unknown environment",
                 where=str(self.path),
                 expected=" or ".join(sorted(self.variants)),
                 actual=repr(name),
@@ -201,7 +194,7 @@ def read_lock(project: Path) -> Lock:
     except KeyError as error:
         raise ImageError(f"the key {error} is missing", where=str(path), fix="add it") from error
     except (TypeError, AttributeError, ValueError) as error:
-        raise ImageError(f"a value is of the wrong kind: {error}", where=str(path)) from error
+        raise ImageError(f"a value has the wrong type: {error}", where=str(path)) from error
 
 
 def _lock(path: Path, data: Mapping[str, Any]) -> Lock:
@@ -209,9 +202,8 @@ def _lock(path: Path, data: Mapping[str, Any]) -> Lock:
         raise ImageError("unknown schema", where=str(path), expected=str(SCHEMA), actual=str(data["schema"]))
     registry, bootstrap = data["base"]["registry"], data["base"]["bootstrap"]
     if not _DIGEST.fullmatch(registry["digest"]):
-        raise ImageError(
-            "the base is not pinned by a digest", where=str(path), expected="sha256:<64 hex digits>"
-        )
+        expected = "sha256:<64 hex digits>"
+        raise ImageError("the base is not pinned by a digest", where=str(path), expected=expected)
     return Lock(
         path=path,
         registry=RegistryBase(image=registry["image"], tag=registry["tag"], digest=registry["digest"]),

@@ -1,10 +1,6 @@
-"""How an image came to be: an in-toto statement with SLSA's build provenance.
+"""How an image was built: an in-toto statement with SLSA's build provenance.
 
-This module knows the two formats; it refuses to know the engine. It says what went in, by digest,
-and no address: equal inputs give equal bytes, on whichever machine.
-
-    >>> statement(subject, build)["predicate"]["buildDefinition"]["externalParameters"]["variant"]
-    'cpu'
+It names inputs by digest and gives no address, so equal inputs give equal bytes on every machine.
 
 Source: https://github.com/in-toto/attestation/blob/main/spec/v1/statement.md and
 https://slsa.dev/spec/v1.0/provenance.
@@ -29,13 +25,12 @@ PREDICATE = "https://slsa.dev/provenance/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """What a build was given.
+    """The inputs of a build.
 
     Attributes:
-        variant: ``cpu``, ``cuda`` or ``tpu``.
         machine: ``x86_64`` or ``aarch64``.
         python: Minor version that the lock is for.
-        base: What the image was built on, as in its label: ``name:tag@sha256:…`` or ``bootstrap:sha256:…``.
+        base: As in the image's label: ``name:tag@sha256:…`` or ``bootstrap:sha256:…``.
         epoch: Seconds since 1970 that times are clamped to.
         files: Name in the project → ``sha256:…``.
         wheels: ``name==version`` → ``sha256:…`` of the wheel.

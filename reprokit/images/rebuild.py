@@ -1,9 +1,7 @@
-"""The image that a report names, built once more from nothing: is it still the same one?
+"""Rebuilds the image that a report names and compares the IDs.
 
-This module knows what a run's record says of its image; it refuses to judge the run.
-
-    >>> rebuild(lock, Path("reports/cartpole_baseline/T"), cache=cache, on_progress=print).identical
-    True
+>>> rebuild(lock, Path("reports/cartpole_baseline/T"), cache=cache, on_progress=print).identical
+True
 """
 
 from __future__ import annotations
@@ -25,14 +23,7 @@ from reprokit.layout import RECORD, REPORT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuilt:
-    """What came of rebuilding.
-
-    Attributes:
-        variant: Which environment.
-        named: The image ID that the report names.
-        rebuilt: The ID that came out now.
-        reasons: Why they may differ: what goes in is no longer what it was.
-    """
+    """The image ID that a report names, the ID of the rebuilt image, and inputs that changed in between."""
 
     variant: str
     named: str
@@ -45,13 +36,10 @@ class Rebuilt:
 
 
 def rebuild(lock: Lock, report: Path, *, cache: Path, on_progress: Progress) -> Rebuilt:
-    """Build with no cache, of this checkout's locks, and compare with the ID of a report.
+    """Build from this checkout's locks with no cache, and compare with the image ID of a report.
 
-    Args:
-        lock: ``images/lock.toml`` of the checkout; check out the report's commit for an old one.
-        report: A report's folder, its ``report.json``, or a run folder.
-        cache: The cache folder.
-        on_progress: Called with a line now and then.
+    ``report`` is a report's folder, its ``report.json``, or a run folder. Check out the report's commit for
+    an old one.
 
     Raises:
         ReportError: It names no container image.
@@ -63,18 +51,14 @@ def rebuild(lock: Lock, report: Path, *, cache: Path, on_progress: Progress) -> 
     base = str(image.get("base") or "")
     kind = bases.BOOTSTRAP if base.startswith(f"{bases.BOOTSTRAP}:") else bases.REGISTRY
     with image_store.connected() as client:
-        ingredients = build.ingredients_of(
-            client, lock, variant, kind=kind, cache=cache, on_progress=on_progress
-        )
-        with made(
-            client, ingredients, surroundings=Surroundings(), cache=cache, on_progress=on_progress
-        ) as found:
+        where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
+        ingredients = build.ingredients_of(client, lock, variant, kind=kind, **where)
+        with made(client, ingredients, surroundings=Surroundings(), **where) as found:
             rebuilt = found.id
     now = {"lock": digest_of(variant.packages_path), "base": ingredients.base.title}
     then = {"lock": str(image["lock_digest"]), "base": base}
-    reasons = tuple(
-        f"the {key} was {then[key]}, and is {now[key]} here" for key in now if now[key] != then[key]
-    )
+    changed = [key for key in now if now[key] != then[key]]
+    reasons = tuple(f"the {key} was {then[key]}, and is {now[key]} here" for key in changed)
     return Rebuilt(variant=variant.name, named=named, rebuilt=rebuilt, reasons=reasons)
 
 
@@ -91,7 +75,7 @@ def _image_of(report: Path) -> Mapping[str, Any]:
     image = record.get("image")
     if not isinstance(image, dict) or image.get("kind") != "image":
         raise ReportError(
-            "the run was not made in a container image", where=str(path), fix="name a run of --backend docker"
+            "the run did not use a container image", where=str(path), fix="name a run of --backend docker"
         )
     return image
 

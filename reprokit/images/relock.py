@@ -1,8 +1,4 @@
-"""A lock solved again: whether it agrees with what people wrote, and what moves; written where it may be.
-
->>> relock(read_lock(project), "cpu", write=False, on_progress=print)
-Relocked(agrees=True, moved=())
-"""
+"""Solves locks again: do they agree with ``requirements.in``, and which versions change?"""
 
 from __future__ import annotations
 
@@ -16,18 +12,13 @@ from reprokit.images.locks import Lock
 from reprokit.images.solve import solve_variant
 from reprokit.workspace import write_atomic
 
-#: What is solved under this name are the packages of the base that is made without a registry.
+#: The name under which the packages of the bases without a registry are solved.
 BASE = "base"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relocked:
-    """What came of solving again.
-
-    Attributes:
-        agrees: Whether the lock was what its input solves to.
-        moved: What moves, a line each.
-    """
+    """Whether a lock agreed with what its input solves to, and the version changes, a line each."""
 
     agrees: bool
     moved: tuple[str, ...]
@@ -53,13 +44,7 @@ def relock_all(lock: Lock, names: Sequence[str], *, write: bool, on_progress: Pr
 
 
 def relock(lock: Lock, name: str, *, write: bool, on_progress: Progress) -> Relocked:
-    """Solve a variant's ``requirements.in``, or the distribution's packages of every base.
-
-    Args:
-        lock: ``images/lock.toml``.
-        name: A variant, or ``base``.
-        write: Whether a lock that does not agree is written anew.
-        on_progress: Called with one line for a person now and then.
+    """Solve a variant's ``requirements.in``, or with the name ``base`` the packages of every base.
 
     Raises:
         RecipeError: There is no such variant.
@@ -72,7 +57,7 @@ def relock(lock: Lock, name: str, *, write: bool, on_progress: Progress) -> Relo
     if solution.agrees:
         on_progress(f"{chosen.packages_path}: agrees with {chosen.input_path.name}")
     elif not write:
-        on_progress(f"{chosen.packages_path}: is not what {chosen.input_path.name} solves to")
+        on_progress(f"{chosen.packages_path}: differs from what {chosen.input_path.name} solves to")
     else:
         write_atomic(chosen.packages_path, solution.text.encode("utf-8"))
         on_progress(f"Written: {chosen.packages_path}")
@@ -85,13 +70,14 @@ def _bases(lock: Lock, *, write: bool, on_progress: Progress) -> Relocked:
     all_moved: list[str] = []
     for based in {one.bootstrap.extra: one for one in map(lock.based_for, lock.variants.values())}.values():
         path = based.base_packages(machine)
-        found = bootstrap.solve_base(
-            based, machine=machine, cache=cache.cache_folder(None), on_progress=on_progress
-        )
+        folder = cache.cache_folder(None)
+        found = bootstrap.solve_base(based, machine=machine, cache=folder, on_progress=on_progress)
         before = debian_packages.read_base_lock(path) if path.is_file() else ()
         agrees = path.is_file() and path.read_text(encoding="utf-8") == debian_packages.lock_text(found)
         if agrees or not write:
-            on_progress(f"{path}: {'is' if agrees else 'is not'} what the distribution has today")
+            on_progress(
+                f"{path}: {'matches' if agrees else 'differs from'} the distribution's current packages"
+            )
         else:
             path.parent.mkdir(exist_ok=True)
             write_atomic(path, debian_packages.lock_text(found).encode("utf-8"))

@@ -1,11 +1,6 @@
-"""The bill of materials of an image: CycloneDX 1.6, every package with its purl, and hashes.
+"""The bill of materials of an image: CycloneDX 1.6, with a purl and hashes for every package.
 
-This module knows the format; it refuses to know how an image was asked or where the text is kept.
-It names no address of any index: where a package was fetched from differs from one network to the
-next, and its hash does not. Equal images give equal bytes.
-
-    >>> bill(subject, contents, wheels={"numpy": "sha256:…"}, debs={})["components"][0]["purl"]
-    'pkg:deb/debian/adduser@3.134?arch=all&distro=debian-12'
+It names no package index, which differs from one network to the next; equal images give equal bytes.
 
 Source: https://cyclonedx.org/docs/1.6/json/ and https://github.com/package-url/purl-spec.
 """
@@ -31,7 +26,7 @@ class Subject:
 
     Attributes:
         name: ``reprokit/cpu``.
-        version: What the tag says: the first digits of the content's digest.
+        version: The first digits of the content's digest, as in the tag.
         id: Image ID, ``sha256:…``.
         content: Digest of everything that went in.
         created: The date that the image claims, ISO 8601.
@@ -49,11 +44,8 @@ def bill(
 ) -> dict[str, Any]:
     """The bill of materials as plain JSON.
 
-    Args:
-        subject: Of which image.
-        contents: What was found in it.
-        wheels: Normalised package → ``sha256:…`` of the wheel that was installed.
-        debs: ``name=version:architecture`` → ``sha256:…`` of the package file, as far as known.
+    ``wheels``: normalised package → ``sha256:…`` of its wheel. ``debs``: ``name=version:architecture`` →
+    ``sha256:…`` of the package file, as far as known.
     """
     components = [*_system(contents, debs), *_python(contents, wheels)]
     return {
@@ -83,45 +75,29 @@ def bill(
 
 def _system(contents: Contents, debs: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     release = f"{contents.distribution}-{contents.release}"
-    yield {
-        "type": "operating-system",
-        "bom-ref": f"os:{release}",
-        "name": contents.distribution,
-        "version": contents.release,
-    }
+    system = {"name": contents.distribution, "version": contents.release}
+    yield {"type": "operating-system", "bom-ref": f"os:{release}", **system}
     for package in contents.system.values():
         name, version = quote(package.name, safe="~"), quote(package.version, safe=":~")
-        purl = (
-            f"pkg:deb/{contents.distribution}/{name}@{version}?arch={package.architecture}&distro={release}"
-        )
+        where = f"arch={package.architecture}&distro={release}"
+        purl = f"pkg:deb/{contents.distribution}/{name}@{version}?{where}"
         known = debs.get(f"{package.name}={package.version}:{package.architecture}")
         yield {**_component(purl, package), **_hashes(known)}
     if "python3" not in {package.name for package in contents.system.values()}:
         purl = f"pkg:generic/python@{quote(contents.interpreter)}"
-        yield {
-            "type": "platform",
-            "bom-ref": purl,
-            "name": "python",
-            "version": contents.interpreter,
-            "purl": purl,
-        }
+        named = {"name": "python", "version": contents.interpreter, "purl": purl}
+        yield {"type": "platform", "bom-ref": purl, **named}
 
 
 def _python(contents: Contents, wheels: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for package in contents.python.values():
         purl = f"pkg:pypi/{quote(package.name)}@{quote(package.version, safe=':~')}"
-        told = _license(package)
-        yield {**_component(purl, package), **_hashes(wheels.get(package.name)), **told}
+        yield {**_component(purl, package), **_hashes(wheels.get(package.name)), **_license(package)}
 
 
 def _component(purl: str, package: PythonPackage | SystemPackage) -> dict[str, Any]:
-    return {
-        "type": "library",
-        "bom-ref": purl,
-        "name": package.name,
-        "version": package.version,
-        "purl": purl,
-    }
+    named = {"name": package.name, "version": package.version, "purl": purl}
+    return {"type": "library", "bom-ref": purl, **named}
 
 
 def _hashes(digest: str | None) -> dict[str, Any]:

@@ -1,8 +1,7 @@
-"""Solving a human-written list of packages into a lock with every hash (uv does the solving).
+"""Solves ``requirements.in`` into a lock with every hash, with uv.
 
-This module knows how to solve without the index of the externally hosted wheels: ``lock.toml``
-holds what they require and their hashes, so the same lock comes out wherever it is solved. It
-refuses to install anything, and to write the lock.
+Wheels that no index has are described in ``lock.toml`` (requirements and hashes), so the same lock comes
+out wherever it is solved.
 
     >>> solve_variant(lock, lock.variant("cpu")).moved
     ('numpy 2.4.5 -> 2.4.6',)
@@ -23,6 +22,7 @@ from pathlib import Path
 import uv
 
 from reprokit.errors import ImageError
+from reprokit.images.debian_packages import moved_versions
 from reprokit.images.locks import External, Lock, Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages
 from reprokit.layout import LOCK
@@ -30,13 +30,7 @@ from reprokit.layout import LOCK
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """What came of solving.
-
-    Attributes:
-        text: The whole lock.
-        moved: ``name old -> new`` for every package that is not as before, sorted.
-        agrees: Whether the lock on disk already says the same, byte for byte.
-    """
+    """The text of a lock, its changes (``name old -> new``), and whether the lock on disk is the same."""
 
     text: str
     moved: tuple[str, ...]
@@ -97,31 +91,18 @@ def solve(
     old = read_packages(output) if output.is_file() else ()
     text = f"# Solved by `{made_by}`: hashes and no addresses, so that it works behind any mirror.\n"
     text += "".join(map(_rendered, packages))
-    return Solution(text=text, moved=_moved(old, packages), agrees=before == text)
+    return Solution(
+        text=text, moved=moved_versions(_versions(old), _versions(packages)), agrees=before == text
+    )
 
 
 def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) -> None:
-    command = [
-        uv.find_uv_bin(),
-        "pip",
-        "compile",
-        "--quiet",
-        "--no-config",
-        "--universal",
-        "--generate-hashes",
-        "--python-version",
-        python,
-        "--no-header",
-        "--no-annotate",
-        "--no-emit-index-url",
-        "--output-file",
-        str(output),
-        *arguments,
-    ]
+    quiet = ["--quiet", "--no-config", "--no-header", "--no-annotate", "--no-emit-index-url"]
+    wanted = ["--universal", "--generate-hashes", "--python-version", python, "--output-file", str(output)]
+    command = [uv.find_uv_bin(), "pip", "compile", *quiet, *wanted, *arguments]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), stubs)))
-    done = subprocess.run(
-        command, env={**os.environ, "UV_FIND_LINKS": folders}, capture_output=True, text=True, check=False
-    )
+    variables = {**os.environ, "UV_FIND_LINKS": folders}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
     if done.returncode:
         raise ImageError(
             "the packages could not be solved",
@@ -168,15 +149,6 @@ def _rendered(package: Package) -> str:
     marker = f" ; {package.marker}" if package.marker else ""
     lines = [f"{package.pin}{marker}", *(f"    --hash={one}" for one in sorted(package.hashes))]
     return " \\\n".join(lines) + "\n"
-
-
-def _moved(before: Sequence[Package], after: Sequence[Package]) -> tuple[str, ...]:
-    old, new = _versions(before), _versions(after)
-    return tuple(
-        f"{name} {old.get(name, '(none)')} -> {new.get(name, '(gone)')}"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name)
-    )
 
 
 def _versions(packages: Sequence[Package]) -> dict[str, str]:

@@ -1,10 +1,4 @@
-"""Running pip, uv and mmdebstrap: their lines as they come, their end of log when they fail.
-
-This module knows how to start, listen and stop; it refuses to know what the lines mean.
-
-    >>> run_command(["pip", "--version"], on_line=print).exit_code
-    0
-"""
+"""Runs pip, uv and mmdebstrap: output line by line, and the end of it when they fail."""
 
 from __future__ import annotations
 
@@ -79,10 +73,7 @@ def run_command(
 
 @contextlib.contextmanager
 def heartbeat(on_progress: Callable[[str], None], what: str, *, every_s: float = 10.0) -> Iterator[None]:
-    """Say ``what`` at once, and again with the seconds it has taken while it lasts.
-
-    ``on_progress`` is called from a second thread.
-    """
+    """Report ``what`` at once, and again with the elapsed seconds, from a second thread, until it ends."""
     on_progress(what)
     started, ended = time.monotonic(), threading.Event()
 

@@ -1,13 +1,11 @@
-"""Everything that an image is built from in one folder, for a machine that reaches nothing.
+"""A folder with everything that an image is built from, for a machine without a network.
 
-This module knows the folder and its manifest; it refuses to fetch what is not in it. The layout::
+Its layout::
 
-    MANIFEST.json        format, variant, machine, and the SHA-256 of every other file
-    images/              Dockerfile, lock.toml and the locks: what the digests below are pinned by
-    wheels/              the packages, and requirements.txt
-    debs/                the packages of the base
-
-    >>> fill(lock, lock.variant("cpu"), Path("/media/stick/cpu"), cache=cache, on_progress=print)
+MANIFEST.json        format, variant, machine, and the SHA-256 of every other file
+images/              Dockerfile, lock.toml and the locks: what the digests below are pinned by
+wheels/              the packages, and requirements.txt
+debs/                the packages of the base
 """
 
 from __future__ import annotations
@@ -33,21 +31,10 @@ _FORMAT = 1
 def fill(
     lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Path, on_progress: Progress
 ) -> Path:
-    """Collect everything into a folder that is new or empty, and write its manifest last.
-
-    Args:
-        lock: ``images/lock.toml``.
-        variant: Which environment.
-        folder: Where to.
-        machine: Kind of CPU that it is for.
-        cache: The cache folder: what lies there is not fetched again.
-        on_progress: Called with a line now and then.
-
-    Returns:
-        The manifest.
+    """Collect everything for a machine into a new or empty folder; returns its manifest, written last.
 
     Raises:
-        UsageError: The folder holds something.
+        UsageError: The folder is not empty.
         ImageError: Something cannot be fetched.
         WorkspaceError: The folder cannot be written.
     """
@@ -55,9 +42,8 @@ def fill(
         raise UsageError("the folder is not empty", where=str(folder), fix="name a new one")
     lock = lock.based_for(variant)
     pinned = debian_packages.read_base_lock(lock.base_packages(machine))
-    from_wheels = wheels.fetch(
-        variant, Target(machine=machine, python=variant.python), cache=cache, on_progress=on_progress
-    )
+    target = Target(machine=machine, python=variant.python)
+    from_wheels = wheels.fetch(variant, target, cache=cache, on_progress=on_progress)
     packages = debian_packages.fetch(
         pinned,
         sources=lambda: bootstrap.sources(lock.bootstrap),
@@ -72,9 +58,9 @@ def fill(
         for deb in pinned:
             shutil.copyfile(packages / deb.file_name, folder / "debs" / deb.file_name)
         for path in _locks(lock, variant, machine):
-            target = folder / "images" / path.relative_to(lock.path.parent)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+            copy = folder / "images" / path.relative_to(lock.path.parent)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
         files = {name: sha256_of(folder / name) for name in _names(folder)}
     except OSError as error:
         raise cannot_write(folder, error) from error
@@ -87,8 +73,8 @@ def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Pat
     """Put what a folder holds into the cache, so that nothing of it needs to be fetched.
 
     Raises:
-        UsageError: The folder is of another variant, machine or lock.
-        ImageError: A file of it is missing or is not what the manifest says.
+        UsageError: The folder is for another variant, machine or lock.
+        ImageError: A file of it is missing or differs from the manifest.
     """
     lock = lock.based_for(variant)
     _check(folder, variant, machine)
@@ -96,7 +82,7 @@ def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Pat
         kept = folder / "images" / path.relative_to(lock.path.parent)
         if not kept.is_file() or digest_of(kept) != digest_of(path):
             raise UsageError(
-                f"the folder was filled for another {path.name}",
+                f"the folder was filled from a different {path.name}",
                 where=str(folder),
                 expected=digest_of(path),
                 actual=digest_of(kept) if kept.is_file() else "none",
@@ -109,19 +95,18 @@ def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Pat
 
 def _check(folder: Path, variant: Variant, machine: str) -> None:
     manifest = _manifest(folder)
-    said = {key: manifest.get(key) for key in ("format", "variant", "machine")}
     wanted = {"format": _FORMAT, "variant": variant.name, "machine": machine}
-    if said != wanted:
-        raise UsageError(
-            "the folder holds another environment", where=str(folder), expected=str(wanted), actual=str(said)
-        )
+    found = {key: manifest.get(key) for key in wanted}
+    if found != wanted:
+        what = "the folder is for a different environment"
+        raise UsageError(what, where=str(folder), expected=str(wanted), actual=str(found))
     files = dict(manifest.get("files") or {})
     for name in sorted(files.keys() | set(_names(folder))):
         path = folder / name
         actual = sha256_of(path) if path.is_file() else "no such file"
         if files.get(name) != actual:
             raise ImageError(
-                "a vendored file is not what the manifest says",
+                "a vendored file differs from the manifest",
                 where=str(path),
                 expected=str(files.get(name, "no such file")),
                 actual=actual,
@@ -134,7 +119,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UsageError(
-            "no vendored folder",
+            "not a vendored folder",
             where=str(folder),
             expected=f"{MANIFEST} in it",
             actual=str(error),

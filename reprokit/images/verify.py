@@ -1,9 +1,6 @@
-"""Whether a variant's image is the same however often, wherever and by whomever it is built.
+"""Whether a variant's image comes out the same when it is built again under other conditions.
 
-This module knows what to change between two builds; it refuses to know what a build does. Every
-build starts from nothing: no cache, no network, nothing of the image that is in use.
-
-    >>> verify(lock, variant, base="auto", num_builds=2, cache=cache, on_progress=print).difference
+Every build starts from nothing: no cache, no network, nothing of the image in use.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from docker import DockerClient
 
@@ -35,14 +33,7 @@ _MODES = (0o644, 0o600, 0o664, 0o640)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """One of the builds that were compared.
-
-    Attributes:
-        title: What was different about it.
-        builder: ``classic`` or ``buildkit``.
-        id: The image ID that came out.
-        took_s: Seconds from the first step to the ID.
-    """
+    """One of the builds that were compared: what was varied, by which builder, and the image ID."""
 
     title: str
     builder: str
@@ -52,13 +43,11 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What came of building again.
+    """The builds of a variant, compared.
 
     Attributes:
-        variant: Which environment.
-        base: What it was built on.
-        builds: In order; after the first that differs there is none.
-        difference: The first difference, or None where all are one image.
+        builds: In order, up to the first that differs.
+        difference: The first difference, or None where all are the same image.
         in_engine: ID of the image of this content that the engine has, or None.
     """
 
@@ -70,12 +59,12 @@ class Verified:
 
     @property
     def is_one(self) -> bool:
-        """Whether every build is the same image: by its ID, whatever the comparison of files found."""
+        """Whether every build is the same image, by ID, and no file differs."""
         return self.difference is None and len({build.id for build in self.builds}) == 1
 
     @property
     def holds(self) -> bool:
-        """Whether every build is the same image, and the one in use is that one."""
+        """Whether every build is the same image as the one in use."""
         return self.is_one and self.in_engine in {None, self.builds[0].id}
 
 
@@ -89,16 +78,9 @@ def verify(
     cache: Path,
     on_progress: Progress,
 ) -> Verified:
-    """Build several times under variations and compare.
+    """Build several times (2 or more) under variations and compare.
 
-    Args:
-        lock: ``images/lock.toml``.
-        variant: Which environment.
-        base: ``auto``, ``registry`` or ``bootstrap``.
-        num_builds: At least 2.
-        use: Builders to take in turn; empty for those that can be used here.
-        cache: The cache folder.
-        on_progress: Called with a line now and then.
+    ``use`` names the builders to take in turn; empty for all that are available here.
 
     Raises:
         UsageError: Fewer than two builds.
@@ -106,17 +88,15 @@ def verify(
         ImageError: A build failed.
     """
     if num_builds < 2:
-        raise UsageError(
-            "one build compares with nothing", expected="--builds 2 or more", actual=str(num_builds)
-        )
+        what = "at least two builds are needed for a comparison"
+        raise UsageError(what, expected="--builds 2 or more", actual=str(num_builds))
     with image_store.connected() as client:
         kind = bases.choose(client, lock, wanted=base, on_progress=on_progress)
-        ingredients = build.ingredients_of(
-            client, lock, variant, kind=kind, cache=cache, on_progress=on_progress
-        )
+        where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
+        ingredients = build.ingredients_of(client, lock, variant, kind=kind, **where)
         found = image_store.find(client, image_store.CONTENT, ingredients.content, tag=ingredients.tag)
         planned = surroundings(num_builds, use or builders.available(), epoch=lock.bootstrap.epoch)
-        builds, difference = _compare(client, ingredients, planned, cache, on_progress)
+        builds, difference = _compare(client, ingredients, planned, **where)
     return Verified(
         variant=variant.name,
         base=ingredients.base.title,
@@ -127,7 +107,7 @@ def verify(
 
 
 def surroundings(num_builds: int, use: Sequence[str], *, epoch: int) -> tuple[Surroundings, ...]:
-    """The builds to make: the first as always, each other one unlike it in everything that may vary."""
+    """The builds to make: the first without variation, each other one varied in everything that may vary."""
     others = (
         Surroundings(
             title=f"another folder, user {1000 + n}, files of day {n} with mode {_MODES[n % 4]:o}, "
@@ -150,11 +130,13 @@ def _compare(
     client: DockerClient,
     ingredients: Ingredients,
     planned: Sequence[Surroundings],
+    *,
     cache: Path,
     on_progress: Progress,
 ) -> tuple[tuple[Build, ...], ImageDifference | None]:
+    where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
     started = time.monotonic()
-    with made(client, ingredients, surroundings=planned[0], cache=cache, on_progress=on_progress) as first:
+    with made(client, ingredients, surroundings=planned[0], **where) as first:
         builds = [_row(planned[0], first, started)]
         on_progress(f"build 1 of {len(planned)}: {first.id}")
         for number, one in enumerate(planned[1:], start=2):
@@ -162,13 +144,7 @@ def _compare(
             started = time.monotonic()
             with (
                 tempfile.TemporaryDirectory(prefix="another folder ", dir=cache) as name,
-                made(
-                    client,
-                    _elsewhere(ingredients, Path(name)),
-                    surroundings=one,
-                    cache=cache,
-                    on_progress=on_progress,
-                ) as other,
+                made(client, _copied(ingredients, Path(name)), surroundings=one, **where) as other,
             ):
                 builds.append(_row(one, other, started))
                 on_progress(f"build {number} of {len(planned)}: {other.id}")
@@ -181,15 +157,14 @@ def _row(one: Surroundings, image: Canonical, started: float) -> Build:
     return Build(title=one.title, builder=one.builder, id=image.id, took_s=time.monotonic() - started)
 
 
-def _elsewhere(ingredients: Ingredients, folder: Path) -> Ingredients:
-    """The same ingredients in another folder; big files are linked where that is possible."""
+def _copied(ingredients: Ingredients, folder: Path) -> Ingredients:
+    """The same ingredients in another folder; big files are linked where possible."""
     wheels = folder / "wheels"
     shutil.copytree(ingredients.lock.path.parent, folder / "images")
     shutil.copytree(ingredients.wheels, wheels, copy_function=_link)
     lock = read_lock(folder)
-    return dataclasses.replace(
-        ingredients, lock=lock, variant=lock.variant(ingredients.variant.name), wheels=wheels
-    )
+    variant = lock.variant(ingredients.variant.name)
+    return dataclasses.replace(ingredients, lock=lock, variant=variant, wheels=wheels)
 
 
 def _link(source: str, target: str) -> None:

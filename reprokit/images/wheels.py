@@ -1,10 +1,6 @@
-"""The wheels of a lock, fetched once and checked against its hashes, on the host.
+"""Downloads the wheels of a lock once, with pip, and checks them against its hashes.
 
-This module knows pip's downloading and what its refusals mean; it refuses to install. Wheels are
-chosen for the target's Python and platform, whatever Python and machine the host has.
-
-    >>> fetch(lock, variant, target, cache=cache, on_progress=print)
-    PosixPath('/home/me/.cache/reprokit/wheels/2f41…')
+Wheels are chosen for the target's Python and platform, not for the host's.
 """
 
 from __future__ import annotations
@@ -32,19 +28,13 @@ _REFUSED = re.compile(r"^\s*(?P<pin>\S+==\S+) from .*?:?$")
 
 
 def fetch(variant: Variant, target: Target, *, cache: Path, on_progress: Progress) -> Path:
-    """Make sure that every wheel a target needs lies in the cache.
-
-    Args:
-        variant: Whose lock.
-        target: Machine and Python that the wheels are for.
-        cache: The cache folder.
-        on_progress: Called with a line now and then.
+    """Make sure that every wheel that a target needs is in the cache.
 
     Returns:
-        A folder with the wheels and ``requirements.txt``: pins and hashes, nothing left to decide.
+        A folder with the wheels and ``requirements.txt`` (pins and hashes).
 
     Raises:
-        ImageError: The lock does not cover the machine, a file is not what the lock says, or a
+        ImageError: The lock does not cover the machine, a file's hash differs from the lock, or a
             download failed.
     """
     if target.machine not in variant.machines:
@@ -74,7 +64,7 @@ def can_be_had(variant: Variant, *, cache: Path) -> bool:
 
 
 def folder_of(variant: Variant, target: Target, *, cache: Path) -> Path:
-    """Where the wheels of a lock lie once they were fetched; named by what the lock says."""
+    """Where the wheels of a lock are once they were fetched; named by a digest of the pins."""
     text = requirements_text(packages_for(read_packages(variant.packages_path), target))
     key = digest({"requirements": text, "machine": target.machine, "python": target.python})
     return cache / "wheels" / key.removeprefix("sha256:")[:16]
@@ -97,31 +87,19 @@ def _download(
     folder: Path, packages: Sequence[Package], variant: Variant, target: Target, *, on_progress: Progress
 ) -> None:
     indexes = [one for one in variant.indexes if _reachable(one)]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    abi = f"cp{target.python.replace('.', '')}"
+    download = ["download", "--no-deps", "--require-hashes", "--only-binary=:all:", "--progress-bar=raw"]
     command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "--disable-pip-version-check",
-        "--no-input",
-        "download",
-        "--no-deps",
-        "--require-hashes",
-        "--only-binary",
-        ":all:",
-        "--progress-bar",
-        "raw",
-        "--python-version",
-        target.python,
-        "--implementation",
-        "cp",
-        "--abi",
-        f"cp{target.python.replace('.', '')}",
+        *pip,
+        *download,
+        f"--python-version={target.python}",
+        "--implementation=cp",
+        f"--abi={abi}",
         *_platforms(target.machine, glibc=variant.glibc),
-        *(option for one in indexes for option in ("--extra-index-url", one)),
-        "--dest",
-        str(folder),
-        "--requirement",
-        str(folder / REQUIREMENTS),
+        *(f"--extra-index-url={one}" for one in indexes),
+        f"--dest={folder}",
+        f"--requirement={folder / REQUIREMENTS}",
     ]
     ended = run_command(command, on_line=_Narrator(len(packages), on_progress))
     if ended.exit_code:
@@ -129,7 +107,7 @@ def _download(
     num_wheels = len(list(folder.glob("*.whl")))
     if num_wheels != len(packages):
         raise ImageError(
-            "pip ended well, but not with one wheel a package",
+            "pip succeeded, but did not download one wheel per package",
             where=str(variant.packages_path),
             expected=str(len(packages)),
             actual=str(num_wheels),
@@ -137,7 +115,7 @@ def _download(
 
 
 def _platforms(machine: str, *, glibc: str) -> list[str]:
-    """Newest first: one wheel of several is always chosen alike."""
+    """Newest first, so that pip always chooses the same one of several wheels."""
     tags = []
     for minor in range(int(glibc.partition(".")[2]), _OLDEST_GLIBC_MINOR - 1, -1):
         tags.append(f"manylinux_2_{minor}_{machine}")
@@ -189,7 +167,7 @@ def _error(ended: Ended, variant: Variant, unreachable: Sequence[str]) -> ImageE
             where=where,
             expected=" or ".join(f"sha256:{one}" for one in expected) or None,
             actual=f"sha256:{got[1]}" if got else None,
-            fix="git diff the lock; if nobody touched it, the index serves another file: do not use it",
+            fix="git diff the lock; if it is unchanged, the index serves a different file: do not use it",
         )
     missing = re.search(r"No matching distribution found for (\S+)", text)
     beside = f"; {', '.join(unreachable)} could not be reached" if unreachable else ""

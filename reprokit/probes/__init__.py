@@ -1,3 +1,3 @@
-"""How operations round and what a training calls: programs that run beside a training and change nothing."""
+"""Programs that run beside a training and change nothing: how operations round, and what a training calls."""
 
 __all__: list[str] = []

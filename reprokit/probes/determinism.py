@@ -1,4 +1,4 @@
-"""Whether one step of a training program repeats, asked by doing it twice.
+"""Checks that one step of a training program repeats, by doing it twice.
 
     >>> verify_determinism(lambda: training_step(model, adam, batch), model=model, optimizer=adam)
     StepComparison(differences=())
@@ -151,7 +151,7 @@ def _differences(
     if list(first) != list(second):
         odd = sorted(set(first) ^ set(second))
         names = ", ".join(f"{what} {name}" for what, name in odd) or "another order"
-        raise CannotRunError("the two steps left different kinds of things behind", actual=names)
+        raise CannotRunError("the two steps returned or changed different things", actual=names)
     for (what, name), expected in first.items():
         actual = second[what, name]
         if digest(expected) != digest(actual):

@@ -1,10 +1,7 @@
-"""Floating-point numbers that are the same on every machine, because none of them was ever rounded.
+"""Floating-point numbers that are the same on every machine: assembled from bits, never rounded.
 
-This module knows integers and the layout of IEEE 754: a mantissa of hashed bits, an exponent from a
-range, a sign. It refuses to compute with floats.
-
-    >>> float32s(2, stream=1).dtype
-    dtype('float32')
+>>> float32s(2, stream=1).dtype
+dtype('float32')
 """
 
 from __future__ import annotations
@@ -14,12 +11,7 @@ from numpy.typing import NDArray
 
 
 def float32s(count: int, *, stream: int) -> NDArray[np.float32]:
-    """float32 [count] of either sign, with magnitudes from 2^-12 to 2^3.
-
-    Args:
-        count: How many.
-        stream: Another number, other values.
-    """
+    """float32 [count] of either sign, with magnitudes from 2^-12 to 2^3; other values for each ``stream``."""
     raw = _hashed(count, stream=stream)
     exponent = np.uint32(127 - 12) + ((raw >> np.uint64(32)) % np.uint64(15)).astype(np.uint32)
     mantissa = raw.astype(np.uint32) & np.uint32(0x7FFFFF)

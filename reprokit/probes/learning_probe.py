@@ -1,14 +1,13 @@
 """Whether a training could learn at all, asked inside the environment that trains.
 
-This module knows three questions: what the first updates do (``watching``), whether Gymnasium's own
-checker takes the environments, and whether the trainer, as it is, can memorise one transition. It refuses
-to judge the answers, and its folder is no run folder.
+It answers three questions: what the first updates do, whether Gymnasium's own checker accepts the
+environments, and whether the unchanged trainer can memorise one transition. Its folder is no run folder.
 
     $ python -m reprokit.probes.learning_probe --run-dir out --config config.yaml --seed 42 -- ppo.py
 
 The one transition: every environment shows the same observation, ends after one step, and pays 1 for one
-action and 0 for all others. The recipe's own trainer trains on it, once for the first action and once for
-the last, so that an untrained policy cannot pass by luck; its own greedy evaluation says what it learned.
+action and 0 for all others. The trainer trains on it once for the first action and once for the last, so
+that an untrained policy cannot pass by luck; its own greedy evaluation says what it learned.
 The answers go to ``learning.json``.
 """
 
@@ -90,7 +89,7 @@ def _observe(
             module.train(configuration.build(module.Config, config), run)
         except EnoughUpdates:
             pass
-        except Exception as error:  # whatever ends the training is an answer too, and is told as one
+        except Exception as error:  # whatever ends the training is an answer too
             ended = f"{type(error).__name__}: {error}"
     observed = {
         "updates": trace.updates,
@@ -106,9 +105,8 @@ def _observe(
 
 def _checked(spec: Any) -> dict[str, Any]:
     """What Gymnasium's checker says of an environment."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        problem = ""
         try:
             environment = gymnasium.make(spec, disable_env_checker=True)
             space = environment.action_space
@@ -116,8 +114,8 @@ def _checked(spec: Any) -> dict[str, Any]:
         except Exception as error:  # the checker raises whatever the environment does
             return {"problem": f"{type(error).__name__}: {error}"[:400], "warnings": []}
     num_actions = int(space.n) if isinstance(space, gymnasium.spaces.Discrete) else None
-    texts = list(dict.fromkeys(_plain(str(one.message)) for one in told))
-    return {"problem": problem, "warnings": texts, "num_actions": num_actions}
+    texts = list(dict.fromkeys(_without_colours(str(one.message)) for one in caught))
+    return {"problem": "", "warnings": texts, "num_actions": num_actions}
 
 
 def _memorise(
@@ -134,7 +132,7 @@ def _memorise(
     ):
         try:
             module.train(configuration.build(module.Config, _shortened(config)), run)
-        except Exception as error:  # an environment of another kind may not bear it: told, never judged
+        except Exception as error:  # not every environment can be wrapped so: reported, never judged
             return {**asked, "return": None, "why": f"{type(error).__name__}: {error}"[:400]}
     records = [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
     found = [record[name] for record in records for name in _RESULTS if name in record]
@@ -183,8 +181,8 @@ def _run(folder: Path, options: argparse.Namespace, *, metrics: MetricsWriter, t
     )
 
 
-def _plain(text: str) -> str:
-    """A warning of Gymnasium's without its colours."""
+def _without_colours(text: str) -> str:
+    """A warning of Gymnasium's without its colours and label, at most 400 characters."""
     return text.replace("\x1b[33m", "").replace("\x1b[0m", "").removeprefix("WARN: ")[:400]
 
 
@@ -196,7 +194,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--updates", type=int, default=2, help="updates to look at")
     parser.add_argument("--data", action="append", nargs=3, default=[])
-    parser.add_argument("--keep-checkpoints", type=int, help="as of the run; of no account here")
+    parser.add_argument("--keep-checkpoints", type=int, help="accepted and ignored")
     parser.add_argument("trainer", type=Path)
     return parser.parse_args(arguments)
 

@@ -1,14 +1,13 @@
-"""Which operations a training really calls, with inputs that it calls them on.
+"""Records which operations a training calls, with some of their inputs.
 
-This module knows two places to listen: PyTorch's dispatcher, which every operation of a tensor passes,
-backward pass and optimizer included, and the functions of numpy's own namespace. It refuses to know
-which of them rounds otherwise where (``replay``).
+It listens in two places: PyTorch's dispatcher, which every operation on a tensor passes (backward pass and
+optimizer included), and the functions of numpy's namespace.
 
     $ python -m reprokit.probes.operation_recorder --output calls.pt -- --run-dir out --config config.yaml \
           --seed 42 --max-updates 1 -- trainers/ppo.py
 
-What it cannot hear: operators and methods of numpy arrays (``a @ b``, ``a.mean()``), numpy functions
-that a module imported by name, and what a compiled extension computes by itself.
+It does not see operators and methods of numpy arrays (``a @ b``, ``a.mean()``), numpy functions
+that a module imported by name, or what a compiled extension computes by itself.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ _NUMPY_LINALG = ("cholesky", "eig", "eigh", "inv", "lstsq", "norm", "pinv", "qr"
 
 
 class Calls:
-    """Calls heard so far: every one counted, a few of each signature kept with their inputs."""
+    """Calls seen so far: every one counted, a few of each signature kept with their inputs."""
 
     def __init__(self) -> None:
         self.counts: collections.Counter[str] = collections.Counter()
@@ -70,11 +69,7 @@ class Calls:
     ) -> None:
         """Count a call that is about to be made; keep the 1st, 2nd and 4th of its signature.
 
-        Args:
-            name: The operation.
-            args: Its arguments.
-            kwargs: Those with names.
-            computes: False for a view of a tensor, which rounds nothing and is only counted.
+        ``computes`` is False for a view of a tensor, which rounds nothing and is only counted.
         """
         self.counts[name] += 1
         if not computes:
@@ -91,7 +86,7 @@ class Calls:
             self._bytes += size
 
     def as_data(self) -> dict[str, Any]:
-        """What ``replay`` reads."""
+        """What ``operation_replay`` reads."""
         mode = torch.get_deterministic_debug_mode()
         return {"version": VERSION, "deterministic": mode, "calls": self.kept, "counts": dict(self.counts)}
 
@@ -107,7 +102,7 @@ class _Listening(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch d
 
 
 class _Heard:
-    """A function of numpy that tells of its calls; in everything else the function itself."""
+    """A function of numpy that records its calls, and is otherwise the function itself."""
 
     def __init__(self, name: str, function: Callable[..., Any], calls: Calls) -> None:
         self._name, self._function, self._calls = name, function, calls
@@ -122,7 +117,7 @@ class _Heard:
 
 @contextlib.contextmanager
 def listening() -> Iterator[Calls]:
-    """Inside, every operation that this module can hear is heard."""
+    """Inside, every operation that this module can see is recorded."""
     calls = Calls()
     ufuncs = [name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)]
     places = [(np, "numpy.", name) for name in (*ufuncs, *_NUMPY_FUNCTIONS)]
@@ -139,7 +134,7 @@ def listening() -> Iterator[Calls]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run ``launch`` with the rest of the command line, and write down what was called."""
+    """Run ``launch`` with the rest of the command line, and write what was called."""
     parser = argparse.ArgumentParser(prog="python -m reprokit.probes.operation_recorder")
     parser.add_argument("--output", type=Path, required=True, help="file for the calls")
     at = [*arguments, "--"].index("--")
@@ -147,8 +142,8 @@ def main(arguments: Sequence[str]) -> int:
     with listening() as calls:
         code = launch.main(arguments[at + 1 :])
     recorded_calls.save(options.output, calls.as_data())
-    told = json.dumps(dict(calls.counts.most_common()), indent=1) + "\n"
-    options.output.with_suffix(".json").write_text(told, encoding="utf-8")
+    counts = json.dumps(dict(calls.counts.most_common()), indent=1) + "\n"
+    options.output.with_suffix(".json").write_text(counts, encoding="utf-8")
     return code
 
 

@@ -1,15 +1,15 @@
-"""Recorded operations run again, one by one, and held against what they gave on another CPU.
+"""Runs recorded operations again, one by one, and compares the results with those of another CPU.
 
-This module knows that an operation which gets the very same inputs and gives other bits is guilty by
-itself: nothing before it can be to blame. It refuses to judge one that does not even repeat here, that
-draws memory nobody wrote (``empty``), or that cannot be run outside its training.
+An operation that gets the same inputs and gives other bits is a cause by itself: nothing before it can be.
+Operations that do not repeat here, return uninitialised memory (``empty``), or cannot be run outside their
+training are not judged.
 
     $ python -m reprokit.probes.operation_replay calls.pt --write answers.pt          # natively
     $ qemu-x86_64 -cpu EPYC python -m reprokit.probes.operation_replay calls.pt \
-          --against answers.pt --output told.json
+          --against answers.pt --output differing.json
 
-Beside the inputs of the training itself, a function of one tensor is also run on 16,384 fixed numbers:
-a few results of a small network may all happen to agree.
+Besides its recorded inputs, a function of one tensor is also run on 16,384 fixed numbers:
+a few results of a small network may happen to agree.
 """
 
 from __future__ import annotations
@@ -36,21 +36,13 @@ Answer = list[torch.Tensor] | None
 
 
 def answers(data: dict[str, Any]) -> list[Answer]:
-    """What each call gives, and each generated one after it; None for what cannot be judged.
-
-    Args:
-        data: What ``recording`` wrote.
-    """
+    """The result of each recorded call and of each generated one; None for what cannot be judged."""
     torch.set_deterministic_debug_mode(data["deterministic"])
     return [_twice(call) for call in variants(data["calls"])]
 
 
 def held_against(data: dict[str, Any], expected: Sequence[Answer]) -> list[dict[str, Any]]:
-    """Operations that give other bits than expected, those on inputs of the training first.
-
-    Args:
-        data: What ``recording`` wrote.
-        expected: ``answers`` of the other CPU.
+    """Operations that differ from the ``answers`` of another CPU, those on inputs of the training first.
 
     Returns:
         One entry an operation: ``operation``, ``calls``, ``inputs`` (``recorded`` or ``generated``),
@@ -64,15 +56,10 @@ def held_against(data: dict[str, Any], expected: Sequence[Answer]) -> list[dict[
             continue
         differing, elements = recorded_calls.differing(theirs, ours)
         if differing:
-            entry = {
-                "operation": call["name"],
-                "calls": data["counts"].get(call["name"], 0),
-                "inputs": call["inputs"],
-                "differing": differing,
-                "elements": elements,
-                **_first_tensor(call),
-            }
-            found[call["name"]] = max(found.get(call["name"], entry), entry, key=_weight)
+            name = call["name"]
+            entry = {"operation": name, "calls": data["counts"].get(name, 0), "inputs": call["inputs"]}
+            entry |= {"differing": differing, "elements": elements, **_first_tensor(call)}
+            found[name] = max(found.get(name, entry), entry, key=_weight)
     return sorted(found.values(), key=_weight, reverse=True)
 
 
@@ -105,7 +92,7 @@ def _widened(call: dict[str, Any]) -> tuple[Any, torch.dtype] | None:
 
 
 def _twice(call: dict[str, Any]) -> Answer:
-    """What a call gives, or None if it gives something else the second time."""
+    """The result of a call, or None if it differs the second time."""
     if "empty" in call["name"] or "resize" in call["name"]:
         return None
     first, second = _once(call), _once(call)
@@ -152,9 +139,9 @@ def _first_tensor(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write the answers of this CPU, or hold them against another's."""
+    """Write the answers of this CPU, or compare them with another's."""
     parser = argparse.ArgumentParser(prog="python -m reprokit.probes.operation_replay")
-    parser.add_argument("calls", type=Path, help="what `recording` wrote")
+    parser.add_argument("calls", type=Path, help="calls written by operation_recorder")
     parser.add_argument("--write", type=Path, help="write the answers of this CPU")
     parser.add_argument("--against", type=Path, help="answers of another CPU")
     parser.add_argument("--output", type=Path, help="where to say what differs")
@@ -163,8 +150,8 @@ def main(arguments: Sequence[str]) -> int:
     if options.write:
         recorded_calls.save(options.write, answers(data))
     if options.against:
-        told = {"differing": held_against(data, recorded_calls.load(options.against))}
-        options.output.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        found = {"differing": held_against(data, recorded_calls.load(options.against))}
+        options.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

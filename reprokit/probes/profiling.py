@@ -1,12 +1,11 @@
 """Where a training spends its time: every Python function of it, and every operation of one update.
 
-This module knows Python's cProfile and torch's profiler; it refuses to know trainers: a trace of updates
-tells it when one begins and ends. It draws no random number and touches no tensor, so no number changes.
+It draws no random number and touches no tensor, so no number changes.
 
     >>> with profiled(run.dir / "profile"):
     ...     train(config, run)
 
-In the run folder, under ``profile/``: ``training.prof`` (``python -m pstats``, or any viewer of it),
+In the run folder, under ``profile/``: ``training.prof`` (``python -m pstats``),
 ``update.pt.trace.json`` (TensorBoard with its profiler plugin, or https://ui.perfetto.dev) and
 ``update.txt``, the operations of that update by CPU time.
 """
@@ -44,7 +43,7 @@ class ProfilingTrace(Trace):
     Args:
         path: The new file.
         at_step: The first update that begins at or after this step is the one.
-        folder: Where what was seen goes; made when there is something.
+        folder: Where the profile is written; created when there is one.
     """
 
     def __init__(self, path: Path, *, at_step: int, folder: Path) -> None:
@@ -67,7 +66,7 @@ class ProfilingTrace(Trace):
             self._looking.start()
 
     def close(self) -> None:
-        """As ``Trace.close``; an update that was never finished is not told of."""
+        """As ``Trace.close``; an update that was never finished is not written."""
         if self._looking is not None:
             self._looking.stop()
             self._looking = None

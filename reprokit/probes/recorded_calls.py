@@ -1,10 +1,7 @@
-"""Calls of operations with their inputs, as plain data that a file can hold and nothing can act on.
+"""Calls of operations with their inputs, as plain data that loads without running code.
 
-This module knows tensors, arrays and the plain values beside them. It refuses what it cannot give
-back as it was, and it never unpickles code (``torch.load(weights_only=True)``).
-
-    >>> decode(encode((torch.ones(2), {"dim": 0})))
-    (tensor([1., 1.]), {'dim': 0})
+>>> decode(encode((torch.ones(2), {"dim": 0})))
+(tensor([1., 1.]), {'dim': 0})
 """
 
 from __future__ import annotations

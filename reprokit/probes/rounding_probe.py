@@ -1,17 +1,15 @@
 """How every operation that training uses rounds here: fixed inputs in, one digest an operation out.
 
-This module knows operations and inputs that are the same on every machine. It refuses to know which
-digest is right, and which recipe calls what: two machines whose digests of ``torch.exp`` differ round
-it differently, and that matters only to what calls it.
+Two machines whose digests of ``torch.exp`` differ round it differently; neither is wrong, and it matters
+only to recipes that call it.
 
     $ python -m reprokit.probes.rounding_probe
     {"version": 1, "device": "cpu", "digests": {"torch.sqrt float32": "5d41…", …}, "missing": {}}
 
-Inputs are put together from bits by integer arithmetic (``fixed_inputs``), so no CPU can round them.
-They are many (16,384 for an elementwise function) and spread over exponents, because most results of
-a function that rounds otherwise are the same all the same: of 16,384 roots, 2,743 were not. No
-generator of the program is drawn from, no setting is touched. ``VERSION`` goes up whenever a digest
-can change with this file alone.
+Inputs are assembled from bits by integer arithmetic (``fixed_inputs``), so no CPU can round them.
+They are many (16,384 for an elementwise function) and spread over exponents, because two roundings
+mostly agree: of 16,384 roots, 2,743 differed. No generator of the program is drawn from, no setting
+is touched. ``VERSION`` goes up whenever a change to this file can change a digest.
 """
 
 from __future__ import annotations
@@ -49,10 +47,7 @@ Operations = Mapping[str, Callable[[], Any]]
 
 
 def probe(*, device: torch.device | str = "cpu") -> dict[str, Any]:
-    """Run every operation once.
-
-    Args:
-        device: Where torch's operations run.
+    """Run every operation once, torch's on ``device``.
 
     Returns:
         ``version``, ``device``, ``digests`` (operation → 32 hex digits) and ``missing`` (operation →
@@ -89,32 +84,14 @@ def _elementwise(device: torch.device) -> Operations:
         "float32": torch.from_numpy(float32s(_MANY, stream=1)).to(device),
         "float64": torch.from_numpy(float64s(_FEW, stream=2)).to(device),
     }
-    anywhere: dict[str, Callable[[Tensor], Tensor]] = {
-        "exp": torch.exp,
-        "tanh": torch.tanh,
-        "sigmoid": torch.sigmoid,
-        "relu": torch.relu,
-        "gelu": functional.gelu,
-        "silu": functional.silu,
-        "softplus": functional.softplus,
-        "sin": torch.sin,
-        "cos": torch.cos,
-        "erf": torch.erf,
-    }
-    above_zero: dict[str, Callable[[Tensor], Tensor]] = {
-        "log": torch.log,
-        "sqrt": torch.sqrt,
-        "rsqrt": torch.rsqrt,
-        "log1p": torch.log1p,
-        "reciprocal": torch.reciprocal,
-        "pow": functools.partial(torch.pow, exponent=0.7),
-    }
     found: dict[str, Callable[[], Any]] = {}
     for dtype, values in inputs.items():
-        for name, function in anywhere.items():
-            found[f"torch.{name} {dtype}"] = functools.partial(function, values)
-        for name, function in above_zero.items():
-            found[f"torch.{name} {dtype}"] = functools.partial(function, values.abs())
+        for name in ("exp", "tanh", "sigmoid", "relu", "gelu", "silu", "softplus", "sin", "cos", "erf"):
+            library = functional if name in {"gelu", "silu", "softplus"} else torch
+            found[f"torch.{name} {dtype}"] = functools.partial(getattr(library, name), values)
+        for name in ("log", "sqrt", "rsqrt", "log1p", "reciprocal"):
+            found[f"torch.{name} {dtype}"] = functools.partial(getattr(torch, name), values.abs())
+        found[f"torch.pow {dtype}"] = functools.partial(torch.pow, values.abs(), exponent=0.7)
     return found
 
 
@@ -231,20 +208,11 @@ def _numpy() -> Operations:
     """Numpy's functions and random streams."""
     single, double = float32s(_MANY, stream=60), float64s(_MANY, stream=61)
     left, right = single.reshape(256, 64), single.reshape(64, 256)
-    functions: dict[str, tuple[Any, bool]] = {
-        "exp": (np.exp, False),
-        "tanh": (np.tanh, False),
-        "sin": (np.sin, False),
-        "cos": (np.cos, False),
-        "log": (np.log, True),
-        "sqrt": (np.sqrt, True),
-        "log1p": (np.log1p, True),
-    }
-    found: dict[str, Callable[[], Any]] = {
-        f"numpy.{name} {values.dtype}": functools.partial(function, np.abs(values) if positive else values)
-        for name, (function, positive) in functions.items()
-        for values in (single, double)
-    }
+    found: dict[str, Callable[[], Any]] = {}
+    for name in ("exp", "tanh", "sin", "cos", "log", "sqrt", "log1p"):
+        for values in (single, double):
+            inputs = np.abs(values) if name in {"log", "sqrt", "log1p"} else values
+            found[f"numpy.{name} {values.dtype}"] = functools.partial(getattr(np, name), inputs)
     return found | {
         "numpy.power float64": lambda: np.power(np.abs(double), 0.7),
         "numpy.matmul float32": lambda: left @ right,

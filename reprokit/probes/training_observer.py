@@ -1,7 +1,7 @@
-"""What a training does in its first updates, seen from outside: rewards, places, actions, gradients, NaN.
+"""Observes the first updates of a training from outside: rewards, states, actions, gradients, NaN.
 
-This module knows how to look on without a word to the trainer: environments are wrapped where they are made,
-and every operation of torch is looked at as it ends. It refuses to judge what it saw.
+Environments are wrapped where they are made, and every operation of torch is looked at as it ends;
+the trainer is not told.
 
     >>> seen = Seen()
     >>> with environments_made_by(seen.watched), NanWatch(trainer=Path("ppo.py")) as nan:

@@ -1,6 +1,6 @@
 """What runs beside the training code, inside the environment that trains.
 
-All of it is part of what every recipe's numbers stand on. A trainer imports it and nothing else of reprokit;
+All of it is part of the numbers digest of every recipe. A trainer imports it and nothing else of reprokit;
 building blocks of trainers are in ``recipes/parts/``, and count for those that import them.
 
     from reprokit.runtime.run import Run

@@ -1,7 +1,4 @@
-"""Checkpoints: all that a training program needs to go on as if it had never stopped.
-
-This module knows how a checkpoint is put together, written and read back. It refuses to know when
-one is due and what a trainer adds of its own (``extra``).
+"""Checkpoints: everything that a training program needs to resume as if it had never stopped.
 
     >>> store = CheckpointStore(run_dir / "checkpoints")
     >>> store.save(training_state(step=4096, model=model, optimizer=adam, environments=envs))
@@ -10,7 +7,7 @@ one is due and what a trainer adds of its own (``extra``).
 A file is written under another name, flushed to the disk and renamed, then listed in
 ``MANIFEST.json`` with its SHA-256, which is replaced in the same way: whenever the program is
 killed, every file that the manifest lists is whole. Where only the last ones are kept, the manifest
-remembers the others under ``removed``, with their digests. Files hold tensors and plain data only and are
+lists the others under ``removed``, with their digests. Files hold tensors and plain data only and are
 loaded with ``weights_only=True``: loading one never runs code.
 """
 

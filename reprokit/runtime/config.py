@@ -1,14 +1,13 @@
 r"""The trainer's ``Config``, built from ``config.yaml``.
 
-This module knows dataclasses, their annotations, and the few lines of YAML that reprokit writes
-(sections by indentation, every value spelled as JSON), so that an environment that trains needs no
-YAML package. It refuses to know any setting: the trainer declares them.
+It reads the few lines of YAML that reprokit writes (sections by indentation, every value spelled as
+JSON), so that an environment that trains needs no YAML package.
 
     >>> build(Config, parse("training:\n  learning_rate: 3.0e-4\n")).training.learning_rate
     0.0003
 
 The limits ``Gt`` … ``MaxLen`` go into ``Annotated``; the host reads them in the source without
-running it, and ``build`` holds every value against them again.
+running it, and ``build`` checks every value against them again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""The data sets that a recipe declares, as the program that trains finds them: checked, then handed over.
+"""The data sets that a recipe declares, checked inside the environment that trains.
 
-This module knows names, paths and digests; it refuses to know what is in a file.
-
-    >>> checked([("levels.json", "sha256:9f2c…", "/run/levels.json")])["levels.json"]
-    PosixPath('/run/levels.json')
+>>> checked([("levels.json", "sha256:9f2c…", "/run/levels.json")])["levels.json"]
+PosixPath('/run/levels.json')
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""A training that ends after its first updates, without a word to the trainer.
+"""Ends a training after its first updates; the trainer is not told.
 
-This module knows when enough was seen: at the first record of metrics after the last update that
-was asked for, or at the next update where no metrics follow. It refuses to know what is compared.
+It ends at the first record of metrics after the last update that was asked for, or at the next update
+where no metrics follow.
 
     >>> trace = FirstUpdatesTrace(run_dir / "trace.jsonl", max_updates=3)
     >>> metrics = FirstUpdatesMetrics(run_dir / "metrics.jsonl", trace=trace)
 
-Such a run is no run of its recipe. Its process ends with ``STOPPED_EARLY``, whatever happened, so the host
-never closes its folder with COMPLETE, and it can never be judged, blessed or taken for a whole one.
+Such a run is incomplete. Its process always exits with ``STOPPED_EARLY``, so the host never closes its
+folder with COMPLETE, and it can never be judged, promoted or taken for a whole one.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Starts a trainer inside the environment that trains, and proves what held while it ran.
-
-This module knows the order: look at the settings, import the trainer, train, load every checkpoint
-back. It refuses to know what is trained.
+"""Starts a trainer inside the environment that trains, and records the settings that were in force.
 
     $ python -m reprokit.runtime.launch --run-dir out --config config.yaml --seed 42 -- trainers/ppo.py
 
 A trainer is a file that does nothing when imported and holds a frozen dataclass ``Config`` and a
-function ``train(config: Config, run: Run) -> None``. Two records come on top of what it writes:
+function ``train(config: Config, run: Run) -> None``. Two records are added to what it writes:
 ``environment.json`` (``capture.probe``, and the section ``numerics``) and ``runtime.json``::
 
     {"schema": 1,
@@ -18,9 +15,9 @@ function ``train(config: Config, run: Run) -> None``. Two records come on top of
      "checkpoints": {"final_model.pt": {"sha256": "sha256:…", "loadable": true, "reason": ""}}}
 
 Both are written before the training too, so that a run that is killed has them as well. How every
-operation rounds here (``numerics.probe`` of environment.json) is asked after it, where it can disturb
-nothing. With ``--max-updates`` the training ends after so many, and the process with ``STOPPED_EARLY``; with
-``--stop-at`` it is killed on its way (``stopping``).
+operation rounds here (``numerics.probe`` of environment.json) is probed after it, where it can disturb
+nothing. With ``--max-updates N`` the training ends after N updates, and the process with
+``STOPPED_EARLY``; with ``--stop-at`` it is killed at that step (``stopping``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Records, one JSON object a line, in files that only ever grow.
-
-This module knows how to write ``metrics.jsonl`` (what must repeat) and ``timing.jsonl`` (what does
-not). It refuses to know what a metric means.
+"""Writes ``metrics.jsonl`` (what must repeat) and ``timing.jsonl`` (what does not), append-only.
 
     >>> with MetricsWriter(run_dir / "metrics.jsonl") as metrics:
     ...     metrics.write(step=4096, **{"loss/policy": -0.0123})

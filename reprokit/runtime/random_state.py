@@ -1,12 +1,9 @@
-"""Every random state of a training program, and the state of its environments, as plain data.
-
-This module knows where Python, numpy, torch and gymnasium environments keep what decides the next
-number, and how to put it back. It refuses to know files and seeds.
+"""Captures and restores every random state of a training program, and the state of its environments.
 
     >>> before = capture(generators={"noise": generator})
     >>> restore(before, generators={"noise": generator})
 
-What comes out holds tensors, numbers, text, lists and dicts only, so that a checkpoint of it loads
+The captured state holds tensors, numbers, text, lists and dicts only, so that a checkpoint of it loads
 with ``torch.load(weights_only=True)``.
 """
 

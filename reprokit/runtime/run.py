@@ -1,9 +1,7 @@
 """What a trainer is handed: its seed, its device, and where its records go.
 
-This module knows which files a run writes. It refuses to know what is in the configuration.
-
-    >>> with Run.open(run_dir, seed=42, device="cpu", clock=time.perf_counter) as run:
-    ...     train(config, run)
+>>> with Run.open(run_dir, seed=42, device="cpu", clock=time.perf_counter) as run:
+...     train(config, run)
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
 """Seeds for every generator that a training program draws from, and a record of each.
 
-This module knows how to seed Python, numpy, torch, environments, ranks and a loader's workers from
-one seed. It refuses to know whether the settings that must precede the interpreter were there
-(``settings``) and whether anything repeats (``determinism``).
-
     >>> seeding = Seeding(seed=42)
     >>> seeding.seed_everything()
     >>> first, second = seeding.environment_seeds(2)

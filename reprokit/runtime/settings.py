@@ -1,8 +1,6 @@
-"""Whether the settings that must precede the interpreter were there, and whether they took effect.
+"""Checks that settings which must precede the interpreter were set in time and took effect.
 
-This module knows the profiles of ``core.numerics``, the environment that this process was started
-with, and what the libraries say of themselves (``capture.probe``). It refuses to set anything: a
-variable that is set after the start looks set and changes nothing.
+It sets nothing itself: a variable that is set after the start looks set and changes nothing.
 
     >>> verify(profile="portable", facts=probe.collect(with_torch=True), at_start=variables_at_start())
     {'profile': 'portable', 'version': 1, 'requested': {...}, 'in_force': {...}, 'missing': []}

@@ -1,12 +1,10 @@
-"""A training that is killed on its way, to see what it leaves and whether it can go on from there.
-
-This module knows when: right after the record of metrics at or after a step, before whatever the trainer
-does next (a checkpoint of that step is not written). It refuses to know what a resumed run makes of it.
+"""Kills a training at a given step, to test what it leaves behind and whether it can be resumed.
 
     >>> metrics = StoppingMetrics(run_dir / "metrics.jsonl", stop_at=20_480)
 
-The process is ended by SIGKILL, sent to itself: nothing can be caught, flushed or tidied up, exactly as
-when a scheduler or the kernel ends it, but always at the same place.
+It is killed right after the record of metrics at or after the step, before whatever the trainer does next
+(a checkpoint of that step is not written), by a SIGKILL that it sends to itself: nothing can be caught or
+flushed, as when a scheduler or the kernel ends it, but always at the same place.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """Digests of everything that decides the next update, in execution order.
 
-This module knows how to digest tensors and random states. It refuses to know what differs between
-two traces; it only makes the first difference visible.
-
     >>> with Trace(run_dir / "trace.jsonl") as trace:
     ...     trace.update(step=4096, parameters=dict(model.named_parameters()), optimizer=adam.state_dict())
 

@@ -240,7 +240,7 @@ def test_a_guard_that_is_killed_takes_the_program_with_it_and_says_so(on_host: S
 
     result = LocalBackend().run(on_host(SLEEP_WITH_CHILD), run_dir, on_tick=tick)
     assert result.outcome is Outcome.SIGNALLED
-    assert "watched over the program was killed" in result.message
+    assert "guard process of the program was killed" in result.message
     wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
 
 
@@ -255,7 +255,7 @@ def test_a_guard_that_is_killed_while_the_tool_cannot_act_takes_the_program_with
     wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
     tool.send_signal(signal.SIGCONT)
     answer, _ = tool.communicate(timeout=PATIENCE_S)
-    assert "watched over the program was killed" in answer
+    assert "guard process of the program was killed" in answer
     assert list(scratch.iterdir()) == []
 
 

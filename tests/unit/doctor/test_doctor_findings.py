@@ -129,7 +129,7 @@ def test_one_core_is_enough_but_slower():
     finding = only(cpu(usable=1), "cores")
     assert (finding.state, finding.detail) == (
         State.WARNING,
-        "1 usable: the two runs go one after the other",
+        "1 usable: the two runs are made one after the other",
     )
 
 

@@ -107,7 +107,12 @@ def test_a_run_that_names_no_image_never_starts(engine: Any, container_spec: Run
     ("call", "words", "outcome", "remedy"),
     [
         ("create", "Requested CPUs are not available", Outcome.START_REFUSED, "limits"),
-        ("create", "bind source path does not exist: /x", Outcome.START_REFUSED, "on this very host"),
+        (
+            "create",
+            "bind source path does not exist: /x",
+            Outcome.START_REFUSED,
+            "use an engine on this host",
+        ),
         ("start", "could not select device driver: [[gpu]]", Outcome.START_REFUSED, "NVIDIA"),
         ("start", "write /var/lib/docker/x: no space left on device", Outcome.DISK_FULL, "docker system df"),
     ],

@@ -51,7 +51,7 @@ def test_an_engine_that_fails_to_answer_is_not_reachable(engine):
     ("cause", "error", "remedy"),
     [
         (FileNotFoundError(2, "No such file"), "no container engine", "install Docker Engine"),
-        (PermissionError(13, "Permission denied"), "may not talk", "usermod -aG docker"),
+        (PermissionError(13, "Permission denied"), "no permission to use", "usermod -aG docker"),
         (ConnectionRefusedError(111, "refused"), "not running", "systemctl start docker"),
         (TimeoutError("timed out"), "does not answer", "restart"),
         (OSError(113, "No route to host"), "cannot be used", "docker info"),

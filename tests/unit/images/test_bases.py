@@ -131,7 +131,7 @@ def test_without_mmdebstrap_the_message_says_how_to_get_it(lock, meet, tmp_path:
 
 @pytest.mark.usefixtures("no_base")
 def test_a_base_for_another_kind_of_machine_is_not_attempted(lock, meet, tmp_path: Path):
-    with pytest.raises(ImageError, match=r"cannot be made on this one\. expected s390x"):
+    with pytest.raises(ImageError, match=r"cannot be built on this machine\. expected s390x"):
         bases.obtain(
             meet(Engine()), lock, kind="bootstrap", machine="s390x", cache=tmp_path, on_progress=pytest.fail
         )

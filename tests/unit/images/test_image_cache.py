@@ -25,7 +25,7 @@ def test_a_second_worker_waits_and_says_so(tmp_path: Path):
         order.append("first")
     worker.join(30)
     assert order == ["first", "second"]
-    assert said == ["waiting for another reprokit that makes thing"]
+    assert said == ["waiting for another reprokit process that is making thing"]
 
 
 def test_different_things_do_not_wait_for_each_other(tmp_path: Path):

@@ -54,7 +54,7 @@ def test_an_unknown_variant_is_a_fault_of_the_recipe_and_lists_the_known(project
         ("schema = 1", "schema = 9", "unknown schema"),
         ('suite = "bookworm"', "", "'suite' is missing"),
         ("[variants.cpu]", "[variants", "not valid TOML"),
-        ("[variants.cpu]", "[variants]", "of the wrong kind"),
+        ("[variants.cpu]", "[variants]", "has the wrong type"),
     ],
 )
 def test_a_fault_is_named_with_the_file(project: Path, tmp_path: Path, old: str, new: str, said: str):
