@@ -1,7 +1,6 @@
 """Every error that reprokit raises on purpose, and the exit code each one ends in.
 
-This module knows what went wrong in words a person can act on; it refuses to know how the
-words are printed. The tree::
+The tree::
 
     ReprokitError                exit code
     ├── UsageError                       2   wrong command line
@@ -12,7 +11,7 @@ words are printed. The tree::
     │   └── CheckpointError              2   a checkpoint is unreadable or refused
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
-    │   ├── ImageError                   3   image or virtual environment not realised
+    │   ├── ImageError                   3   image or virtual environment not made
     │   ├── UploadError                  3   a run could not be copied to its URL
     │   └── WorkspaceError               3   runs/ or reports/ cannot be written
     │       ├── DiskFullError            3   because the disk is full
@@ -22,7 +21,7 @@ words are printed. The tree::
     >>> raise RecipeError("unknown key 'trainig'", where="recipe.yaml:12", fix="did you mean 'training'?")
     Traceback (most recent call last):
         ...
-    reprokit.errors.RecipeError: recipe.yaml:12: unknown key 'trainig'. Do: did you mean 'training'?
+    reprokit.errors.RecipeError: recipe.yaml:12: unknown key 'trainig'. Hint: did you mean 'training'?
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class ReprokitError(Exception):
         return ". ".join(parts)
 
     def _sentence(self) -> str:
-        return self.told() if self.fix is None else f"{self.told()}. Do: {self.fix}"
+        return self.told() if self.fix is None else f"{self.told()}. Hint: {self.fix}"
 
 
 class UsageError(ReprokitError):

@@ -26,7 +26,7 @@ from reprokit.cli.options import examples, folder_options, project_of, request_o
 def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> int:
     """Drive git bisect with the gate, in a work tree of its own; name the commit that changed the numbers.
 
-    The numbers of the good commit are the yardstick. A commit that cannot run is skipped, not guilty.
+    The numbers of the good commit are the reference. A commit that cannot run is skipped, not guilty.
     Commits that touch nothing that the recipe stands on are not trained again.
 
     Exit codes: 0 one commit is named; 4 several are left, or there is nothing to find; 3 good or bad

@@ -75,7 +75,8 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
     click.echo(json.dumps(stored.record, indent=2) if as_json else str(folder))
     if not stored.complete:
         click.echo(
-            f"Error: {stored.incomplete_because}. Do: {stored.record.get('remedy', 'run it again')}", err=True
+            f"Error: {stored.incomplete_because}. Hint: {stored.record.get('remedy', 'run it again')}",
+            err=True,
         )
         return 3
     return 0 if copied([folder], options["copy_to"]) else 3

@@ -2,9 +2,6 @@
 
 Here are the verbs on single recipes and runs. Each story has a package with names of its own: ``diagnosing``,
 ``portability``, ``attribution``, ``curation`` and ``selftest``.
-
-    >>> reproduce("cartpole_baseline", project=Project.around(Path.cwd()), progress=progress).verdict
-    <Verdict.REPRODUCED: 'REPRODUCED'>
 """
 
 from reprokit.harness import selftest

@@ -1,10 +1,6 @@
-"""Whether a report's verdict follows from its evidence, and whether anything was touched since.
+"""Whether a report's verdict follows from its evidence, and whether anything was changed since.
 
-This module judges again from the run folders that the report names; it refuses to believe anything
-that the report itself says.
-
-    >>> audit(Path("reports/cartpole_baseline/20261120T101512Z-3fa9/report.json"), project=project).follows
-    True
+Judged again from the run folders that the report names; nothing that the report itself says is believed.
 """
 
 from __future__ import annotations
@@ -165,7 +161,7 @@ def _redrawn(report: Report, path: Path) -> Iterator[str]:
         if not stored.is_file():
             yield f"{stored} is gone"
         elif stored.read_bytes() != text.encode("utf-8"):
-            yield f"{stored} is not what report.json gives"
+            yield f"{stored} differs from what report.json gives"
 
 
 def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> Report:
@@ -195,7 +191,7 @@ def _judged_again(report: Report, project: Project) -> Iterator[str]:
     yield from _rows(expected["checks"], actual["checks"])
     for key in sorted(set(expected) - _OF_THE_MOMENT):
         if expected[key] != actual[key] and key not in {"verdict", "checks"}:
-            yield f"{key} is not what the evidence gives"
+            yield f"{key} differs from what the evidence gives"
 
 
 def _as_asked(report: Report) -> Request:
@@ -214,6 +210,6 @@ def _rows(expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str, A
         if told.get("status") != row["status"]:
             yield f"row {row['id']}: the evidence says {row['status']}"
         elif told != row:
-            yield f"row {row['id']} is not what the evidence gives"
+            yield f"row {row['id']} differs from what the evidence gives"
     for name in sorted(theirs):
         yield f"row {name}: the evidence has no such row"

@@ -1,10 +1,6 @@
-"""Whether a run learned: its own metrics, and, where it is asked for, a probe inside its environment.
+"""Whether a run learned: its own metrics and, on request, a probe inside its environment.
 
-This module knows where the evidence lies and how the probe is run. It refuses to judge (``core.learning``),
-and to change a run's folder: the probe has one of its own among the reports, and is no run.
-
-    >>> learned("20261121T101500Z-3fa9-seed42-1", Request(), project=project, progress=progress).answers[0].id
-    'reward'
+The probe has a folder of its own among the reports: a run's folder is never changed, and the probe is no run.
 """
 
 from __future__ import annotations
@@ -131,7 +127,7 @@ def _probed(
 ) -> Path:
     if stored.record.get("plain_command"):
         raise UsageError(
-            "a plain command cannot be probed: nobody knows how it trains",
+            "a plain command cannot be probed: how it trains is not known",
             where=str(stored.path),
             fix="leave out --probe, or write a recipe",
         )

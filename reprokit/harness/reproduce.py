@@ -1,10 +1,4 @@
-"""The main job, from a name to a report.
-
-This module knows the order: recipe, environment, plan, runs, evidence, report. It refuses to
-know how any of them works.
-
-    >>> report, folder = reproduce("cartpole_baseline", Request(), project=project, progress=progress)
-"""
+"""The main job, from a name to a report: recipe, environment, plan, runs, evidence, report."""
 
 from __future__ import annotations
 
@@ -106,7 +100,7 @@ def _go_on(name: str, request: Request, *, project: Project, progress: Progress)
     recipe, request = fit(chosen, name, request, project=project)
     for skipped in chosen.skipped:
         progress.note(f"{skipped} is not whole: not used")
-    progress.note(f"goes on from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
+    progress.note(f"resumes from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
     kind = ResumedRun(point=chosen.point)
     return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
 

@@ -1,11 +1,4 @@
-"""Earlier runs used again: one repeated and judged, several laid beside each other.
-
-This module knows what of several run folders is worth showing together, and the order in which one
-is repeated. It refuses to know how either is printed.
-
-    >>> beside([Path("runs/a/x"), Path("runs/a/y")]).exit_code
-    1
-"""
+"""Earlier runs used again: one repeated and judged, several laid beside each other."""
 
 from __future__ import annotations
 
@@ -208,13 +201,13 @@ def _refuse_other_lock(reference: runs.StoredRun, variant: str, project: Project
         commit = str(source.get("commit")) if isinstance(source, dict) else ""
         known = _COMMIT.fullmatch(commit)  # a person is about to paste it
         raise ImageError(
-            "this is not the lock that the run's environment was made from",
+            "the lock differs from the one that the run's environment was made from",
             where=str(path),
             expected=str(recorded),
             actual=actual,
             fix=f"`git worktree add ../then {commit}`, and reproduce the run there"
             if known
-            else "put the lock that it had in its place",
+            else "restore the lock that it had",
         )
 
 

@@ -1,11 +1,4 @@
-"""The gate: every recipe of this platform, one exit code.
-
-This module knows which recipes and seeds are due and how several answers become one exit code.
-It refuses to know how one answer comes about.
-
-    >>> gate_code([])
-    4
-"""
+"""The gate: every recipe of this platform, one exit code."""
 
 from __future__ import annotations
 
@@ -84,7 +77,7 @@ def _without_a_recipe(judged: set[str], project: Project, platform: str) -> list
         GateAnswer(
             recipe=name,
             error=f"there is a golden for {platform}, but no recipe that declares it. "
-            f"Do: restore recipes/{name}, or remove golden/{name}/{platform}",
+            f"Hint: restore recipes/{name}, or remove golden/{name}/{platform}",
             exit_code=CannotJudgeError.exit_code,
         )
         for name in orphans

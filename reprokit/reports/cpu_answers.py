@@ -21,7 +21,7 @@ def answer_lines(answer: Any) -> Iterator[str]:
     yield shown(f"{answer.recipe}{seed}  {answer.cpu}: {answer.verdict}")
     yield f"  {shown(answer.sentence, limit=2000)}"
     if answer.remedy:
-        yield f"  Do: {shown(answer.remedy, limit=1000)}"
+        yield f"  Hint: {shown(answer.remedy, limit=1000)}"
     if answer.exit_code and answer.folder is not None:
         yield f"  Obtained: {shown(answer.folder, limit=1000)}"
 

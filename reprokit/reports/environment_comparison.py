@@ -78,7 +78,7 @@ def forecast_data(found: Forecast) -> dict[str, Any]:
 def _outlook(found: Forecast) -> str:
     """What it comes to, in a line."""
     if not found.same_platform:
-        return "Another platform: its numbers are no yardstick here; this one needs a golden of its own."
+        return "Another platform: its numbers cannot be compared here; this one needs a golden of its own."
     if found.differences:
         return (
             "Another environment: where a run's numbers differ here, that is STALE_GOLDEN and no REGRESSION."

@@ -32,7 +32,7 @@ def golden_data(row: GoldenRow) -> dict[str, Any]:
 def finding_line(found: Finding, *, root: Path) -> str:
     """One finding: its file as seen from a folder, the rule, what is wrong, and what to do."""
     where = found.where.removeprefix(f"{root}/")
-    return one_line(f"{where}: {found.rule}: {found.what}. Do: {found.remedy}", limit=2000)
+    return one_line(f"{where}: {found.rule}: {found.what}. Hint: {found.remedy}", limit=2000)
 
 
 def count_line(*, goldens: int, findings: int) -> str:

@@ -124,7 +124,7 @@ def test_an_empty_section_that_is_filled_is_told_by_what_came() -> None:
 
 
 def test_one_changed_leaf_is_found_wherever_it_is() -> None:
-    """The recursion that this replaced is the yardstick."""
+    """The recursion that this replaced is the reference run."""
     generator = random.Random(0)
     for _ in range(200):
         one, other = _record(generator), _record(generator)

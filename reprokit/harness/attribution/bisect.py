@@ -1,14 +1,8 @@
-"""The commit that changed a recipe's numbers: ``git bisect``, driven by the gate, in a tree of its own.
+"""The commit that changed a recipe's numbers: ``git bisect`` in a work tree of its own.
 
-The metrics of the good commit are the yardstick; a commit is good when its run agrees with them
-within the tolerances of the good commit's recipe (its own could forgive what it did), bad when it
-finishes and does not, and skipped when it cannot run: a commit that cannot run has changed no number.
-This module knows the order of questions; it refuses to choose the commits, which git does. What a
-commit's numbers stand on is digested, so that commits which touch none of it are trained once.
-
-    >>> bisect("cartpole_baseline", good="v1", bad="HEAD", request=Request(), project=project,
-    ...        progress=progress).guilty[0].subject
-    'Discount a little more'
+A commit is good when its metrics agree with the reference run's, those of the good commit, within the
+tolerances of the good commit's recipe (its own could hide what it changed); bad when its run finishes and
+they do not; skipped when it cannot run. Commits that touch nothing that numbers depend on are trained once.
 """
 
 from __future__ import annotations
@@ -70,7 +64,7 @@ class Bisection:
     Attributes:
         guilty: The one commit; several where those between cannot run; never empty.
         tested: Every commit that was asked about, in that order.
-        good: The good commit, whose numbers were the yardstick.
+        good: The good commit, whose numbers were the reference run.
         bad: The bad commit.
     """
 
@@ -128,16 +122,16 @@ def bisect(
                 scratch=scratch,
                 platforms=fingerprint.platforms_of_host(capture.capture_host(project.root)),
             )
-            yardstick = _yardstick(search, first)
-            _must_differ(search, last, yardstick)
-            guilty = _drive(search, first, last, yardstick)
+            reference = _reference_run(search, first)
+            _must_differ(search, last, reference)
+            guilty = _drive(search, first, last, reference)
             named = tuple(_guilty(search, commit) for commit in guilty)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return Bisection(guilty=named, tested=tuple(search.tested), good=first, bad=last)
 
 
-def _yardstick(search: _Search, commit: str) -> Path:
+def _reference_run(search: _Search, commit: str) -> Path:
     """The good commit's metrics, trained twice: what does not repeat itself measures nothing."""
     metrics, why, trained = _metrics(search, commit)
     if metrics is None:
@@ -154,17 +148,17 @@ def _yardstick(search: _Search, commit: str) -> Path:
             raise CannotJudgeError(
                 "the good commit does not repeat its own numbers, so no commit can be blamed",
                 where=commit[:12],
-                fix=f"`reprokit reproduce {search.name}` on it says where it parts",
+                fix=f"`reprokit reproduce {search.name}` on it says where its runs differ",
             )
         _remember(search, key, again, runs=2)
         trained = True
-    _note(search, commit, GOOD, "the yardstick", trained=trained)
+    _note(search, commit, GOOD, "the reference run", trained=trained)
     return kept
 
 
-def _must_differ(search: _Search, commit: str, yardstick: Path) -> None:
+def _must_differ(search: _Search, commit: str, reference: Path) -> None:
     git_history.git(search.tree, "checkout", "--quiet", "--detach", commit)
-    result, detail = _judged(search, commit, yardstick)
+    result, detail = _judged(search, commit, reference)
     if result == SKIPPED:
         raise CannotRunError(f"the bad commit cannot run: {detail}", where=commit[:12])
     if result == GOOD:
@@ -175,42 +169,42 @@ def _must_differ(search: _Search, commit: str, yardstick: Path) -> None:
         )
 
 
-def _drive(search: _Search, good: str, bad: str, yardstick: Path) -> tuple[str, ...]:
+def _drive(search: _Search, good: str, bad: str, reference: Path) -> tuple[str, ...]:
     """``git bisect`` until it names a commit, or those that are left when none of them can run."""
     git_history.git(search.tree, "bisect", "start", bad, good)
     while not (found := _FOUND.findall(git_history.git(search.tree, "bisect", "log"))):
         commit = git_history.resolve(search.tree, "HEAD")
         if any(one.commit == commit for one in search.tested):
             raise UsageError(f"git bisect asks about {commit[:12]} twice", fix="is good an ancestor of bad?")
-        result, _ = _judged(search, commit, yardstick)
+        result, _ = _judged(search, commit, reference)
         ended = git_history.run_git(search.tree, "bisect", result)
         if ended.returncode not in {0, 2}:  # 2: only skipped commits are left
             raise UsageError(f"git bisect {result}: {ended.stderr.strip() or ended.stdout.strip()}")
     return tuple(found)
 
 
-def _judged(search: _Search, commit: str, yardstick: Path) -> tuple[str, str]:
-    """Whether the commit that is checked out has the yardstick's numbers."""
+def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
+    """Whether the commit that is checked out has the reference run's numbers."""
     metrics, why, trained = _metrics(search, commit)
     result, detail = SKIPPED, why
     if metrics is not None:
         granted = search.recipes[search.tested[0].commit]  # the good commit's
-        result, detail = _compared(yardstick, metrics, granted, search.platforms)
+        result, detail = _compared(reference, metrics, granted, search.platforms)
     _note(search, commit, result, detail, trained=trained)
     return result, detail
 
 
-def _compared(yardstick: Path, metrics: Path, recipe: Recipe, platforms: tuple[str, ...]) -> tuple[str, str]:
+def _compared(reference: Path, metrics: Path, recipe: Recipe, platforms: tuple[str, ...]) -> tuple[str, str]:
     here = next((one for one in platforms if one in recipe.platforms), "")
     try:
-        found = adapters.compare(yardstick, metrics, tolerances=recipe.tolerances_on(here))
+        found = adapters.compare(reference, metrics, tolerances=recipe.tolerances_on(here))
     except MetricsError as error:
         return SKIPPED, str(error)
     return (GOOD, "") if found.within_tolerance else (BAD, _where(found.divergence))
 
 
 def _where(first: Divergence | None) -> str:
-    return f"parts at step {first.step}, {first.metric or 'the record'}" if first else "parts"
+    return f"differs at step {first.step}, {first.metric or 'the record'}" if first else "differs"
 
 
 def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:

@@ -1,10 +1,6 @@
-"""What a report says beyond its verdict when a run is not its golden: what changed, whose fault, both files.
+"""What a report adds to REGRESSION and STALE_GOLDEN: what changed, whose fault, both files side by side.
 
-This module knows the source tree of the moment, which the verdict must not hang on; it refuses to
-judge. Everything that it adds is help: where git has no answer, the report says why and stands.
-
-    >>> code_changes(recipe, Path("golden/cartpole_baseline/cpu-x86_64/seed-42"), project=project)["files"]
-    [{'path': 'recipes/trainers/ppo.py', 'added': 1, 'removed': 1}]
+No verdict depends on it: where git has no answer, the report says why.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
-"""Whose fault a mismatch with a golden is: the golden's code and today's, in both environments.
+"""Whether code or environment caused a mismatch: the golden's code and today's, in both environments.
 
-Four runs would tell: {the golden's code, today's code} × {the golden's environment, today's}, each
-held against the golden. This module knows which of them can be made, and what follows from those
-that could; it refuses to judge the runs in any other way, and changes no verdict. An environment is
-what the lock pins; the machine itself cannot be brought back, so a difference in it shows where the
-golden's own commit with the golden's own lock no longer gives the golden.
-
-    >>> blame({THEN_THEN: EQUAL, THEN_NOW: EQUAL, NOW_THEN: DIFFERS, NOW_NOW: DIFFERS})[0]
-    'code'
+Up to four runs, {the golden's code, today's code} × {the golden's environment, today's}, are each compared
+with the golden; no verdict changes. An environment is what the lock pins. The machine cannot be brought
+back: a difference in it shows where the golden's own commit with its own lock no longer gives the golden.
 """
 
 from __future__ import annotations
@@ -209,7 +204,7 @@ def _must_be_the_goldens(tree: Path, case: _Case) -> None:
     recorded = case.blessed.provenance["digests"]["recipe"]
     if found.digest != recorded:
         raise RecipeError(
-            "the golden's commit holds another recipe than the one that was blessed",
+            "the golden's commit holds another recipe than the one that was promoted",
             expected=recorded,
             actual=found.digest,
             fix="commit a golden together with its recipe",
@@ -227,7 +222,7 @@ def _run(place: Place, root: Path, case: _Case, *, overrides: Sequence[str]) -> 
     alien = _not_blessed(place, ran.folder, case)
     if held.result == DIFFERS and alien:
         held = replace(
-            held, result=NOT_RUN, detail=f"{held.detail}, but with another {alien} than was blessed"
+            held, result=NOT_RUN, detail=f"{held.detail}, but with another {alien} than was promoted"
         )
     return held, ran.folder
 

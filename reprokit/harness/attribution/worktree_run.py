@@ -1,12 +1,7 @@
 """A recipe run once in another source tree: an earlier commit, or today's code with another lock.
 
-This module knows how a tree is run; it refuses to know why. A tree that brings its own ``reprokit``
-is run by that one, since what it sets before the interpreter starts is part of what is under test;
-any other tree is run by this one.
-
-    >>> ran = run_at(root, "cartpole_baseline", request=request, runs_dir=scratch, progress=progress)
-    >>> ran.metrics is not None or ran.why
-    True
+A tree that brings its own ``reprokit`` is run by that one, since what it sets before the interpreter starts
+is part of what is under test; any other tree is run by this one.
 """
 
 from __future__ import annotations
@@ -103,4 +98,4 @@ def _output(command: list[str], root: Path) -> tuple[str, str]:
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("Error: ") for line in lines if line.startswith("Error: ")]
-    return (errors or lines or ["the run ended without a word"])[-1]
+    return (errors or lines or ["the run printed no error"])[-1]

@@ -1,10 +1,4 @@
-"""Checkpoints as a person asks about them: which file is meant, and whether it is whole.
-
-This module knows run folders and manifests; it refuses to load a checkpoint into anything, and to print.
-
-    >>> [one.problems for one in verify("20261121T101500Z-3fa9-seed42-1", project=project)]
-    [(), (), ()]
-"""
+"""Checkpoints as a person asks about them: which file is meant, and whether it is whole."""
 
 from __future__ import annotations
 
@@ -19,8 +13,8 @@ from reprokit.harness.running.resume_point import num_envs_of, run_above, writte
 from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD, RUNTIME, read_json
 from reprokit.project import Project
 
-_UNSEALED = "it holds no digest of its content: nobody can say whether it was changed"
-_UNLISTED = "no run lists its SHA-256: it can be read, and nobody can say whether it was changed"
+_UNSEALED = "it holds no digest of its content: whether it was changed cannot be checked"
+_UNLISTED = "no run lists its SHA-256: it can be read, and whether it was changed cannot be checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +33,10 @@ class Verified:
     """
 
     path: Path
-    step: int | None
-    num_tensors: int
-    proven: bool | None
     problems: tuple[str, ...]
+    step: int | None = None
+    num_tensors: int = 0
+    proven: bool | None = None
     refused: bool = False
     note: str = ""
 
@@ -104,12 +98,7 @@ def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool =
     found = [_verified(one, folder, touched.pop(f"{CHECKPOINTS}/{one.path.name}", "")) for one in listed]
     told = {MARKER, f"{CHECKPOINTS}/{MANIFEST}"} if named else set(touched)
     rest = [(folder / name, why) for name, why in touched.items() if name in told]
-    return found + [
-        Verified(
-            path=path, step=None, num_tensors=0, proven=None, problems=(why,), refused=not path.is_file()
-        )
-        for path, why in rest
-    ]
+    return found + [Verified(path=path, problems=(why,), refused=not path.is_file()) for path, why in rest]
 
 
 def _alone(path: Path) -> Verified:
@@ -119,9 +108,7 @@ def _alone(path: Path) -> Verified:
         state = checkpoints.read(path)
         problems = [_UNSEALED] if sealed and not safetensors_file.is_sealed(path) else []
     except CheckpointError as error:
-        return Verified(
-            path=path, step=None, num_tensors=0, proven=None, problems=(error.told(),), refused=True
-        )
+        return Verified(path=path, problems=(error.told(),), refused=True)
     if "schema" in state:
         problems += checkpoints.problems_of(state)
     num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
@@ -130,7 +117,6 @@ def _alone(path: Path) -> Verified:
         path=path,
         step=step if isinstance(step, int) else None,
         num_tensors=num_tensors,
-        proven=None,
         problems=tuple(problems),
         note="" if sealed else _UNLISTED,
     )
@@ -148,9 +134,7 @@ def _verified(listed: checkpoints.Listed, folder: Path, touched: str) -> Verifie
         num_tensors = sum(isinstance(value, checkpoints.Tensor) for _, value in checkpoints.leaves(state))
     except CheckpointError as error:
         told = (*problems, error.what)
-        return Verified(
-            path=listed.path, step=listed.step, num_tensors=0, proven=proven, problems=told, refused=True
-        )
+        return Verified(path=listed.path, step=listed.step, proven=proven, problems=told, refused=True)
     if name == FINAL_MODEL:
         problems += [] if num_tensors else ["it holds no tensor"]
     else:

@@ -1,10 +1,6 @@
 """A checkpoint written again in another format, or brought to today's layout, and read back to prove it.
 
-This module knows which formats there are and where a converted file may go. It refuses to write into a run's
-folder, whose files are what COMPLETE says, and over a file that is there.
-
-    >>> convert("20261121T101500Z-3fa9-seed42-1", Path("/tmp/final.safetensors"), project=project).content
-    'sha256:…'
+Nothing is written into a run's folder, whose files COMPLETE lists, and no file is overwritten.
 """
 
 from __future__ import annotations
@@ -80,7 +76,7 @@ def convert(reference: str, target: Path, *, project: Project) -> Converted:
 def _checked(target: Path) -> None:
     if target.suffix not in _WRITERS:
         raise UsageError(
-            "nobody knows this format", where=str(target), expected=f"a name in {' or '.join(_WRITERS)}"
+            "unknown checkpoint format", where=str(target), expected=f"a name in {' or '.join(_WRITERS)}"
         )
     if target.exists() or target.is_symlink():
         raise UsageError("the file is there already", where=str(target), fix="name a new file")

@@ -1,11 +1,4 @@
-"""An environment record found, with the lock that belongs to it, and turned into files.
-
-This module knows where a record's lock may lie and that only its digest makes it the record's own;
-it refuses to know what the files look like.
-
-    >>> sorted(export_environment(Path("golden/cartpole_baseline"), form="conda", root=Path(".")).files)
-    ['environment.yml', 'requirements.txt']
-"""
+"""An environment record found, with the lock that belongs to it, and turned into files."""
 
 from __future__ import annotations
 

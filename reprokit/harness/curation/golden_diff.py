@@ -1,13 +1,4 @@
-"""What a new golden changes, for the person who reviews it: numbers, settings, environment, reason.
-
-This module knows where two goldens come from, folders or git revisions; it refuses to judge which
-one is right.
-
-    >>> with opened("HEAD~1:golden/pg/cpu-x86_64/seed-42", at=Path(".")) as old:
-    ...     with opened("golden/pg/cpu-x86_64/seed-42", at=Path(".")) as new:
-    ...         compare_goldens(old, new).moved[0].metric
-    'loss/policy'
-"""
+"""What a new golden changes, for the person who reviews it: numbers, settings, environment, reason."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Every golden held against its own files, and against the recipe as it is today.
-
-This module knows goldens and recipes; it refuses to run or judge anything.
-
-    >>> lint_goldens(project, min_runs=2)
-    []
-"""
+"""Every golden held against its own files, and against the recipe as it is today."""
 
 from __future__ import annotations
 
@@ -39,7 +33,7 @@ def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[F
     except (GoldenError, OSError, ValueError) as error:
         what = problem or str(error)
         yield Finding(
-            rule="unreadable", where=str(path), what=what, remedy="restore it with git, or promote anew"
+            rule="unreadable", where=str(path), what=what, remedy="restore it with git, or promote again"
         )
 
 
@@ -61,6 +55,6 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
         yield Finding(rule="orphan", where=where, what=what, remedy=remove)
     changed = inputs.changed(told["digests"], {**told["digests"], "parts": None, **today})
     if changed:
-        what = f"{', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as when it was blessed"
+        what = f"{', '.join(changed)} changed since it was promoted"
         remedy = f"`reprokit reproduce {name}`; if its numbers are meant, `reprokit golden promote {name}`"
         yield Finding(rule="stale", where=where, what=what, remedy=remedy)

@@ -1,10 +1,4 @@
-"""From run folders to a golden: what of a run is worth blessing.
-
-This module gathers; ``reprokit.golden`` decides whether the runs are worthy and writes.
-
-    >>> promote(folders, project=project, reason="first golden", now=now).provenance["runs_agreed"]
-    2
-"""
+"""From run folders to a golden: this gathers; ``reprokit.golden`` decides and writes."""
 
 from __future__ import annotations
 
@@ -76,7 +70,7 @@ def runs_of_report(path: Path) -> tuple[Path, ...]:
         marker = str(folder / MARKER)
         if marker not in today or today[marker] != report.evidence_digests.get(marker):
             raise GoldenError(
-                "the run is not the one that the report speaks of",
+                "the run differs from the one that the report judged",
                 where=str(folder),
                 expected="a finished run, unchanged since the report",
                 fix="run the recipe again",
@@ -122,10 +116,10 @@ def _candidate(folder: Path) -> golden.Candidate:
         raise GoldenError("a plain command has no golden", where=str(folder), fix="write a recipe for it")
     if record.get("resumed_from") is not None:
         what = "a resumed run holds only the later steps of a training"
-        raise GoldenError(what, where=str(folder), fix="bless runs that were never stopped")
+        raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
     if record.get("varied") is not None:
         what = "the surroundings of this run were varied on purpose"
-        raise GoldenError(what, where=str(folder), fix="bless runs of a plain reproduce")
+        raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
     environment = read_json(folder / ENVIRONMENT)
     image = environment.get("image") or {}
     source = environment.get("source") or {}

@@ -1,10 +1,6 @@
-"""Which run folders may go, and letting them go: never what a golden or a report stands on.
+"""Which run folders may go, and their removal: never one that a golden or a report depends on.
 
-This module knows why a run is kept; it refuses to judge runs. When it is not known what a golden or
-a report stands on, whatever it might stand on is kept.
-
-    >>> [run.path.name for run in plan_prune(project, Choice(incomplete=True), now=now).going]
-    ['20261120T101500Z-3fa9-seed42-1']
+Where it is not known what a golden or a report depends on, whatever it might depend on is kept.
 """
 
 from __future__ import annotations
@@ -133,7 +129,7 @@ def prune(project: Project, choice: Choice, *, now: datetime) -> Prune:
 def _refuse_vague(choice: Choice) -> None:
     if choice.keep is None and choice.older_than_days is None and not choice.incomplete:
         raise UsageError(
-            "say which runs are to go", fix="add --keep N, --older-than DAYS or --incomplete, or several"
+            "say which runs to remove", fix="add --keep N, --older-than DAYS or --incomplete, or several"
         )
     if (choice.keep or 0) < 0 or (choice.older_than_days or 0) < 0:
         raise UsageError("a number of runs or days cannot be negative")
@@ -182,10 +178,10 @@ def _reported(project: Project, now_ns: int) -> Reason:
     def reason(run: listing.Summary) -> str:
         report = reports.get(f"{run.recipe}/{run.run_id}")
         if report is not None:
-            return f"{report} stands on it"
+            return f"{report} depends on it"
         if run.recipe in unreadable:
             note = unreadable[run.recipe]
-            return f"{note.path} may stand on it: {note.problem}"
+            return f"{note.path} may depend on it: {note.problem}"
         return ""
 
     return reason
@@ -205,9 +201,9 @@ def _golden(project: Project) -> Reason:
             if row.recipe != run.recipe or row.seed not in {None, run.seed}:
                 continue
             if row.problem and run.outcome == listing.COMPLETE:
-                return f"{row.path} may stand on it: {row.problem}"
+                return f"{row.path} may depend on it: {row.problem}"
             if not row.problem and not _made_later(run, row) and _metrics_digest(run) == blessed[row.path]:
-                return f"{row.path} stands on it"
+                return f"{row.path} depends on it"
         return ""
 
     return reason

@@ -1,9 +1,6 @@
 """From evidence to a report: checks, verdict, one sentence for a person, the next command.
 
 Pure but for reading metric series for the curves and the end of a failed run's log.
-
-    >>> report_of(evidence, folders=folders, command="reprokit reproduce cartpole_baseline", now=now).verdict
-    <Verdict.REPRODUCED: 'REPRODUCED'>
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """From run folders to evidence: everything that a check may look at, read from disk once.
 
 No engine is needed: a run folder alone suffices to judge again.
-
-    >>> gather(recipe, folders, golden_dir=project.golden_dir).repeats[0].identical
-    True
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ from reprokit.capture import environment_diff
 from reprokit.core import fingerprint, inputs
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparability import Objection
-from reprokit.core.comparison import Comparison, Problem
+from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
 from reprokit.harness.judging.resume_evidence import resume_evidence
@@ -105,23 +102,7 @@ def _compare_runs(first: Path, other: Path, recipe: Recipe | None, *, ignore: Se
             return adapters.compare_runs(first, other, ignore=ignore)
         return adapters.compare(first / METRICS, other / METRICS)
     except MetricsError as error:
-        return _nothing_to_compare(error)
-
-
-def _nothing_to_compare(error: MetricsError) -> Comparison:
-    return Comparison(
-        identical=False,
-        within_tolerance=False,
-        records_compared=0,
-        metrics_compared=0,
-        divergence=None,
-        per_metric={},
-        problems=(_unreadable(error),),
-    )
-
-
-def _unreadable(error: MetricsError) -> Problem:
-    return Problem(kind=error.kind, side="both", line=None, message=str(error), severity="error")
+        return unreadable(error, side="both")
 
 
 def _golden_of(
@@ -196,7 +177,7 @@ def _compare_with(reference: Reference, actual: Path) -> Comparison:
     try:
         return adapters.compare(reference.metrics, actual, tolerances=reference.tolerances)
     except MetricsError as error:
-        return _nothing_to_compare(error)
+        return unreadable(error, side="both")
 
 
 def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
@@ -245,9 +226,9 @@ def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
         paths = [folder / METRICS] if recipe else [source.path for source in adapters.find_all(folder)]
         found = [adapters.summarise(path) for path in paths]
     except MetricsError as error:
-        return {"metrics_problems": (_unreadable(error),)}
+        return {"metrics_problems": unreadable(error, side="both").problems}
     if not found:
-        return {"metrics_problems": (_unreadable(adapters.no_metrics(folder)),)}
+        return {"metrics_problems": unreadable(adapters.no_metrics(folder), side="both").problems}
     return {
         "num_records": sum(one.num_records for one in found),
         "metric_names": tuple(sorted({name for one in found for name in one.metric_names})),

@@ -1,10 +1,4 @@
-"""What runs are compared with: a golden, or a finished run in its place.
-
-    >>> golden_reference(golden.load(folder), recipe).noun
-    'the golden'
-
-Both are read here; what is made of them does not ask which of the two it is.
-"""
+"""What runs are compared with: a golden, or a finished run in its place."""
 
 from __future__ import annotations
 

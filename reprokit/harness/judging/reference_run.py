@@ -1,17 +1,13 @@
-"""A finished run in place of a golden: what it means to reproduce somebody else's run.
+"""A finished run in place of a golden: reproducing somebody else's run.
 
-The run is repeated from what its own folder holds: recipe and trainer from ``source/``, its
-overrides, its seed, the environment that its record names. The new runs are then judged as they
-would be against a golden, by the same rules:
+The run is repeated from its own folder: recipe and trainer from ``source/``, its overrides, its seed, the
+environment that its record names. The new runs are judged as against a golden:
 
 - REPRODUCED: the new runs agree with each other and with the run.
-- NONDETERMINISTIC: the new runs differ from each other, so neither side proves anything.
-- REGRESSION: they agree, but not with the run, under the same numerics.
-- STALE_GOLDEN: they agree, but not with the run, in an environment that computes otherwise.
+- NONDETERMINISTIC: the new runs differ from each other.
+- REGRESSION: they agree, but differ from the run, under the same numerics.
+- STALE_GOLDEN: they agree, but differ from the run, in an environment that computes differently.
 - NO_GOLDEN: they were made on another platform than the run.
-
-    >>> recipe_of(read_reference_run(Path("theirs/20261120T101500Z-3fa9-seed42-1"))).modified
-    ('training.gamma=0.98',)
 """
 
 from __future__ import annotations

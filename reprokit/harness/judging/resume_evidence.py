@@ -1,9 +1,6 @@
 """A stopped run and the run that resumed it, compared with the run that was never stopped.
 
 Records up to the checkpoint come from the stopped run, all later ones from the resumed run.
-
-    >>> resume_evidence(whole, (stopped, resumed)).first is None
-    True
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """What says which training a stored run was: its ``run.json`` and its ``config.yaml``.
 
 ``core.comparability`` compares them; here they are read.
-
->>> identity_of(runs.read(folder))["seed"]
-42
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""Two traces compared update by update: digests of parameters, random states and whatever else they hold.
-
-    >>> compare_traces(Path("run-1/trace.jsonl"), Path("run-2/trace.jsonl")).equal
-    True
-
-What the digests are of does not matter here.
-"""
+"""Two traces compared update by update: digests of parameters, random states and whatever else they hold."""
 
 from __future__ import annotations
 

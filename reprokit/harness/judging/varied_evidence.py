@@ -1,9 +1,6 @@
 """Runs under varied surroundings, compared with the first run, of which nothing was varied.
 
 A varied run that is not comparable with the first run, or did not finish, says so in place of a difference.
-
->>> varied_evidence(first, [folder]).runs[0].difference
-'from step 2048 on: losses/policy is 0.25, expected 0.125'
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """What changed between a golden and a run, in words: settings with their lines, packages, machine.
 
 Pure. Whether a change mattered is not said here.
-
-    >>> settings({"env": {"gamma": 0.99}}, {"env": {"gamma": 0.98}}, recipe="pg", lines={"env.gamma": 7})
-    ('recipes/pg/recipe.yaml:7 env.gamma 0.99 → 0.98',)
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
 """What each verdict says to a person: one sentence, and the command to type next.
 
-    >>> sentence(case)
-    '2 runs agree with each other and with the golden, bit for bit.'
-
 Pure: it reads nothing, and judges nothing.
 """
 

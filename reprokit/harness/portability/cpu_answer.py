@@ -1,10 +1,4 @@
-"""What came of one recipe on one CPU, and where its first updates part from what they are held against.
-
-This module knows traces and metrics of a few updates. It refuses to know how they were made.
-
-    >>> first_difference(golden, left)["what"]
-    'parameters.policy_weight'
-"""
+"""What came of one recipe on one CPU, and where its first updates part from what they are held against."""
 
 from __future__ import annotations
 

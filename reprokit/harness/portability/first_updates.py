@@ -1,11 +1,6 @@
 """The first updates of a recipe, natively or on an emulated CPU: folders, programs, what they left.
 
-This module knows how such a run is planned and stopped. It refuses to compare. Its folders are no run
-folders: they stand among the reports, hold no ``run.json`` and never get COMPLETE.
-
-    >>> native = bench.train("native")
-    >>> native.trace
-    PosixPath('reports/cartpole_baseline/20261121T041500Z-1f3a-cpus/native/trace.jsonl')
+Its folders are no run folders: they lie among the reports, hold no ``run.json`` and never get COMPLETE.
 """
 
 from __future__ import annotations
@@ -95,25 +90,18 @@ class Bench:
 
     def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> PartialRun:
         """Train for the first updates: natively, or on an emulated CPU."""
-        words = list(self.spec.command)
-        at = words.index("--")
-        words[at:at] = ["--max-updates", str(self.updates)]
-        return self._run(label, words, cpu=cpu, ends_with=STOPPED_EARLY)
+        return self._run(label, self._words("--max-updates", self.updates), cpu=cpu, ends_with=STOPPED_EARLY)
 
     def record(self, *, updates: int) -> PartialRun:
         """Train natively and write down every operation that is called: ``output/calls.pt``."""
-        words = list(self.spec.command)
-        at = words.index("--")
-        words[at:at] = ["--max-updates", str(updates)]
+        words = self._words("--max-updates", updates)
         at = words.index(_LAUNCHER)
         words[at : at + 1] = ["reprokit.probes.operation_recorder", "--output", "{run_dir}/calls.pt", "--"]
         return self._run("operations", words, ends_with=STOPPED_EARLY)
 
     def learn(self) -> PartialRun:
         """Ask whether it could learn at all: ``output/learning.json`` of ``runtime.learning_probe``."""
-        words = list(self.spec.command)
-        at = words.index("--")
-        words[at:at] = ["--updates", str(self.updates)]
+        words = self._words("--updates", self.updates)
         words[words.index(_LAUNCHER)] = "reprokit.probes.learning_probe"
         return self._run("probe", words, ends_with=0)
 
@@ -151,6 +139,11 @@ class Bench:
             spec = under(spec, cpu=cpu.name, emulator=self.emulator)
         result = self.backend.run(spec, folder, on_tick=lambda: self._tick(label))
         return PartialRun(folder=folder, trouble=_trouble(result, ends_with=ends_with))
+
+    def _words(self, option: str, updates: int) -> list[str]:
+        """The plan's command line, with a number of updates."""
+        at = self.spec.command.index("--")
+        return [*self.spec.command[:at], option, str(updates), *self.spec.command[at:]]
 
     def _furnish(self, folder: Path) -> None:
         try:

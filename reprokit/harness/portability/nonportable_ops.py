@@ -1,10 +1,6 @@
-"""The operation that rounds otherwise on another CPU, found among those that a recipe really calls.
+"""The operation that rounds differently on another CPU, among those that a recipe really calls.
 
-This module knows the order: list the calls of a native run, answer them natively, answer them on the
-other CPU with the very same inputs. It refuses to blame what the recipe never called.
-
-    >>> plain_name("aten._foreach_sqrt.default")
-    'sqrt'
+The calls of a native run are listed, answered natively, and answered on the other CPU with the same inputs.
 """
 
 from __future__ import annotations
@@ -121,7 +117,7 @@ def sentence(found: Sequence[Guilty], *, num_operations: int) -> str:
     """Who is to blame, in one clause."""
     if not found:
         return (
-            f"none of the {num_operations} operations that could be listened to differs by itself: look at "
+            f"none of the {num_operations} recorded operations differs by itself: look at "
             "operators and methods of numpy arrays, and at what other libraries compute"
         )
     sure = [one for one in found if one.recorded] or list(found)

@@ -1,11 +1,4 @@
-"""How every operation rounds in a pinned environment on this CPU, asked of the environment itself.
-
-This module knows how the probe is run: in the variant's container or virtual environment, under the
-numerics profile, natively or on an emulated CPU. It refuses to judge a recipe by it.
-
-    >>> check(Check(cpu="EPYC"), project=project, progress=progress)["probe"]["digests"]["torch.exp float32"]
-    '0f8e2c51d0c3a1b7…'
-"""
+"""How every operation rounds in a pinned environment on this CPU, asked of the environment itself."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
 """Whether a recipe's golden holds on other CPUs: its first updates, natively and on emulated ones.
 
-This module knows what is compared with what, and what follows. It refuses to know how a CPU is
-emulated (``emulation``) and how a guilty operation is found (``blame``).
-
-    >>> verify_cpus(Request(), cpus=("Haswell", "EPYC"), project=project, progress=progress)[0].verdict
-    <CpuVerdict.REPRODUCED: 'REPRODUCED'>
-
-The measure is the golden: its trace keeps the first eight updates. Without one it is the native run,
-which is made in any case: what differs natively as well is no matter of the emulated CPU.
+They are compared with the golden, whose trace keeps the first eight updates; without one, with the native
+run, which is made in any case: what differs natively too is not the emulated CPU's doing.
 """
 
 from __future__ import annotations
@@ -110,7 +104,7 @@ def _checked(request: Request, *, cpus: Sequence[str], updates: int) -> str:
     """Path of the emulator, when everything that is asked for can be done."""
     if not FEWEST_UPDATES <= updates <= MOST_UPDATES:
         expected = f"{FEWEST_UPDATES} to {MOST_UPDATES}, which every golden's trace holds"
-        raise UsageError("so many updates cannot be compared", expected=expected, actual=str(updates))
+        raise UsageError("this number of updates cannot be compared", expected=expected, actual=str(updates))
     emulator = emulation.find_emulator(in_container=request.backend == "docker")
     emulation.check_names(cpus, emulator=emulator)
     return emulator
@@ -139,7 +133,7 @@ class _Judge:
             )
         bench = self._bench(seed)
         self.progress.phase(f"{self.recipe.name}, seed {seed}: {self.updates} updates natively")
-        native = need(bench.train(NATIVE), "the native run did not come through its first updates")
+        native = need(bench.train(NATIVE), "the native run did not finish its first updates")
         if not count(native.trace):
             raise CannotJudgeError(
                 "the training traced no update, so there is nothing to compare", where=str(native.trace)
@@ -195,7 +189,7 @@ class _Judge:
         )
         if not path.is_dir() or self.recipe.modified:
             why = "its settings were changed" if self.recipe.modified else f"no golden for seed {seed} here"
-            self.progress.note(f"{self.recipe.name}: {why}, so the native run is the measure")
+            self.progress.note(f"{self.recipe.name}: {why}, so the native run is the reference")
             return Measure(trace=native.trace, metrics=native.metrics, name="the native run"), False
         blessed = golden.load(path)
         folder.mkdir(parents=True)
@@ -221,7 +215,8 @@ class _Judge:
         )
         if not blessed:
             return replace(
-                answer, sentence=f"{updates} updates: the measure for the others, for want of a golden"
+                answer,
+                sentence=f"{updates} updates: the reference for the other CPUs: there is no golden",
             )
         if first is None:
             return answer
@@ -254,7 +249,7 @@ class _Judge:
         if left is None:
             return _elsewhere(answer, cpu)
         if left.trouble:
-            sentence = f"did not come through its first updates: {left.trouble}"
+            sentence = f"did not finish its first updates: {left.trouble}"
             return replace(answer, verdict=CpuVerdict.NOT_RUN, sentence=sentence)
         first = first_difference(measure, left)
         if first is None:
@@ -311,8 +306,8 @@ def _elsewhere(answer: CpuAnswer, cpu: EmulatedCpu) -> CpuAnswer:
         answer,
         verdict=CpuVerdict.ANOTHER_PLATFORM,
         updates=0,
-        sentence=f"{lacks}: another platform (cpu-x86_64-noavx2), which no golden of cpu-x86_64 speaks for",
-        remedy="name a CPU with AVX2, or bless goldens of that platform on such a machine",
+        sentence=f"{lacks}: another platform (cpu-x86_64-noavx2), which has goldens of its own",
+        remedy="name a CPU with AVX2, or promote goldens of that platform on such a machine",
     )
 
 

@@ -1,11 +1,4 @@
-"""Variations put to work: what there is to vary on this host, and a run under surroundings that are changed.
-
-This module knows hosts and run specifications; it refuses to know which variations there are, and what
-follows from a difference.
-
-    >>> changed(spec, start=("--umask", "077")).command[:3]
-    ('{python}', '-I', '-S')
-"""
+"""Variations applied: what can be varied on this host, and a run under changed surroundings."""
 
 from __future__ import annotations
 

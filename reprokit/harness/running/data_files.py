@@ -1,10 +1,7 @@
-"""The files that a recipe declares under ``data``: they lie beside recipe.yaml, and go into every run folder.
+"""The files that a recipe declares under ``data``: they lie beside recipe.yaml and go into every run folder.
 
-This module knows their digests: what is not the declared file is refused before anything starts. The program
-that trains checks them once more (``runtime.data_files``). It refuses to know what is in them.
-
-    >>> [one.name for one in declared(recipe)]
-    ['levels.json']
+A file that differs from its declared digest is refused before anything starts; the program that trains checks
+it once more (``runtime.data_files``).
 """
 
 from __future__ import annotations

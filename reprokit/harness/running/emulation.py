@@ -1,13 +1,7 @@
-"""CPUs that this machine is not: which ones can be emulated, and how a run is put under one.
+"""Which CPUs can be emulated here, and how a run is put under one: qemu's user-mode emulator.
 
-This module knows qemu's user-mode emulator, which runs one process on an emulated CPU and everything
-else on the host. It refuses to know what is run there, and what its numbers mean.
-
-    >>> under(spec, cpu="EPYC", emulator="/usr/bin/qemu-x86_64").command[:3]
-    ('/usr/bin/qemu-x86_64', '-cpu', 'EPYC')
-
-The emulator has AVX2 and FMA but no AVX-512: a model that has it is emulated without, and its user is
-told so. What a CPU with AVX-512 computes is covered by a native run on one, and by nothing else.
+The emulator has AVX2 and FMA but no AVX-512: a model that has it is emulated without, and the user is told.
+What a CPU with AVX-512 computes is covered by a native run on one, and by nothing else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Carrying out a plan: folders made, programs run side by side or in turn, folders closed.
-
-This module knows threads and interruption; it refuses to know what a run's numbers mean.
-
-    >>> folders = execute(plan, backend=backend, runs_dir=project.runs_dir, host=host, progress=progress)
-"""
+"""Carrying out a plan: folders made, programs run side by side or in turn, folders closed."""
 
 from __future__ import annotations
 

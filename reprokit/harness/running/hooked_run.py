@@ -1,11 +1,7 @@
-"""A run under watch: the hook on its path, its orders, and where both lie as the program sees them.
+"""A run with the hook on its path: its orders, its trace, and where both lie as the program sees them.
 
-This module knows the two worlds that a run may be in: this host, where every path is what it is, and a
-container, which gets the hook and the orders read-only and leaves its trace in its own run folder. It
-refuses to know what is ordered, and stays out of the container's hardening.
-
-    >>> places_of(spec, stage=stage, traced=traced, apart=apart).out
-    '/run_dir/.reprokit'
+On this host every path is what it is. A container gets hook and orders read-only and leaves its trace in its
+own run folder; its hardening stays as it is.
 """
 
 from __future__ import annotations

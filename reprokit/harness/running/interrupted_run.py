@@ -1,9 +1,4 @@
-"""Killing a training on its way and resuming it, as part of a reproduction.
-
-This module knows where to kill and in which order; it refuses to compare what comes of it.
-
-    >>> stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
-"""
+"""Killing a training on its way and resuming it, as part of a reproduction."""
 
 from __future__ import annotations
 
@@ -75,7 +70,7 @@ def place_of(whole: Path, *, stop_at: int | None, drawn_from: str) -> int:
         return random.Random(drawn_from).randint(first + 1, last)  # noqa: S311 - a place, no secret
     if not first < stop_at <= last:
         raise UsageError(
-            "no training can be killed there and resumed",
+            "a training cannot be killed there and resumed",
             actual=f"step {stop_at}",
             expected=f"a step after the first checkpoint and up to the last, {first + 1} to {last}",
         )

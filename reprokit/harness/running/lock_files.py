@@ -1,8 +1,4 @@
-"""The lock in a run's folder, read back as package → version; only its digest makes it the run's own.
-
->>> locked_versions(Path("runs/cartpole_baseline/T-seed42-1"), record, environment)["torch"]
-'2.13.0+cpu'
-"""
+"""The lock in a run's folder, read back as package → version; only its digest makes it the run's own."""
 
 from __future__ import annotations
 

@@ -12,9 +12,6 @@ Three questions, three answers:
   of its own, which then starts the run too (variables, limits, mounts), and may lay it out otherwise than
   this one: so all of its package counts, whatever is where. A commit that touches only, say, the command line
   is trained once more than needed; two commits that differ are never taken for equal.
-
-    >>> sorted(digests_of(recipe, realisation))
-    ['config', 'lock', 'parts', 'recipe', 'runtime', 'trainer']
 """
 
 from __future__ import annotations

@@ -1,10 +1,6 @@
 """What is about to run, as data: recipe or plain command in, run specifications out.
 
-Pure but for reading the files that are snapshotted into each run folder. It refuses to know
-backends.
-
-    >>> [spec.run_id for spec in plan_command(("python", "train.py"), seed=7, repeats=2, stamp="T").specs]
-    ['T-seed7-1', 'T-seed7-2']
+Pure but for reading the files that are copied into each run folder.
 """
 
 from __future__ import annotations
@@ -104,8 +100,8 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                 device=recipe.device,
                 command=(
                     *_LAUNCH,
-                    *_kept(recipe),
-                    *_told(recipe, data, profile_step=profile_step),
+                    *_checkpoint_words(recipe),
+                    *_further_words(recipe, data, profile_step=profile_step),
                     *own.words,
                     "--",
                     f"{{mounts}}/recipes/trainers/{recipe.trainer.name}",
@@ -198,12 +194,14 @@ def _limits(recipe: Recipe, *, cores: Sequence[int], index: int, timeout_s: floa
     )
 
 
-def _kept(recipe: Recipe) -> tuple[str, ...]:
+def _checkpoint_words(recipe: Recipe) -> tuple[str, ...]:
     """The words of the command line that say how many checkpoints stay."""
     return () if recipe.keep_checkpoints is None else ("--keep-checkpoints", str(recipe.keep_checkpoints))
 
 
-def _told(recipe: Recipe, data: Sequence[data_files.DataFile], *, profile_step: int | None) -> Iterator[str]:
+def _further_words(
+    recipe: Recipe, data: Sequence[data_files.DataFile], *, profile_step: int | None
+) -> Iterator[str]:
     """The words of the command line that hand over data, and that ask for a profile."""
     for one in data:
         yield from ("--data", one.name, one.sha256, f"{{mounts}}/recipes/{recipe.name}/{one.name}")

@@ -1,10 +1,4 @@
-"""What would keep a verdict from coming about, said before minutes of training and not after them.
-
-This module knows the mistakes that show without a run: a variant that does not exist, a damaged
-golden, a platform that the recipe does not declare. It refuses to judge anything that was run.
-
-    >>> foresee(recipe, seed=42, project=project, progress=progress)
-"""
+"""What would keep a verdict from coming about, said before minutes of training and not after them."""
 
 from __future__ import annotations
 

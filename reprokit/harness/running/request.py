@@ -1,8 +1,4 @@
-"""The clock that an answer is timed with, names of folders by the time, and the seeds that are due.
-
->>> stamp()
-'20261121T101500Z-3fa9'
-"""
+"""The clock that an answer is timed with, names of folders by the time, and the seeds that are due."""
 
 from __future__ import annotations
 

@@ -1,11 +1,6 @@
-"""From which checkpoint a run goes on, and whether it may: the same recipe, seed and settings.
+"""From which checkpoint a run is resumed, and whether it may be: same recipe, seed and settings.
 
-This module knows run folders and their checkpoints; it refuses to run anything. A training that goes on with
-other settings than it began with is another training, and is refused here, before anything starts.
-
-    >>> chosen = choose("20261121T101500Z-3fa9-seed42-1", project=project)
-    >>> chosen.point.step
-    40960
+A training that continued with other settings would be another training: it is refused before anything starts.
 """
 
 from __future__ import annotations
@@ -29,7 +24,7 @@ from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
-_SAID = ("numerics", "device", "variant", "data")
+_RECORDED_SETTINGS = ("numerics", "device", "variant", "data")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +50,7 @@ def choose(reference: str, *, project: Project) -> Chosen:
         project: Where runs live.
 
     Raises:
-        CheckpointError: It is not whole, is refused, or nothing can go on from it.
+        CheckpointError: It is not whole, is refused, or no run can be resumed from it.
         ReportError: There is no such run.
         UsageError: The run is finished.
     """
@@ -70,8 +65,8 @@ def choose(reference: str, *, project: Project) -> Chosen:
     state = checkpoints.read(found.path)
     lacking = checkpoints.problems_of(state, num_envs=num_envs_of(record), step=found.step)
     if lacking:
-        fix = "go on from another checkpoint, or start the training anew"
-        raise CheckpointError(f"nothing can go on from it: {lacking[0]}", where=str(found.path), fix=fix)
+        fix = "resume from another checkpoint, or start a new run"
+        raise CheckpointError(f"no run can be resumed from it: {lacking[0]}", where=str(found.path), fix=fix)
     attempt = record.get("attempt")
     point = ResumePoint(
         path=found.path.resolve(),
@@ -95,12 +90,12 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
     record, where = chosen.record, str(chosen.point.path)
     if (began_as := record.get("recipe")) != name:
         raise UsageError(
-            "the checkpoint is of another recipe", where=where, expected=name, actual=str(began_as)
+            "the checkpoint belongs to another recipe", where=where, expected=name, actual=str(began_as)
         )
     seed = record.get("seed")
     if request.seed not in {None, seed}:
         raise UsageError(
-            "the checkpoint is of another seed",
+            "the checkpoint belongs to another seed",
             where=where,
             expected=str(request.seed),
             actual=str(seed),
@@ -113,13 +108,13 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
     differing = what_changed.settings(then, now, recipe=name, lines=recipe.lines)
     if differing or dict(then) != dict(now):
         raise UsageError(
-            f"a training cannot go on with other settings than it began with: {', '.join(differing)}",
+            f"these settings changed, so the run cannot be resumed: {', '.join(differing)}",
             where=where,
             fix="put the settings back, or start a new run without --resume-from",
         )
     if changed := changed_inputs(record, recipe, project=project):
         raise UsageError(
-            f"a training cannot go on with anything else than it began with: {', '.join(changed)}",
+            f"these inputs changed, so the run cannot be resumed: {', '.join(changed)}",
             where=where,
             fix="put it back (the run keeps its own recipe and trainer in source/), or start a new run",
         )
@@ -138,7 +133,7 @@ def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Projec
     told = [
         f"{what_changed.recipe_line(recipe.name, name, recipe.lines)} {name}"
         + (f" {then} → {said.get(name)}" if isinstance(then, str) and isinstance(said.get(name), str) else "")
-        for name in _SAID
+        for name in _RECORDED_SETTINGS
         if (then := fact(record, f"recipe_data.{name}")) != said.get(name)
     ]
     now = {**code_digests(recipe), "lock": _lock_today(record, project)}
@@ -167,8 +162,8 @@ def written_in(folder: Path) -> Path:
     if not (there / MANIFEST).is_file() and not any(there.glob("*.pt")):
         ended = runs.read(folder, verify=False).record.get("outcome") == Outcome.COMPLETED
         what = "the run wrote no checkpoint" if ended else "it was stopped before its first checkpoint"
-        fix = "start the training anew; logging.save_interval says how often a checkpoint is written"
-        raise CheckpointError(f"{what}: there is nothing to go on from", where=str(folder), fix=fix)
+        fix = "start a new run; logging.save_interval says how often a checkpoint is written"
+        raise CheckpointError(f"{what}: there is nothing to resume from", where=str(folder), fix=fix)
     return there
 
 
@@ -189,7 +184,7 @@ def run_above(checkpoint: Path) -> Path | None:
 def _run_of(checkpoint: Path) -> Path:
     if (folder := run_above(checkpoint)) is not None:
         return folder
-    what = "the checkpoint lies in no run folder, so nobody knows what training it is of"
+    what = "the checkpoint lies in no run folder, so it is not known which training it belongs to"
     raise CheckpointError(what, where=str(checkpoint), fix="name a run, or a checkpoint within its folder")
 
 
@@ -198,7 +193,7 @@ def _must_be_as_sealed(folder: Path) -> None:
     touched = runs.touched(folder, below=CHECKPOINTS)
     for name in (MARKER, f"{CHECKPOINTS}/{MANIFEST}"):
         if name in touched:
-            fix = f"put {Path(name).name} back, or start the training anew"
+            fix = f"put {Path(name).name} back, or start a new run"
             what = f"its checkpoints cannot be trusted: {touched[name]}"
             raise CheckpointError(what, where=str(folder), fix=fix)
 
@@ -218,14 +213,14 @@ def _must_not_be_finished(folder: Path, record: Mapping[str, Any], named: checkp
 def _named(checkpoint: Path, listed: Sequence[checkpoints.Listed]) -> checkpoints.Listed:
     there = {one.path.name: one for one in listed}
     if checkpoint.name == FINAL_MODEL:
-        what = "the final model holds parameters only: nothing can go on from it"
+        what = "the final model holds parameters only: no run can be resumed from it"
         raise CheckpointError(what, where=str(checkpoint), fix="name a checkpoint_<step>.pt")
     found = there.get(checkpoint.name)
     problem = found.problem if found else "it is not there"
     if found is None or problem or found.step is None:
         raise CheckpointError(
-            f"nothing can go on from it: {problem or 'it has no step'}",
+            f"no run can be resumed from it: {problem or 'it has no step'}",
             where=str(checkpoint),
-            fix="name the run alone, to go on from its last whole checkpoint",
+            fix="name the run alone, to resume from its last whole checkpoint",
         )
     return found

@@ -1,8 +1,4 @@
-"""The four kinds of run that a recipe is trained in: whole, stopped, resumed, varied; how their plans differ.
-
->>> particulars(StoppedRun(stop_at=45_056)).words
-('--stop-at', '45056')
-"""
+"""The four kinds of run of a recipe, whole, stopped, resumed and varied, and how their plans differ."""
 
 from __future__ import annotations
 

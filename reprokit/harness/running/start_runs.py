@@ -1,9 +1,4 @@
-"""From a request to run folders: environment, plan, runs; and a folder even for what could not start.
-
-This module knows the order of these and the cores to use; it refuses to judge.
-
-    >>> folders = run_recipe(recipe, Request(), WholeRun(repeats=2), project=project, phases=Phases(progress))
-"""
+"""From a request to run folders: environment, plan, runs; and a folder even for what could not start."""
 
 from __future__ import annotations
 
@@ -223,7 +218,7 @@ def must_be_same_environment(point: ResumePoint, lock_digest: str) -> None:
     """
     if lock_digest != point.lock_digest:
         raise UsageError(
-            "a training cannot go on in another environment than it began in: the lock of the environment",
+            "the environment's lock changed, so the run cannot be resumed",
             where=str(point.path),
             expected=point.lock_digest or "a lock in run.json",
             actual=lock_digest,

@@ -1,10 +1,6 @@
 """A planned run put under other surroundings: environment, starter, emulator, and the hook if needed.
 
-This module knows what a plan holds; it refuses to know which variations there are and what comes of them.
 A run under the hook leaves its trace in the run folder, which shows that the hook was there.
-
-    >>> varied(plan, VariedRun(number=1, chosen=(umask,)), runs_dir=project.runs_dir).facts["varied"]["names"]
-    ['umask']
 """
 
 from __future__ import annotations

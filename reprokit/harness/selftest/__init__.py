@@ -1,13 +1,8 @@
-"""The gate proves itself: faults planted in copies of real runs, each of which must lead to its verdict.
+"""The gate tests itself: faults planted in copies of real runs, each of which must lead to its verdict.
 
-``table`` says which verdict each kind of fault must lead to; ``faults`` plants them; ``planting``
-keeps the copies; ``judging`` asks the gate as ``reprokit report show`` does; ``score`` counts;
-``samples`` finds real runs. Nothing here judges: were this package to know how, it would agree with
-a gate that is wrong in the same way.
-
-    >>> score = run(find("cartpole_baseline", project=project, progress=progress).samples, ...)
-    >>> score.planted == score.found
-    True
+``table`` says which verdict each kind of fault must lead to; ``faults`` plants them; ``planting`` keeps the
+copies; ``judging`` asks the gate; ``score`` counts; ``samples`` finds real runs. Nothing here judges by
+itself: it would agree with a gate that is wrong in the same way.
 """
 
 from reprokit.harness.selftest.gate import Proof, gate_code, prove

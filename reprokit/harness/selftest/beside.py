@@ -1,10 +1,6 @@
-"""Runs beside the pair, made of its first run as the tool would have left them: varied, stopped, resumed.
+"""Varied, stopped and resumed runs made of the pair's first run, as the tool would have left them.
 
-This module knows which files of a training belong to which half of it; it refuses to know faults. They are
-made once, before anything is planted: equal to the first run in every number.
-
-    >>> sorted(made_of(stage))
-    ['resumed', 'stopped', 'varied']
+They are made once, before anything is planted: equal to the first run in every number.
 """
 
 from __future__ import annotations
@@ -22,8 +18,6 @@ from reprokit.layout import CHECKPOINTS, MARKER, METRICS, RECORD, TRACE
 from reprokit.runs.listing import key_of
 
 _MANIFEST = "checkpoints/MANIFEST.json"
-
-
 VARIED, STOPPED, RESUMED = "varied", "stopped", "resumed"
 
 

@@ -1,10 +1,4 @@
-"""The gate's own proof: a quick selftest on copies of the runs that it has just judged.
-
-This module knows what a gate may say once it has missed a fault: nothing. It refuses to know faults.
-
-    >>> gate_code(0, prove(answers, project=project, progress=progress))
-    0
-"""
+"""The gate's own proof: a quick selftest on copies of the runs that it has just judged."""
 
 from __future__ import annotations
 

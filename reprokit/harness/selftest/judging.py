@@ -1,12 +1,4 @@
-"""One fault planted, judged and held against the table.
-
-This module knows how a fault is chosen and named, and what the gate's answer comes to; it refuses
-to know how the gate comes to it: it asks ``harness.judge_again`` and ``harness.audit``, as
-``reprokit report show`` and ``reprokit report verify`` do.
-
-    >>> judged(stage, Fault(kind=kind, place="both", sealed=True, number=17), seed=0).is_right
-    True
-"""
+"""One fault planted, judged as ``reprokit report show`` and ``verify`` do, and held against the table."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
 """Faults in a metrics file, as functions from records to records and from bytes to bytes.
 
-Pure: a generator comes in, nothing else. Every function makes a change that is real: what it gives
-back is never equal to what it was given, or it raises. It refuses to know where a file lies and what
-a judge makes of it.
-
-    >>> records([{"step": 1, "loss": 0.5}], drop_metric, rng=Random(0))
-    [{'step': 1}]
+Pure: a generator comes in, nothing else. What a function returns is never equal to what it was given,
+or it raises.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Copies of a pair of runs and its golden, in which faults are planted and from which they are taken again.
+"""Copies of a pair of runs and its golden, in which faults are planted and from which they are removed again.
 
-This module knows files and how they are sealed: ``COMPLETE`` of a run, ``provenance.json`` of a
-golden. It refuses to know what a fault means. Nothing here opens an original for writing, and no
-file is changed in place: what is written is another file, so that a copy that shares its bytes with
-another one keeps them.
-
-    >>> with Stage.of(samples) as stage:
-    ...     stage.write(stage.runs[0] / "metrics.jsonl", b"")
-    ...     stage.seal(stage.runs[0])
+No original is opened for writing, and no file is changed in place: what is written is another file, so that a
+copy that shares its bytes with another one keeps them.
 """
 
 from __future__ import annotations

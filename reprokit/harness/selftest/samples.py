@@ -1,11 +1,4 @@
-"""Which real runs a selftest takes, and where they come from.
-
-This module knows where runs and goldens lie and how to get some when there are none; it refuses to
-know faults.
-
-    >>> find("cartpole_baseline", project=project, progress=progress).samples.runs[0].name
-    '20261120T101500Z-3fa9-seed42-1'
-"""
+"""Which real runs a selftest takes, and how they are made where there are none."""
 
 from __future__ import annotations
 

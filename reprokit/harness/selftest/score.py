@@ -1,10 +1,4 @@
-"""A selftest from copies to a score: what was planted, what was found, what was missed.
-
-This module knows the order and counts; it refuses to know faults and verdicts.
-
-    >>> run(found.samples, num_faults=1000, num_clean=100, seed=0, progress=progress).exit_code
-    0
-"""
+"""A selftest from copies to a score: what was planted, what was found, what was missed."""
 
 from __future__ import annotations
 

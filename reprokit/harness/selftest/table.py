@@ -1,11 +1,6 @@
 """Which verdict each kind of fault must lead to, in each place that it can be in: one table.
 
-This module is the table and what reads it; it refuses to know how a fault is planted and how the
-gate judges. It does not ask the judge for exit codes: a judge that ends everything in 0 would agree
-with itself.
-
-    >>> next(kind for kind in KINDS if kind.id == "flipped-bit").outcomes["both"]
-    'REGRESSION'
+Exit codes stand here too, not asked of the judge: one that ends everything in 0 would agree with itself.
 """
 
 from __future__ import annotations
@@ -86,13 +81,31 @@ _NAMELESS = {RUN_1: REFUSED, RUN_2: "NOT_RUN", BOTH: REFUSED}  # the first run s
 _NOTED = frozenset({RUN_1, BOTH, GOLDEN})
 
 
+def _kind(
+    name: str,
+    title: str,
+    plant: Plant,
+    *,
+    sealed: Mapping[str, str] | None = None,
+    unsealed: Mapping[str, str] | None = None,
+    noted: frozenset[str] = frozenset(),
+) -> Kind:
+    return Kind(
+        id=name, title=title, plant=plant, outcomes=sealed or {}, unsealed=unsealed or {}, noted=noted
+    )
+
+
+def _folder(name: str, title: str, plant: Plant, outcome: str = "") -> Kind:
+    """A fault in a run's folder, where COMPLETE shows it; ``outcome``: once everything is sealed again."""
+    return _kind(name, title, plant, sealed=_runs(outcome) if outcome else None, unsealed=_runs("NOT_RUN"))
+
+
 def _number(name: str, title: str, plant: Plant) -> Kind:
-    return Kind(id=name, title=title, plant=plant, outcomes=_DIFFERS, unsealed=_TOUCHED)
+    return _kind(name, title, plant, sealed=_DIFFERS, unsealed=_TOUCHED)
 
 
 def _torn(name: str, title: str, mutate: m.OnBytes) -> Kind:
-    plant = numbers.of_bytes(mutate)
-    return Kind(id=name, title=title, plant=plant, outcomes=_UNREADABLE, unsealed=_TOUCHED)
+    return _kind(name, title, numbers.of_bytes(mutate), sealed=_UNREADABLE, unsealed=_TOUCHED)
 
 
 _of, _value = numbers.of_records, m.number
@@ -121,351 +134,280 @@ _METRICS = (
     _torn("cut-in-line", "a file cut within a line", m.cut_in_a_line),
     _torn("cut-in-number", "a file cut within a number", m.cut_in_a_number),
     _torn("emptied", "an empty file", m.emptied),
-    Kind(
-        id="cut-newline",
-        title="a file without its last newline",
-        plant=numbers.of_bytes(m.cut_before_the_newline),
-        outcomes=_everywhere("CHECK_FAILED", golden="REPRODUCED"),
+    _kind(
+        "cut-newline",
+        "a file without its last newline",
+        numbers.of_bytes(m.cut_before_the_newline),
+        sealed=_everywhere("CHECK_FAILED", golden="REPRODUCED"),
         unsealed=_TOUCHED,
     ),
 )
 
 _TRACES = (
-    Kind(
-        id="flipped-digest",
-        title="a digit of a digest of parameters or random states",
-        plant=numbers.flipped_digest,
-        outcomes=_everywhere("NONDETERMINISTIC", both="CHECK_FAILED", golden="CHECK_FAILED"),
+    _kind(
+        "flipped-digest",
+        "a digit of a digest of parameters or random states",
+        numbers.flipped_digest,
+        sealed=_everywhere("NONDETERMINISTIC", both="CHECK_FAILED", golden="CHECK_FAILED"),
         unsealed=_TOUCHED,
     ),
-    Kind(
-        id="no-trace",
-        title="no trace",
-        plant=folders.without(TRACE),
-        outcomes={RUN_1: "NONDETERMINISTIC", RUN_2: "NONDETERMINISTIC", BOTH: "CHECK_FAILED"},
+    _kind(
+        "no-trace",
+        "no trace",
+        folders.without(TRACE),
+        sealed={RUN_1: "NONDETERMINISTIC", RUN_2: "NONDETERMINISTIC", BOTH: "CHECK_FAILED"},
         unsealed=_TOUCHED,
     ),
 )
 
 _GOLDENS = (
-    Kind(
-        id="older-golden",
-        title="an older golden, same numerics",
-        plant=numbers.older_golden,
-        outcomes={GOLDEN: "REGRESSION"},
+    _kind(
+        "older-golden",
+        "an older golden, same numerics",
+        numbers.older_golden,
+        sealed={GOLDEN: "REGRESSION"},
         unsealed={GOLDEN: REFUSED},
     ),
-    Kind(
-        id="older-golden-elsewhere",
-        title="an older golden, other numerics",
-        plant=together(numbers.older_golden, environments.other_numerics),
-        outcomes={GOLDEN: "STALE_GOLDEN"},
+    _kind(
+        "older-golden-elsewhere",
+        "an older golden, other numerics",
+        together(numbers.older_golden, environments.other_numerics),
+        sealed={GOLDEN: "STALE_GOLDEN"},
     ),
-    Kind(id="no-golden", title="no golden", plant=folders.no_golden, unsealed={GOLDEN: "NO_GOLDEN"}),
-    Kind(
-        id="no-golden-metrics",
-        title="a golden without metrics",
-        plant=folders.without(METRICS),
-        outcomes={GOLDEN: REFUSED},
+    _kind("no-golden", "no golden", folders.no_golden, unsealed={GOLDEN: "NO_GOLDEN"}),
+    _kind(
+        "no-golden-metrics", "a golden without metrics", folders.without(METRICS), sealed={GOLDEN: REFUSED}
     ),
-    Kind(
-        id="other-provenance",
-        title="the golden of another recipe, platform or seed",
-        plant=folders.other_provenance,
+    _kind(
+        "other-provenance",
+        "the golden of another recipe, platform or seed",
+        folders.other_provenance,
         unsealed={GOLDEN: REFUSED},
     ),
-    Kind(
-        id="other-digest",
-        title="another digest of the golden's own files",
-        plant=folders.other_digest,
+    _kind(
+        "other-digest",
+        "another digest of the golden's own files",
+        folders.other_digest,
         unsealed={GOLDEN: REFUSED},
     ),
-    Kind(
-        id="no-fingerprint",
-        title="a golden without a numerics fingerprint",
-        plant=folders.no_fingerprint,
-        outcomes={GOLDEN: "UNJUDGED"},
+    _kind(
+        "no-fingerprint",
+        "a golden without a numerics fingerprint",
+        folders.no_fingerprint,
+        sealed={GOLDEN: "UNJUDGED"},
     ),
-    Kind(
-        id="cut-provenance",
-        title="a provenance cut short",
-        plant=folders.cut_short(PROVENANCE),
-        unsealed={GOLDEN: REFUSED},
+    _kind(
+        "cut-provenance", "a provenance cut short", folders.cut_short(PROVENANCE), unsealed={GOLDEN: REFUSED}
     ),
 )
 
 _TOLERANCES = (
-    Kind(
-        id="beyond-tolerance",
-        title="a difference beyond the declared tolerance",
-        plant=tolerances.beyond_tolerance,
-        outcomes=_DIFFERS,
+    _kind(
+        "beyond-tolerance",
+        "a difference beyond the declared tolerance",
+        tolerances.beyond_tolerance,
+        sealed=_DIFFERS,
     ),
-    Kind(
-        id="lopsided-tolerance",
-        title="a difference that is relative to the wrong side",
-        plant=tolerances.lopsided_tolerance,
-        outcomes=_DIFFERS,
+    _kind(
+        "lopsided-tolerance",
+        "a difference that is relative to the wrong side",
+        tolerances.lopsided_tolerance,
+        sealed=_DIFFERS,
     ),
-    Kind(
-        id="too-wide-tolerance",
-        title="a tolerance typed ten times too wide in the recipe",
-        plant=tolerances.too_wide_tolerance,
-        outcomes=_DIFFERS,
+    _kind(
+        "too-wide-tolerance",
+        "a tolerance typed ten times too wide in the recipe",
+        tolerances.too_wide_tolerance,
+        sealed=_DIFFERS,
     ),
 )
 
 _ENVIRONMENTS = (
-    Kind(
-        id="other-numerics",
-        title="another environment and other numbers",
-        plant=together(environments.other_numerics, _of(_value(m.flipped_bit))),
-        outcomes={BOTH: "STALE_GOLDEN", GOLDEN: "STALE_GOLDEN"},
+    _kind(
+        "other-numerics",
+        "another environment and other numbers",
+        together(environments.other_numerics, _of(_value(m.flipped_bit))),
+        sealed={BOTH: "STALE_GOLDEN", GOLDEN: "STALE_GOLDEN"},
         noted=_NOTED,
     ),
-    Kind(
-        id="another-machine",
-        title="another machine that computes alike, and other numbers",
-        plant=together(environments.another_machine, _of(_value(m.flipped_bit))),
-        outcomes={BOTH: "REGRESSION", GOLDEN: "REGRESSION"},
+    _kind(
+        "another-machine",
+        "another machine that computes alike, and other numbers",
+        together(environments.another_machine, _of(_value(m.flipped_bit))),
+        sealed={BOTH: "REGRESSION", GOLDEN: "REGRESSION"},
         noted=_NOTED,
     ),
-    Kind(
-        id="another-platform",
-        title="an environment record of another platform",
-        plant=environments.another_architecture,
-        outcomes={RUN_1: "NO_GOLDEN", BOTH: "NO_GOLDEN"},
+    _kind(
+        "another-platform",
+        "an environment record of another platform",
+        environments.another_architecture,
+        sealed={RUN_1: "NO_GOLDEN", BOTH: "NO_GOLDEN"},
         unsealed=_runs("NOT_RUN"),
     ),
-    Kind(
-        id="missing-fact",
-        title="an environment record without a required fact",
-        plant=environments.missing_fact,
-        outcomes=_runs("CHECK_FAILED"),
-        unsealed=_runs("NOT_RUN"),
+    _folder(
+        "missing-fact",
+        "an environment record without a required fact",
+        environments.missing_fact,
+        "CHECK_FAILED",
     ),
 )
 
 _FOLDERS = (
-    Kind(
-        id="checkpoint",
-        title="a checkpoint with one flipped bit",
-        plant=folders.flipped_bit(listed=False),
-        outcomes=_runs("CHECK_FAILED"),
-        unsealed=_runs("NOT_RUN"),
+    _folder(
+        "checkpoint", "a checkpoint with one flipped bit", folders.flipped_bit(listed=False), "CHECK_FAILED"
     ),
-    Kind(
-        id="listed-checkpoint",
-        title="the same, with a manifest that agrees",
-        plant=folders.flipped_bit(listed=True),
-        outcomes=_runs("CHECK_FAILED"),
-        unsealed=_runs("NOT_RUN"),
+    _folder(
+        "listed-checkpoint",
+        "the same, with a manifest that agrees",
+        folders.flipped_bit(listed=True),
+        "CHECK_FAILED",
     ),
-    Kind(
-        id="no-checkpoint",
-        title="a promised checkpoint that is not there",
-        plant=folders.without_checkpoint,
-        outcomes=_runs("CHECK_FAILED"),
-        unsealed=_runs("NOT_RUN"),
+    _folder(
+        "no-checkpoint", "a promised checkpoint that is not there", folders.without_checkpoint, "CHECK_FAILED"
     ),
-    Kind(
-        id="no-marker",
-        title="a run without COMPLETE",
-        plant=folders.without(MARKER),
-        unsealed=_runs("NOT_RUN"),
-    ),
-    Kind(
-        id="cut-marker",
-        title="a COMPLETE cut short",
-        plant=folders.cut_short(MARKER),
-        unsealed=_runs("NOT_RUN"),
-    ),
-    Kind(
-        id="missing-file",
-        title="a run folder with a file less",
-        plant=folders.without_any,
-        unsealed=_runs("NOT_RUN"),
-    ),
-    Kind(
-        id="missing-source",
-        title="a run folder without its recipe or trainer",
-        plant=folders.without_source,
+    _folder("no-marker", "a run without COMPLETE", folders.without(MARKER)),
+    _folder("cut-marker", "a COMPLETE cut short", folders.cut_short(MARKER)),
+    _folder("missing-file", "a run folder with a file less", folders.without_any),
+    _kind(
+        "missing-source",
+        "a run folder without its recipe or trainer",
+        folders.without_source,
         unsealed=_NAMELESS,
     ),
-    Kind(
-        id="added-file", title="a run folder with a file more", plant=folders.added, unsealed=_runs("NOT_RUN")
+    _folder("added-file", "a run folder with a file more", folders.added),
+    _folder("no-metrics", "a run without metrics", folders.without(METRICS), "UNJUDGED"),
+    _folder(
+        "failed-run",
+        "a run that did not end well",
+        folders.other_record({"outcome": "crashed", "exit_code": 1}),
+        "NOT_RUN",
     ),
-    Kind(
-        id="no-metrics",
-        title="a run without metrics",
-        plant=folders.without(METRICS),
-        outcomes=_runs("UNJUDGED"),
+    _kind(
+        "cut-record", "a run.json cut short", folders.cut_short(RECORD), sealed=_NAMELESS, unsealed=_NAMELESS
+    ),
+    _folder(
+        "silent-record", "a run.json that does not say what was overridden", folders.silent_record, "UNJUDGED"
+    ),
+    _kind(
+        "modified-run",
+        "a run with other settings",
+        folders.other_config,
+        sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "CHECK_FAILED"},
         unsealed=_runs("NOT_RUN"),
     ),
-    Kind(
-        id="failed-run",
-        title="a run that did not end well",
-        plant=folders.other_record({"outcome": "crashed", "exit_code": 1}),
-        outcomes=_runs("NOT_RUN"),
+    _kind(
+        "another-seeds-run",
+        "the run of another seed",
+        folders.another_seed,
+        sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "NO_GOLDEN"},
         unsealed=_runs("NOT_RUN"),
     ),
-    Kind(
-        id="cut-record",
-        title="a run.json cut short",
-        plant=folders.cut_short(RECORD),
-        outcomes=_NAMELESS,
-        unsealed=_NAMELESS,
-    ),
-    Kind(
-        id="silent-record",
-        title="a run.json that does not say what was overridden",
-        plant=folders.silent_record,
-        outcomes=_runs("UNJUDGED"),
-        unsealed=_runs("NOT_RUN"),
-    ),
-    Kind(
-        id="modified-run",
-        title="a run with other settings",
-        plant=folders.other_config,
-        outcomes={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "CHECK_FAILED"},
-        unsealed=_runs("NOT_RUN"),
-    ),
-    Kind(
-        id="another-seeds-run",
-        title="the run of another seed",
-        plant=folders.another_seed,
-        outcomes={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "NO_GOLDEN"},
-        unsealed=_runs("NOT_RUN"),
-    ),
-    Kind(
-        id="one-run-twice",
-        title="one run, given twice",
-        plant=folders.one_run_twice,
-        outcomes={RUN_2: "UNJUDGED"},
-    ),
+    _kind("one-run-twice", "one run, given twice", folders.one_run_twice, sealed={RUN_2: "UNJUDGED"}),
 )
 
 _BESIDE = (
-    Kind(
-        id="varied-run",
-        title="another number in a run under other surroundings",
-        plant=_of(_value(m.one_ulp)),
-        outcomes={VARIED: "CHECK_FAILED"},
+    _kind(
+        "varied-run",
+        "another number in a run under other surroundings",
+        _of(_value(m.one_ulp)),
+        sealed={VARIED: "CHECK_FAILED"},
         unsealed={VARIED: "CHECK_FAILED"},
     ),
-    Kind(
-        id="nothing-varied",
-        title="a varied run in which nothing was varied",
-        plant=folders.other_record({"varied": {"names": [], "watched": False, "held": {}, "unmade": {}}}),
-        outcomes={VARIED: "UNJUDGED"},
+    _kind(
+        "nothing-varied",
+        "a varied run in which nothing was varied",
+        folders.other_record({"varied": {"names": [], "watched": False, "held": {}, "unmade": {}}}),
+        sealed={VARIED: "UNJUDGED"},
     ),
-    Kind(
-        id="crashed-when-varied",
-        title="a run that does not come to its end under other surroundings",
-        plant=folders.without(MARKER),
+    _kind(
+        "crashed-when-varied",
+        "a run that does not come to its end under other surroundings",
+        folders.without(MARKER),
         unsealed={VARIED: "CHECK_FAILED"},
     ),
-    Kind(
-        id="resumed-run",
-        title="another number in a resumed run",
-        plant=_of(_value(m.one_ulp)),
-        outcomes={RESUMED: "CHECK_FAILED"},
+    _kind(
+        "resumed-run",
+        "another number in a resumed run",
+        _of(_value(m.one_ulp)),
+        sealed={RESUMED: "CHECK_FAILED"},
         unsealed={RESUMED: "CHECK_FAILED"},
     ),
-    Kind(
-        id="resumed-checkpoint",
-        title="a flipped bit in a checkpoint of a resumed run",
-        plant=folders.flipped_bit(listed=True),
-        outcomes={RESUMED: "CHECK_FAILED"},
+    _kind(
+        "resumed-checkpoint",
+        "a flipped bit in a checkpoint of a resumed run",
+        folders.flipped_bit(listed=True),
+        sealed={RESUMED: "CHECK_FAILED"},
         unsealed={RESUMED: "CHECK_FAILED"},
     ),
-    Kind(
-        id="resumed-from-the-start",
-        title="a resumed run that did all steps again",
-        plant=folders.from_the_start,
-        outcomes={RESUMED: "CHECK_FAILED"},
+    _kind(
+        "resumed-from-the-start",
+        "a resumed run that did all steps again",
+        folders.from_the_start,
+        sealed={RESUMED: "CHECK_FAILED"},
     ),
-    Kind(
-        id="another-start",
-        title="a run that went on from another checkpoint than the stopped one's",
-        plant=folders.another_start,
-        outcomes={RESUMED: "UNJUDGED"},
+    _kind(
+        "another-start",
+        "a run that went on from another checkpoint than the stopped one's",
+        folders.another_start,
+        sealed={RESUMED: "UNJUDGED"},
     ),
-    Kind(
-        id="never-killed",
-        title="a run that was to be killed and was not",
-        plant=folders.other_record({"signal": None, "outcome": "completed", "exit_code": 0}),
+    _kind(
+        "never-killed",
+        "a run that was to be killed and was not",
+        folders.other_record({"signal": None, "outcome": "completed", "exit_code": 0}),
         unsealed={STOPPED: "UNJUDGED"},
     ),
 )
 
 _REPORTS = (
-    Kind(id="cut-report", title="a report cut short", plant=reports.cut_report, unsealed={REPORT: REFUSED}),
-    Kind(
-        id="forged-report",
-        title="a report that says something else",
-        plant=reports.says_otherwise,
-        unsealed={REPORT: FALLS},
+    _kind("cut-report", "a report cut short", reports.cut_report, unsealed={REPORT: REFUSED}),
+    _kind(
+        "forged-report", "a report that says something else", reports.says_otherwise, unsealed={REPORT: FALLS}
     ),
-    Kind(
-        id="evidence-touched",
-        title="a report whose evidence was touched",
-        plant=numbers.of_first_run(m.number(m.one_ulp)),
+    _kind(
+        "evidence-touched",
+        "a report whose evidence was touched",
+        numbers.of_first_run(m.number(m.one_ulp)),
         unsealed={REPORT: FALLS},
     ),
 )
 
 #: What must change nothing: a judge that calls everything broken is found here.
 _HARMLESS = (
-    Kind(
-        id="another-machine-equal",
-        title="another machine, equal numbers",
-        outcomes=_SAME,
+    _kind(
+        "another-machine-equal",
+        "another machine, equal numbers",
+        environments.another_machine,
+        sealed=_SAME,
         noted=_NOTED,
-        plant=environments.another_machine,
     ),
-    Kind(
-        id="other-numerics-equal",
-        title="another environment, equal numbers",
-        outcomes=_SAME,
+    _kind(
+        "other-numerics-equal",
+        "another environment, equal numbers",
+        environments.other_numerics,
+        sealed=_SAME,
         noted=_NOTED,
-        plant=environments.other_numerics,
     ),
-    Kind(
-        id="within-tolerance",
-        title="a difference within the declared tolerance",
-        outcomes={**_DIFFERS, BOTH: "REPRODUCED", GOLDEN: "REPRODUCED"},
-        plant=tolerances.within_tolerance,
+    _kind(
+        "within-tolerance",
+        "a difference within the declared tolerance",
+        tolerances.within_tolerance,
+        sealed={**_DIFFERS, BOTH: "REPRODUCED", GOLDEN: "REPRODUCED"},
     ),
-    Kind(
-        id="another-order",
-        title="the names of every record in another order",
-        outcomes=_SAME,
-        plant=_of(m.another_order),
+    _kind("another-order", "the names of every record in another order", _of(m.another_order), sealed=_SAME),
+    _kind("white-space", "other white space", numbers.of_bytes(m.more_white_space), sealed=_SAME),
+    _kind(
+        "same-nonfinite",
+        "the same NaN or infinity everywhere",
+        numbers.same_nonfinite,
+        sealed={BOTH: "REPRODUCED"},
     ),
-    Kind(
-        id="white-space",
-        title="other white space",
-        outcomes=_SAME,
-        plant=numbers.of_bytes(m.more_white_space),
-    ),
-    Kind(
-        id="same-nonfinite",
-        title="the same NaN or infinity everywhere",
-        outcomes={BOTH: "REPRODUCED"},
-        plant=numbers.same_nonfinite,
-    ),
-    Kind(
-        id="untouched-report",
-        title="a report as it was drawn",
-        plant=reports.untouched,
-        unsealed={REPORT: STANDS},
-    ),
-    Kind(
-        id="equal-beside",
-        title="a varied or resumed run with equal numbers",
-        plant=folders.untouched,
-        outcomes={VARIED: "REPRODUCED", RESUMED: "REPRODUCED"},
+    _kind("untouched-report", "a report as it was drawn", reports.untouched, unsealed={REPORT: STANDS}),
+    _kind(
+        "equal-beside",
+        "a varied or resumed run with equal numbers",
+        folders.untouched,
+        sealed={VARIED: "REPRODUCED", RESUMED: "REPRODUCED"},
     ),
 )
 

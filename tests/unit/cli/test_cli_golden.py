@@ -197,6 +197,6 @@ def test_of_several_goldens_below_a_folder_one_must_be_named(study):
     shutil.copytree(study / GOLDEN, (study / GOLDEN).with_name("seed-43"))
     told = str(run("show", "golden/cartpole_baseline").exception)
     assert (
-        "there is more than one golden here. Do: name one of golden/cartpole_baseline/cpu-x86_64/seed-42, "
+        "there is more than one golden here. Hint: name one of golden/cartpole_baseline/cpu-x86_64/seed-42, "
         in told
     )

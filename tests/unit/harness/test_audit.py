@@ -144,7 +144,7 @@ def test_an_edit_of_any_part_of_any_row_is_found_and_the_row_is_named(reported, 
     edits = {"required": not told["required"], "evidence": {"planted": 1}}
     told[field] = edits.get(field, "planted")
     edit(reported[0] / "report.json", checks=rows)
-    assert f"row {row} is not what the evidence gives" in audited(reported, here).findings
+    assert f"row {row} differs from what the evidence gives" in audited(reported, here).findings
 
 
 def test_an_edited_reason_of_a_run_that_failed_is_found(here, make, programs):
@@ -155,7 +155,7 @@ def test_an_edited_reason_of_a_run_that_failed_is_found(here, make, programs):
     assert audited((folder, folders), here).findings == ()
     told = json.loads((folder / "report.json").read_text())["not_run"]
     edit(folder / "report.json", not_run={**told, "remedy": "nothing to worry about"})
-    assert audited((folder, folders), here).findings == ("not_run is not what the evidence gives",)
+    assert audited((folder, folders), here).findings == ("not_run differs from what the evidence gives",)
 
 
 def test_a_row_taken_out_is_found(reported, here):

@@ -128,7 +128,7 @@ def test_a_golden_is_told_to_be_of_other_parts(study, part, named):
     folders = study.run("C")
     assert study.changed(folders) == named
     found = [one.what for one in lint_goldens(study.project, min_runs=2) if one.rule == "stale"]
-    assert found == ([f"{', '.join(named)} are not as when it was blessed"] if named else [])
+    assert found == ([f"{', '.join(named)} changed since it was promoted"] if named else [])
     kept = study.project.root / "kept" / Path(*study_golden.path.parts[-3:])
     shutil.copytree(study_golden.path, kept)
     new = study.bless(folders)

@@ -126,8 +126,8 @@ def test_several_mistakes_are_told_together_in_the_order_of_the_file():
     assert told.splitlines() == [
         "r.yaml: 4 mistakes",
         "  r.yaml:2: the key 'a' is there twice, first in line 1",
-        "  r.yaml:3: the tag 'tag:yaml.org,2002:int'. Do: recipes have no tags: remove it",
-        '  r.yaml:4: a key must be text, not 4. Do: write "4"',
+        "  r.yaml:3: the tag 'tag:yaml.org,2002:int'. Hint: recipes have no tags: remove it",
+        '  r.yaml:4: a key must be text, not 4. Hint: write "4"',
         "  r.yaml:5: .nan is not a finite number",
     ]
 

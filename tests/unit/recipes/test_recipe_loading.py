@@ -160,7 +160,7 @@ def test_a_missing_recipes_folder_is_told(tmp_path, refused):
 
 
 def test_a_misspelt_recipe_names_the_near_miss(folder, refused):
-    assert "there is no recipe 'cartpol'. Do: did you mean 'cartpole'?" in refused(
+    assert "there is no recipe 'cartpol'. Hint: did you mean 'cartpole'?" in refused(
         recipes.load, "cartpol", recipes_dir=folder.path
     )
 
@@ -237,7 +237,7 @@ def test_a_misspelt_trainer_names_the_near_miss(folder):
     folder.edit("trainer: ppo", "trainer: pp0")
     assert (
         folder.refusal()
-        == "cartpole/recipe.yaml:5: there is no trainer trainers/pp0.py. Do: did you mean 'ppo'?"
+        == "cartpole/recipe.yaml:5: there is no trainer trainers/pp0.py. Hint: did you mean 'ppo'?"
     )
 
 
@@ -246,7 +246,7 @@ def test_mistakes_of_recipe_and_trainer_are_told_together(folder):
     folder.trainer.write_text("x = 1\n")
     whole, first, second = folder.refusal().splitlines()
     assert whole == "cartpole/recipe.yaml: 2 mistakes"
-    assert first.startswith("  trainers/ppo.py:1: the trainer has no class Config. Do: declare the settings")
+    assert first.startswith("  trainers/ppo.py:1: the trainer has no class Config. Hint: declare the")
     assert second == "  cartpole/recipe.yaml:6: seeds must be a list of at least 1. got a list of 0"
 
 

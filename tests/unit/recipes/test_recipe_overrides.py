@@ -103,10 +103,10 @@ def test_an_override_is_the_same_as_editing_the_file(folder):
     [
         (
             "training.learnin_rate=1e-3",
-            "--set training.learnin_rate: unknown key 'learnin_rate' in training. Do: did you mean 'learning",
+            "--set training.learnin_rate: unknown key 'learnin_rate' in training. Hint: did you mean 'learn",
         ),
-        ("trainig.gamma=1", "--set trainig.gamma: unknown key 'trainig'. Do: did you mean 'training'?"),
-        ("gamma=1", "--set gamma: unknown key 'gamma'. Do: did you mean 'training.gamma'?"),
+        ("trainig.gamma=1", "--set trainig.gamma: unknown key 'trainig'. Hint: did you mean 'training'?"),
+        ("gamma=1", "--set gamma: unknown key 'gamma'. Hint: did you mean 'training.gamma'?"),
         (
             "training.learning_rate=fast",
             "--set training.learning_rate: training.learning_rate must be a number. got the text 'fast'.",

@@ -82,7 +82,7 @@ def test_what_a_report_stands_on_stays_until_the_report_goes(workshop):
     judged, against, free = (workshop.run(run_id(day)) for day in (1, 2, 3))
     report = workshop.report(judged, golden=str(against))
     assert going(workshop) == [free.name]
-    assert reasons(workshop) == {one.name: f"{report} stands on it" for one in (judged, against)}
+    assert reasons(workshop) == {one.name: f"{report} depends on it" for one in (judged, against)}
     report.unlink()
     assert len(going(workshop)) == 3
 
@@ -91,7 +91,7 @@ def test_of_a_report_that_cannot_be_read_every_run_of_its_recipe_may_be_the_grou
     folder, other = workshop.run(), workshop.run(recipe="other")
     workshop.report(folder).write_text("{torn")
     assert going(workshop) == [other.name]
-    assert "may stand on it" in reasons(workshop)[folder.name]
+    assert "may depend on it" in reasons(workshop)[folder.name]
 
 
 def test_the_runs_that_a_golden_was_made_of_stay_and_later_ones_that_agree_may_go(workshop):
@@ -99,7 +99,7 @@ def test_the_runs_that_a_golden_was_made_of_stay_and_later_ones_that_agree_may_g
     differs = workshop.run(run_id(2), metrics='{"step": 1, "loss": 0.75}\n')
     golden = workshop.golden(made="2026-11-10T00:00:00+00:00")
     assert going(workshop) == [differs.name, agrees.name]
-    assert reasons(workshop) == {blessed.name: f"{golden} stands on it"}
+    assert reasons(workshop) == {blessed.name: f"{golden} depends on it"}
 
 
 def test_of_a_broken_golden_every_finished_run_may_be_the_ground(workshop):
@@ -107,7 +107,7 @@ def test_of_a_broken_golden_every_finished_run_may_be_the_ground(workshop):
     crashed = workshop.run(run_id(2), outcome=Outcome.CRASHED)
     (workshop.golden(made="2026-11-10T00:00:00+00:00") / "metrics.jsonl").write_text("edited")
     assert going(workshop) == [crashed.name]
-    assert "may stand on it" in reasons(workshop)[done.name]
+    assert "may depend on it" in reasons(workshop)[done.name]
 
 
 def test_a_run_whose_tool_is_still_at_work_stays_even_when_it_has_ended(workshop):

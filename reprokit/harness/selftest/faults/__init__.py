@@ -1,11 +1,7 @@
-"""How faults are planted, one module for each kind of file that they are planted in.
+"""How faults are planted, one module for each kind of file.
 
-These modules know which file a fault belongs in and how to make it real. They refuse to know which
-verdict it must lead to (``table``). Each fault is a function of the stage, a generator and the places,
-that says in one line what it did; one that these runs have no place for raises.
-
-    >>> numbers.of_records(mutations.drop_metric)(stage, Random(0), (stage.runs[0],))
-    'drop_metric'
+Each fault is a function of the stage, a generator and the places, that says in one line what it did; one that
+these runs have no place for raises. Which verdict it must lead to is said by ``table`` alone.
 """
 
 from __future__ import annotations

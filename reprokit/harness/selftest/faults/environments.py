@@ -1,10 +1,6 @@
-"""Faults in environment records: another machine, other numerics, another platform, a fact that is gone.
+"""Faults in environment records: another machine, other numerics, another platform, a missing fact.
 
-This module knows fields of the record; which of them can change numbers is said by
-``core.fingerprint_rules``, and these follow it. It refuses to know how a record is gathered.
-
-    >>> another_machine(stage, Random(0), stage.runs)
-    'other facts: host.cpu.model, host.kernel'
+Which facts can change numbers is said by ``core.fingerprint_rules``; these follow it.
 """
 
 from __future__ import annotations

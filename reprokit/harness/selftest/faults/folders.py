@@ -1,10 +1,4 @@
-"""Faults in what a run folder or a golden is made of: checkpoints, markers, records, missing files.
-
-This module knows the files of both; it refuses to know numbers.
-
-    >>> without_marker(stage, Random(0), (stage.runs[1],))
-    'no COMPLETE'
-"""
+"""Faults in what a run folder or a golden is made of: checkpoints, markers, records, missing files."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Faults in the numbers: metrics, traces, a golden of another time.
-
-This module knows ``metrics.jsonl`` and ``trace.jsonl``; it refuses to know the rest of a folder.
-
-    >>> of_records(mutations.drop_metric)(stage, Random(0), (stage.runs[0],))
-    'drop_metric'
-"""
+"""Faults in the numbers: metrics, traces, a golden of another time."""
 
 from __future__ import annotations
 

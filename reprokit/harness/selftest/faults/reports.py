@@ -1,10 +1,4 @@
-"""Faults in a report: cut short, or made to say something else.
-
-This module knows ``report.json``; it refuses to know how one is drawn.
-
-    >>> says_otherwise(stage, Random(0), ())
-    'report.json: verdict is REGRESSION'
-"""
+"""Faults in a report: cut short, or made to say something else."""
 
 from __future__ import annotations
 

@@ -1,11 +1,4 @@
-"""Differences just within and just beyond a tolerance, and a tolerance that was typed too wide.
-
-This module knows ``abs(actual - expected) <= atol + rtol * abs(expected)`` and where a recipe and a
-golden declare it; it refuses to know who compares.
-
-    >>> within_tolerance(stage, Random(0), (stage.golden,))
-    'loss/policy in record 3 off by 0.41 of rtol 0.001, atol 0'
-"""
+"""Differences just within and just beyond a tolerance, and a tolerance that was typed too wide."""
 
 from __future__ import annotations
 

@@ -274,7 +274,7 @@ def test_a_golden_is_not_blamed_for_what_it_was_not_blessed_with(study, told, mo
     study.gamma("0.98")
     found = study.attributed(told)
     assert (found["answer"], cells(found)[THEN_THEN]) == ("undecided", NOT_RUN)
-    assert f"with another {changed} than was blessed" in found["cells"][0]["detail"]
+    assert f"with another {changed} than was promoted" in found["cells"][0]["detail"]
 
 
 def test_a_golden_that_another_runtime_gives_as_well_still_tells_the_codes_fault(study, told):
