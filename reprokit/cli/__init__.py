@@ -1,9 +1,7 @@
 """The command line: parse, call, print, exit. No logic.
 
-A verb is one module with a click object named
-``command``; it is imported only when it is typed, so that ``reprokit --help`` stays quick.
-
-    $ reprokit reproduce cartpole_baseline
+A verb is one module with a click object named ``command``. It is imported only when it is typed, so that
+``reprokit --help`` stays fast.
 """
 
 from __future__ import annotations
@@ -12,6 +10,7 @@ import errno
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -27,39 +26,39 @@ from reprokit.redaction import redact_text
 
 __all__ = ["main", "root"]
 
-#: verb → (module, one line of help). The line is repeated here so that the map needs no import.
+#: verb → (module, one line of help). The line is repeated here so that `reprokit --help` imports no verb.
 VERBS = {
-    "reproduce": ("reproduce", "Train twice, compare, hold against the golden, give a verdict."),
+    "reproduce": ("reproduce", "Train twice, compare the runs and the golden, give a verdict."),
     "run": ("run", "Run a recipe, or any command, once."),
-    "verify": ("verify", "Reproduce every recipe of this platform: the gate for a CI."),
+    "verify": ("verify", "Reproduce every recipe of this platform: the gate for CI."),
     "diff": ("diff", "Compare metrics files or run folders, bit for bit by default."),
-    "diagnose": ("diagnose", "Name the line that makes two runs differ."),
-    "trace": ("trace", "Compare what was recorded of two watched runs."),
-    "bisect": ("bisect", "Name the commit that changed a recipe's numbers."),
-    "report": ("report", "Show a report again; check that it follows from its evidence."),
-    "runs": ("runs", "List, show, compare, repeat and prune run folders."),
+    "diagnose": ("diagnose", "Find the line that makes two runs differ."),
+    "trace": ("trace", "Compare the recorded traces of two runs."),
+    "bisect": ("bisect", "Find the commit that changed a recipe's numbers."),
+    "report": ("report", "Show a report, check it against its evidence, or sign it."),
+    "runs": ("runs", "List, show, compare, repeat, prune and copy run folders."),
     "learning": ("learning", "Say whether a run learned, and if not, where to look."),
     "golden": ("golden", "List, show, compare, check and promote goldens."),
-    "checkpoint": ("checkpoint", "Check, show, compare, convert checkpoints; nothing of one is run."),
-    "capture": ("capture", "Record everything about this environment that can change numbers."),
+    "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),
+    "capture": ("capture", "Record what can change numbers in this environment."),
     "env": ("env", "Compare environment records; check this host against a golden's."),
-    "numerics": ("numerics", "Show how every operation rounds here; find which is not portable."),
-    "image": ("image", "Build, list and lock the pinned environments."),
-    "selftest": ("selftest", "Plant faults in copies of runs; each must lead to its verdict."),
-    "doctor": ("doctor", "Say what this host lacks, and the command that would mend it."),
+    "numerics": ("numerics", "Show how operations round here; find non-portable ones."),
+    "image": ("image", "Build, list, verify and lock the pinned environments."),
+    "selftest": ("selftest", "Plant faults in copies of runs; check that each is caught."),
+    "doctor": ("doctor", "Check this host; print the command that fixes each problem."),
 }
 
-_COMPLETE = "_REPROKIT_COMPLETE"  # set by the shell that asks how a line could go on
+_COMPLETE = "_REPROKIT_COMPLETE"  # set by a shell that asks for completions
 
-#: What writing the answer fails with: its reader has gone, or the disk that it goes to is full.
-_UNHEARD = {errno.EPIPE, errno.ENOSPC}
+#: Writing to stdout fails with these: its reader is gone, or the disk is full.
+_OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC}
 
 
 class LazyGroup(click.Group):
     """A group that imports a verb's module when the verb is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Verbs in the order of the map, which is the order of a working day."""
+        """Verbs in the order of the help page."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -73,7 +72,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the nearest verb where there is none of this name."""
+        """Suggest the nearest verb if there is none of this name."""
         name = args[0]
         if name not in VERBS and not name.startswith("-") and not ctx.resilient_parsing:
             import difflib
@@ -84,7 +83,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Print the map without importing any verb."""
+        """List the verbs without importing them."""
         with formatter.section("Verbs"):
             formatter.write_dl([(name, text) for name, (_, text) in VERBS.items()])
 
@@ -101,15 +100,15 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, prog_name="reprokit")
 def root() -> None:
-    """Train twice, compare bit for bit, and say what broke.
+    """Train twice, compare bit for bit, and say what differs.
 
     Exit codes: 0 reproduced; 1 not reproduced; 2 wrong usage or bad file; 3 could not run;
-    4 cannot be judged; 130 and 143 interrupted. `reprokit VERB --help` says more.
+    4 cannot be judged; 130 and 143 interrupted. See also `reprokit VERB --help`.
     """
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, raised like Ctrl-C so that everything that is cleaned up then is cleaned up now."""
+    """SIGTERM, raised like Ctrl-C so that the same cleanup happens."""
 
 
 def _on_terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
@@ -117,12 +116,12 @@ def _on_terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line and exit with the code that its answer calls for."""
+    """Run the command line and exit with its exit code."""
     signal.signal(signal.SIGTERM, _on_terminate)
     try:
         code = _run(arguments)
     except OSError as error:
-        code = _unheard(error)
+        code = _output_error_code(error)
     sys.exit(code)
 
 
@@ -130,7 +129,7 @@ def _run(arguments: list[str] | None) -> int:
     try:
         code = _answer(sys.argv[1:] if arguments is None else arguments)
     except ReprokitError as error:
-        click.echo(f"Error: {_shown(error)}", err=True)
+        click.echo(f"Error: {_error_text(error)}", err=True)
         code = error.exit_code
     except click.exceptions.Exit as error:
         code = error.exit_code
@@ -140,14 +139,14 @@ def _run(arguments: list[str] | None) -> int:
         click.echo(redact_text(said.getvalue()), err=True, nl=False)
         code = 2
     except (KeyboardInterrupt, click.exceptions.Abort) as error:
-        click.echo("Interrupted: whatever was running has been stopped.", err=True)
+        click.echo("Interrupted; everything that was running has been stopped.", err=True)
         terminated = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
         code = 143 if terminated else 130
     except Exception as error:  # "differs" is exit code 1: a fault of the tool must never look like an answer
-        if isinstance(error, OSError) and error.errno in _UNHEARD:
+        if isinstance(error, OSError) and error.errno in _OUTPUT_ERRORS:
             raise
         click.echo(redact_text(traceback.format_exc()), err=True, nl=False)
-        click.echo("Error: this is a fault in reprokit itself, not in your program.", err=True)
+        click.echo("Error: this is a bug in reprokit, not in your program.", err=True)
         code = 3
     return code if isinstance(code, int) else 0
 
@@ -162,11 +161,11 @@ def _answer(arguments: list[str]) -> object:
         return root.invoke(context)
 
 
-def _unheard(error: OSError) -> int:
-    """The exit code where an answer cannot be written: of a reader that went away, a shell says 141."""
+def _output_error_code(error: OSError) -> int:
+    """The exit code if stdout cannot be written: 141 if its reader is gone, as shells say it, else 3."""
     gone = isinstance(error, BrokenPipeError)
     if not gone:
-        click.echo(f"Error: the answer cannot be written: {error.strerror}", err=True)
+        click.echo(f"Error: cannot write to standard output: {error.strerror}", err=True)
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.__stdout__, sys.__stderr__) if gone else (sys.__stdout__,):
         if stream is not None:  # or Python fails once more when it flushes at its end
@@ -174,12 +173,14 @@ def _unheard(error: OSError) -> int:
     return 141 if gone else 3
 
 
-def _shown(error: ReprokitError) -> str:
-    """The error as a terminal may see it: what a hostile file put into it cannot act, nor begin a line."""
+def _error_text(error: ReprokitError) -> str:
+    """The error, with its hint on a line of its own; no text of a hostile file can act or begin a line."""
     from reprokit.cli.program_name import as_called
     from reprokit.reports import one_line
 
     mistakes: tuple[str, ...] = getattr(error, "mistakes", ())
-    first = str(error).partition("\n")[0] if mistakes else error
-    lines = [one_line(first, limit=4000), *(f"  {one_line(one, limit=4000).strip()}" for one in mistakes)]
-    return as_called("\n".join(lines))
+    lines = [str(error).partition("\n")[0], *(f"  {one.strip()}" for one in mistakes)]
+    if error.fix and not mistakes:
+        without_hint = re.sub(r"\.?\s+\w+:\s*$", "", str(error).removesuffix(error.fix))
+        lines = [without_hint, f"Hint: {error.fix}"]
+    return as_called("\n".join(one_line(line, limit=4000) for line in lines))

@@ -1,4 +1,4 @@
-"""``reprokit bisect``: the commit that changed the numbers."""
+"""``reprokit bisect``: find the commit that changed the numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, project_of, request_of, run_options
+from reprokit.cli.options import (
+    examples,
+    folder_options,
+    json_option,
+    project_of,
+    request_of,
+    run_options,
+)
+from reprokit.cli.output import print_answer
 
 
 @click.command(
     "bisect",
-    short_help="Name the commit that changed a recipe's numbers.",
+    short_help="Find the commit that changed a recipe's numbers.",
     epilog=examples(
         "reprokit bisect cartpole_baseline --good v1.0 --bad HEAD",
         "reprokit bisect pg --good v1.0 --bad HEAD --set training.n_epochs=2",
@@ -20,20 +28,19 @@ from reprokit.cli.options import examples, folder_options, project_of, request_o
 @click.argument("recipe")
 @click.option("--good", required=True, metavar="COMMIT", help="A commit with the right numbers.")
 @click.option("--bad", required=True, metavar="COMMIT", help="A later commit with other numbers.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 @run_options
 @folder_options
 def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> int:
-    """Drive git bisect with the gate, in a work tree of its own; name the commit that changed the numbers.
+    """Find the commit that changed the numbers, by running git bisect in a work tree of its own.
 
-    The numbers of the good commit are the reference. A commit that cannot run is skipped, not guilty.
-    Commits that touch nothing that the recipe stands on are not trained again.
+    The numbers of each commit are compared with those of the good commit. Commits that cannot run are
+    skipped; commits that change nothing the recipe depends on are not trained again.
 
-    Exit codes: 0 one commit is named; 4 several are left, or there is nothing to find; 3 good or bad
-    cannot run.
+    Exit codes: 0 one commit found; 4 several are left, or there is nothing to find; 3 the good or the bad
+    commit cannot run.
     """
     import dataclasses
-    import json
 
     from reprokit.cli import show_report
     from reprokit.harness.attribution import bisect
@@ -42,8 +49,5 @@ def command(recipe: str, good: str, bad: str, as_json: bool, **options: Any) -> 
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
         found = bisect(recipe, good=good, bad=bad, request=request, project=project, progress=progress)
-    if as_json:
-        click.echo(json.dumps(dataclasses.asdict(found), indent=2))
-    else:
-        click.echo("\n".join(bisection_page.page_lines(found)))
+    print_answer(bisection_page.page_lines(found), data=lambda: dataclasses.asdict(found), as_json=as_json)
     return 0 if len(found.guilty) == 1 else 4

@@ -6,28 +6,27 @@ from pathlib import Path
 
 import click
 
-from reprokit.cli.options import examples
+from reprokit.cli.options import examples, json_option
+from reprokit.cli.output import print_json
 
 
 @click.command(
     "capture",
-    short_help="Record everything about this environment that can change numbers.",
+    short_help="Record what can change numbers in this environment.",
     epilog=examples(
         "reprokit capture --output here.json", "reprokit capture --python .venv/bin/python --json"
     ),
 )
-@click.option("--python", metavar="PATH", help="The Python to ask  [default: the `python` on your PATH].")
-@click.option("--torch/--no-torch", "with_torch", default=True, help="Import torch and numpy to ask them.")
+@click.option("--python", metavar="PATH", help="The Python to inspect  [default: `python` on your PATH].")
+@click.option("--torch/--no-torch", "with_torch", default=True, help="Import torch and numpy, to ask them.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the record to a file.")
-@click.option("--json", "as_json", is_flag=True, help="Print the record as JSON.")
+@json_option("Print the record as JSON.")
 def command(python: str | None, with_torch: bool, output: Path | None, as_json: bool) -> int:
-    """Record the machine, the packages, the libraries' settings in force and the source.
+    """Record the machine, the packages, the settings of the libraries, and the source.
 
-    What cannot be seen is listed as missing, with the reason. Secrets stay out: environment variables
-    come from a list of allowed names, and addresses lose their credentials.
+    What cannot be read is listed as missing, with the reason. Secrets are left out: only environment
+    variables on an allow list are recorded, and credentials are removed from URLs.
     """
-    import json
-
     from reprokit import capture, workspace
     from reprokit.errors import UsageError
     from reprokit.reports import environment_page
@@ -35,10 +34,10 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
     inside = capture.capture_interpreter([python or default_python()], with_torch=with_torch)
     if python is not None and "python" not in inside:
         raise UsageError(
-            "this Python could not be asked",
+            "this Python cannot be inspected",
             where=python,
             actual=str(inside["missing"].get("python")),
-            fix="name a Python that starts, such as .venv/bin/python",
+            fix="give a Python that starts, such as .venv/bin/python",
         )
     host = capture.capture_host(Path.cwd())
     record = capture.merge(inside, host, source=host["source"], image=None, limits=None)
@@ -46,14 +45,14 @@ def command(python: str | None, with_torch: bool, output: Path | None, as_json: 
         workspace.write_json(output, record)
         click.echo(f"Written: {output}", err=True)
     if as_json:
-        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        print_json(record)
     elif output is None:
         click.echo("\n".join(environment_page.environment_lines(record)))
     return 0
 
 
 def default_python() -> str:
-    """The Python that a person's own ``python`` starts; this tool's own where there is none."""
+    """The ``python`` on the PATH, or the one that runs this tool."""
     import shutil
     import sys
 

@@ -5,27 +5,21 @@ The network is used only where a URL was named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def copy_option(function: _Function) -> _Function:
-    """``--copy-to``: where finished runs are copied."""
-    return click.option(
-        "--copy-to", metavar="URL", help="Copy finished runs there: gs://bucket/path, s3://…, file://…"
-    )(function)
+copy_option = click.option(
+    "--copy-to", metavar="URL", help="Copy finished runs there: gs://bucket/path, s3://…, file://…"
+)
 
 
 def must_be_reachable(url: str | None) -> None:
-    """Refuse, before anything is trained, a URL that nothing could be copied to.
+    """Refuse, before anything is trained, a URL that cannot be copied to.
 
     Raises:
-        UsageError: Nobody knows its protocol, or its package is not installed.
+        UsageError: Its protocol is unknown, or its package is not installed.
     """
     if url is not None:
         from reprokit.runs import remote
@@ -34,7 +28,7 @@ def must_be_reachable(url: str | None) -> None:
 
 
 def copied(folders: Sequence[str | Path], url: str | None) -> bool:
-    """Copy finished runs and say where they are; False, with the reason told, where one did not arrive."""
+    """Copy finished runs and say where they are; False, with an error printed, if one could not be copied."""
     if url is None:
         return True
     from reprokit.cli.program_name import as_called

@@ -1,4 +1,4 @@
-"""``reprokit diagnose``: where two runs begin to differ, and which line makes them."""
+"""``reprokit diagnose``: where two runs first differ, and which line makes them differ."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
     folder_options,
+    ignore_option,
+    json_option,
+    number_option,
     plain_command,
     project_of,
     recipe_or_command,
     request_of,
     run_options,
 )
+from reprokit.cli.output import print_answer
 from reprokit.cli.program_name import as_called
 
 
 @click.command(
     "diagnose",
     cls=RecipeOrCommand,
-    short_help="Name the line that makes two runs differ.",
+    short_help="Find the line that makes two runs differ.",
     epilog=examples(
         "reprokit diagnose -- python train.py --seed {seed} --logdir {run_dir}",
         "reprokit diagnose cartpole_baseline",
@@ -32,54 +36,35 @@ from reprokit.cli.program_name import as_called
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 @click.option(
     "--level",
     type=click.Choice(["light", "deep"]),
     default="light",
     show_default=True,
-    help="deep: watch every operation of PyTorch, even where a line was found.",
+    help="deep: record every operation of PyTorch, even if a line was found.",
 )
-@click.option(
-    "--budget",
-    type=click.IntRange(min=2),
-    default=60,
-    show_default=True,
-    metavar="N",
-    help="Make at most about this many runs.",
-)
-@click.option(
-    "--ignore-metric",
-    "ignore",
-    multiple=True,
-    metavar="PATTERN",
-    help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
-)
-@click.option(
-    "--vary",
-    "vary",
-    multiple=True,
-    metavar="NAME",
-    help="Where runs are equal, vary only this; for what takes long, such as cpu_model.",
-)
+@number_option("--budget", least=2, default=60, help="Make at most about this many runs.")
+@ignore_option()
+@click.option("--vary", multiple=True, metavar="NAME", help="If runs are equal, vary only this; repeatable.")
 @click.option(
     "--across",
     nargs=2,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="RUN RUN",
-    help="Run nothing: hold two run folders from two machines against each other.",
+    help="Run nothing: compare two run folders from two machines.",
 )
-@click.option("--resume", is_flag=True, help="Hold a whole run against one that is stopped and resumed.")
+@click.option("--resume", is_flag=True, help="Compare a whole run with one that is stopped and resumed.")
 @click.option(
     "--stop-args",
     metavar="WORDS",
-    help="What stops the command on its way, or has it write a checkpoint there (with --resume).",
+    help="With --resume: arguments that stop the command early, or make it write a checkpoint on the way.",
 )
 @click.option(
     "--resume-args",
     metavar="WORDS",
-    help="What makes it go on; {stopped_run_dir} is the stopped run's folder, or the whole run's without"
-    " --stop-args. Of the files that fit a pattern the middle one is taken.",
+    help="With --resume: arguments that resume it; {stopped_run_dir} is the stopped run's folder, or the whole"
+    " run's without --stop-args. Of the files that fit a pattern the middle one is taken.",
 )
 @run_options
 @folder_options
@@ -92,15 +77,13 @@ def command(
     vary: tuple[str, ...],
     **options: Any,
 ) -> int:
-    """Run a program under watch, and find out why two runs of it differ.
+    """Find out why two runs of a program differ.
 
-    What one run drew at a suspicious line is given to another run at that line only: where that makes the
-    runs equal, the line is the cause. Where runs are equal, the surroundings are varied too.
+    The values that one run drew at a suspicious line are replayed in another run, at that line only: if
+    that makes the runs equal, the line is the cause. If two runs are equal, their environment is varied.
 
     Exit codes: 0 nothing differs; 1 the runs differ; 2 wrong usage, or nothing to compare; 3 could not run.
     """
-    import json
-
     from reprokit.cli import show_report
     from reprokit.harness.diagnosing import Words, diagnose_command, diagnose_recipe, diagnose_resume
     from reprokit.harness.running import check_names, shell_line
@@ -110,10 +93,10 @@ def command(
         return _show_across(folders, recipe, ignore=ignore, as_json=as_json)
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
-        raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
+        raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
     resume, stop, go_on = (options.pop(name) for name in ("resume", "stop_args", "resume_args"))
     if resume and (recipe or not go_on):
-        raise click.UsageError("--resume wants --resume-args and a command; for a recipe: reproduce --resume")
+        raise click.UsageError("--resume needs --resume-args and a command; for a recipe: reproduce --resume")
     check_names(vary)
     request, project = request_of(options, ignore=ignore), project_of(options)
     how: dict[str, Any] = {"budget": budget, "deep": level == "deep", "vary": vary or None}
@@ -128,32 +111,27 @@ def command(
     sentence = diagnosis_page.headline(found, root=Path.cwd())
     _keep_page(found, subject=recipe or shell_line(plain), sentence=sentence)
     _annotate(found.as_data())
-    if as_json:
-        click.echo(json.dumps(found.as_data(), indent=2))
-        return 1 if found.verdict == "NONDETERMINISTIC" else 0
-    click.echo("\n".join(diagnosis_page.page_lines(found, root=Path.cwd())))
-    for line in found.replay:
-        click.echo(as_called(f"Again: {line}"))
+    page = diagnosis_page.page_lines(found, root=Path.cwd())
+    again = (as_called(f"Again: {line}") for line in found.replay)
+    print_answer((*page, *again), data=found.as_data, as_json=as_json)
     return 1 if found.verdict == "NONDETERMINISTIC" else 0
 
 
 def _show_across(
     folders: tuple[Path, Path], recipe: str | None, *, ignore: tuple[str, ...], as_json: bool
 ) -> int:
-    """Print what the two say; 1 where they differ.
+    """Print how two runs of two machines differ; returns 1 if they do.
 
     Raises:
-        click.UsageError: A recipe or a command was named as well.
+        click.UsageError: A recipe or a command was given as well.
     """
-    import json
-
     from reprokit.harness.diagnosing import across
     from reprokit.reports import across_page
 
     if recipe is not None or plain_command() is not None:
         raise click.UsageError("--across runs nothing: leave recipe and command out")
     found = across(*folders, ignore=ignore)
-    click.echo(json.dumps(found.as_data(), indent=2) if as_json else "\n".join(across_page.page_lines(found)))
+    print_answer(across_page.page_lines(found), data=found.as_data, as_json=as_json)
     return 1 if found.verdict == "NONDETERMINISTIC" else 0
 
 

@@ -1,4 +1,4 @@
-"""``reprokit diff``: two metrics files, run folders or goldens, compared."""
+"""``reprokit diff``: compare two metrics files, run folders or goldens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.options import PLOT_POINTS, examples, picture_file, write_picture
+from reprokit.cli.options import (
+    PLOT_POINTS,
+    examples,
+    ignore_option,
+    json_option,
+    picture_file,
+    plot_option,
+    write_picture,
+)
+from reprokit.cli.output import print_json
 from reprokit.layout import MARKER, RECORD
 
 if TYPE_CHECKING:
@@ -30,19 +39,12 @@ _COLOURS = {"good": "green", "bad": "red", "odd": "yellow", "title": None}
 )
 @click.argument("expected", type=_PATH)
 @click.argument("actual", type=_PATH)
-@click.option("--rtol", type=float, default=0.0, show_default=True, help="Relative tolerance, of expected.")
+@click.option("--rtol", type=float, default=0.0, show_default=True, help="Relative tolerance, of EXPECTED.")
 @click.option("--atol", type=float, default=0.0, show_default=True, help="Absolute tolerance.")
-@click.option(
-    "--metric", "metrics", multiple=True, metavar="NAME", help="Compare only this; may be repeated."
-)
-@click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help="Leave metrics out.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.svg",
-    help="Draw the curves of both sides.",
-)
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Compare only this; repeatable.")
+@ignore_option("Leave metrics out.")
+@json_option()
+@plot_option("both sides")
 def command(
     expected: Path,
     actual: Path,
@@ -53,15 +55,13 @@ def command(
     as_json: bool,
     plot: Path | None,
 ) -> int:
-    """Say whether ACTUAL's metrics are EXPECTED's, and where they first part.
+    """Say whether ACTUAL's metrics equal EXPECTED's, and where they first differ.
 
-    Each is a metrics file, or a folder that holds metrics.jsonl. Of two folders without it, every
-    metrics file is compared.
+    Each is a metrics file, or a folder with metrics.jsonl. In two folders without one, all metrics files
+    are compared.
 
-    Exit codes: 0 nothing differs beyond the tolerance; 1 differs; 2 cannot be compared.
+    Exit codes: 0 equal, or within the tolerance; 1 different; 2 cannot be compared.
     """
-    import json
-
     from reprokit import adapters
     from reprokit.core import comparison
     from reprokit.errors import MetricsError
@@ -78,13 +78,13 @@ def command(
     except MetricsError as error:
         if as_json:
             side = "expected" if (error.where or "").startswith(str(expected)) else "actual"
-            click.echo(json.dumps(comparison.to_json(comparison.unreadable(error, side=side)), indent=2))
+            print_json(comparison.to_json(comparison.unreadable(error, side=side)))
         raise
     for folder in (expected, actual):
         if (folder / RECORD).is_file() and not (folder / MARKER).is_file():
-            click.echo(f"Warning: {folder} is an interrupted run; it proves nothing.", err=True)
+            click.echo(f"Warning: {folder} is an incomplete run; it proves nothing.", err=True)
     if as_json:
-        click.echo(json.dumps(comparison.to_json(found), indent=2))
+        print_json(comparison.to_json(found))
     else:
         _print(found, pairs, expected, actual)
     if plot is not None:

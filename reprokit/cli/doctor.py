@@ -1,4 +1,4 @@
-"""``reprokit doctor``: what this host can do, and the command that would fix each lack."""
+"""``reprokit doctor``: what this host is missing, and the command that fixes it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from pathlib import Path
 
 import click
 
-from reprokit.cli.options import engine_option, examples
+from reprokit.cli.options import engine_option, examples, json_option
+from reprokit.cli.output import print_answer
 
 
 @click.command(
     "doctor",
-    short_help="Say what this host lacks, and the command that would mend it.",
+    short_help="Check this host; print the command that fixes each problem.",
     epilog=examples("reprokit doctor", "reprokit doctor --json"),
 )
 @engine_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 def command(as_json: bool) -> int:
-    """Look at this host and say whether training can be reproduced on it.
+    """Check whether training can be reproduced on this host. Nothing is changed.
 
-    Exit codes: 0 ready; 3 not. Nothing is changed.
+    Exit codes: 0 ready; 3 not ready.
     """
     from dataclasses import asdict
 
@@ -28,11 +29,9 @@ def command(as_json: bool) -> int:
 
     findings = doctor.examine(doctor.look(Path.cwd()))
     ready = doctor.is_ready(findings)
-    if as_json:
-        import json
-
-        answer = {"ready": ready, "findings": [asdict(finding) for finding in findings]}
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-        return 0 if ready else 3
-    click.echo("\n".join(host_findings.finding_lines(findings, ready=ready)))
+    print_answer(
+        host_findings.finding_lines(findings, ready=ready),
+        data=lambda: {"ready": ready, "findings": [asdict(finding) for finding in findings]},
+        as_json=as_json,
+    )
     return 0 if ready else 3

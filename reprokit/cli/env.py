@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from reprokit.cli.options import examples
+from reprokit.cli.options import examples, json_option
+from reprokit.cli.output import print_answer, print_json
 
 #: As in ``capture.export_formats.FORMS``, which is imported only when the verb is used.
 _FORMS = ("requirements", "conda", "dockerfile", "apptainer", "devcontainer")
@@ -18,7 +19,7 @@ _FORMS = ("requirements", "conda", "dockerfile", "apptainer", "devcontainer")
     epilog=examples("reprokit env check --against golden/cartpole_baseline"),
 )
 def command() -> None:
-    """Environment records: of run folders, goldens, reports, or written by `reprokit capture`."""
+    """Work with environment records: of runs, goldens and reports, or from `reprokit capture`."""
 
 
 @command.command(
@@ -27,15 +28,13 @@ def command() -> None:
 )
 @click.argument("expected", type=click.Path(path_type=Path))
 @click.argument("actual", type=click.Path(path_type=Path))
-@click.option("--all", "show_all", is_flag=True, help="Show every difference, not a dozen of a kind.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.option("--all", "show_all", is_flag=True, help="Show every difference, not the first 12 of each kind.")
+@json_option()
 def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
-    """Say in what two environments differ, what can change numbers first.
+    """List the differences between two environments; those that can change numbers come first.
 
-    Exit codes: 0 the same in everything that can change numbers; 1 not; 2 not a record.
+    Exit codes: 0 nothing that can change numbers differs; 1 something does; 2 not a record.
     """
-    import json
-
     from reprokit.capture import environment_diff, read_record
     from reprokit.core import fingerprint
     from reprokit.reports import environment_comparison
@@ -49,7 +48,7 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
             "actual": {"path": str(actual), "fingerprint": fingerprint.fingerprint(after)},
             "differences": entries,
         }
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json(answer)
         return 0 if same else 1
     click.echo(environment_comparison.headline(entries, same=same))
     click.echo("\n".join(environment_comparison.difference_lines(entries, show_all=show_all)))
@@ -63,18 +62,16 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
     required=True,
     type=click.Path(path_type=Path),
     metavar="GOLDEN|RUN|RECORD",
-    help="Whose environment to hold this host against.",
+    help="The environment to compare this host with.",
 )
-@click.option(
-    "--variant", help="The locked environment to hold against it  [default: the record's own, or cpu]."
-)
-@click.option("--python", metavar="PATH", help="Ask this Python instead of reading a lock.")
-@click.option("--all", "show_all", is_flag=True, help="Show every difference, not a dozen of a kind.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.option("--variant", help="The locked environment to use  [default: the record's own, or cpu].")
+@click.option("--python", metavar="PATH", help="Inspect this Python instead of reading a lock.")
+@click.option("--all", "show_all", is_flag=True, help="Show every difference, not the first 12 of each kind.")
+@json_option()
 def check(record: Path, variant: str | None, python: str | None, show_all: bool, as_json: bool) -> int:
-    """Say what a run here would and would not have in common with an earlier one, before it runs.
+    """Say, before a run, how its environment here would differ from an earlier one.
 
-    Exit codes: 0 nothing known differs in what can change numbers; 1 something does; 2 not a record.
+    Exit codes: 0 no known difference can change numbers; 1 one can; 2 not a record.
     """
     from reprokit.capture import read_record
     from reprokit.images import forecast
@@ -83,16 +80,13 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
     expected = read_record.read_record(record)
     found, environment = forecast.forecast_here(expected, start=Path.cwd(), variant=variant, python=python)
     clean = found.same_platform and not found.differences
-    if as_json:
-        import json
-
-        answer = {"same": clean, **environment_comparison.forecast_data(found)}
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    else:
-        page = environment_comparison.forecast_lines(
+    print_answer(
+        environment_comparison.forecast_lines(
             found, record=record, environment=environment, show_all=show_all
-        )
-        click.echo("\n".join(page))
+        ),
+        data=lambda: {"same": clean, **environment_comparison.forecast_data(found)},
+        as_json=as_json,
+    )
     return 0 if clean else 1
 
 
@@ -104,7 +98,7 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
     ),
 )
 @click.argument("record", type=click.Path(path_type=Path), metavar="GOLDEN|RUN|RECORD")
-@click.option("--format", "form", type=click.Choice(_FORMS), required=True, help="What the files are for.")
+@click.option("--format", "form", type=click.Choice(_FORMS), required=True, help="The tool to write for.")
 @click.option(
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
@@ -112,17 +106,15 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
     show_default=True,
     help="Folder to write them to.",
 )
-@click.option("--force", is_flag=True, help="Write over files that are there.")
-@click.option("--json", "as_json", is_flag=True, help="Print files, commands and open points as JSON.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+@json_option("Print files, commands and limits as JSON.")
 def export_record(record: Path, form: str, output: Path, force: bool, as_json: bool) -> int:
-    """Write files that rebuild the environment of a record, without containers or with other tools.
+    """Write files that rebuild a recorded environment without reprokit, in a container or not.
 
-    They hold versions, hashes where the record's lock is at hand, and the settings that steer numbers.
-    What they cannot promise is told. `reprokit env check --against RECORD --python PATH` says whether
-    what you built agrees.
+    They hold versions, hashes where the record's lock is available, and the settings that affect numbers;
+    what they cannot guarantee is printed. Check what you built with
+    `reprokit env check --against RECORD --python PATH`.
     """
-    import json
-
     from reprokit import workspace
     from reprokit.errors import UsageError
     from reprokit.harness.curation import export_environment
@@ -130,16 +122,15 @@ def export_record(record: Path, form: str, output: Path, force: bool, as_json: b
     made = export_environment(record, form=form, root=Path.cwd())
     there = [name for name in made.files if (output / name).exists()]
     if there and not force:
-        raise UsageError(f"{there[0]} is there already", where=str(output), fix="add --force, or --output")
+        raise UsageError(f"{there[0]} already exists", where=str(output), fix="add --force, or --output")
     for name, text in made.files.items():
         (output / name).parent.mkdir(parents=True, exist_ok=True)
         workspace.write_atomic(output / name, text.encode("utf-8"))
     if as_json:
-        answer = {"files": sorted(made.files), "commands": list(made.commands), "open": list(made.open)}
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
+        print_json({"files": sorted(made.files), "commands": list(made.commands), "open": list(made.open)})
         return 0
     click.echo("\n".join(str(output / name) for name in sorted(made.files)))
-    click.echo("\n".join([f"Do, in {output}:", *(f"  {line}" for line in made.commands)]), err=True)
+    click.echo("\n".join([f"Next, in {output}:", *(f"  {line}" for line in made.commands)]), err=True)
     if made.open:
-        click.echo("\n".join(["Not promised:", *(f"  - {line}" for line in made.open)]), err=True)
+        click.echo("\n".join(["Not guaranteed:", *(f"  - {line}" for line in made.open)]), err=True)
     return 0

@@ -1,4 +1,4 @@
-"""``reprokit golden``: the blessed runs."""
+"""``reprokit golden``: reference runs, with their provenance."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from reprokit.cli.options import (
     PLOT_POINTS,
     examples,
     folder_options,
+    json_option,
+    number_option,
     picture_file,
+    plot_option,
     project_of,
     write_picture,
 )
+from reprokit.cli.output import print_answer, print_json
 from reprokit.layout import RECORD
 
 
@@ -24,22 +28,20 @@ from reprokit.layout import RECORD
     epilog=examples("reprokit golden list"),
 )
 def command() -> None:
-    """A golden is the blessed run of a recipe on a platform, with its provenance, under golden/."""
+    """A golden is the reference run of a recipe on a platform, with its provenance, under golden/."""
 
 
 @command.command("list", epilog=examples("reprokit golden list --json"))
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@json_option("Print a JSON list.")
 @folder_options
 def list_goldens(as_json: bool, **options: Any) -> int:
     """List the goldens, and what is wrong with those that cannot be used."""
-    import json
-
     from reprokit import golden
     from reprokit.reports import golden_list
 
     rows = golden.list_all(project_of(options).golden_dir)
     if as_json:
-        click.echo(json.dumps([golden_list.golden_data(row) for row in rows], indent=2))
+        print_json([golden_list.golden_data(row) for row in rows])
     elif not rows:
         click.echo("no goldens yet; `reprokit golden promote RECIPE --reason …` makes one", err=True)
     else:
@@ -49,19 +51,14 @@ def list_goldens(as_json: bool, **options: Any) -> int:
 
 @command.command("show", epilog=examples("reprokit golden show golden/cartpole_baseline/cpu-x86_64/seed-42"))
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print provenance.json.")
+@json_option("Print provenance.json.")
 def show_golden(path: Path, as_json: bool) -> int:
-    """Show where a golden comes from: when, why, from what, on what."""
-    import json
-
+    """Show where a golden comes from: when, why, from which inputs, in which environment."""
     from reprokit import golden
-    from reprokit.reports import golden_provenance
+    from reprokit.reports import golden_list
 
-    provenance = golden.load(golden.find(path)).provenance
-    if as_json:
-        click.echo(json.dumps(dict(provenance), indent=2))
-    else:
-        click.echo("\n".join(golden_provenance.provenance_lines(provenance)))
+    found = golden.load(golden.find(path)).provenance
+    print_answer(golden_list.provenance_lines(found), data=lambda: dict(found), as_json=as_json)
     return 0
 
 
@@ -79,13 +76,13 @@ def show_golden(path: Path, as_json: bool) -> int:
     "report",
     type=click.Path(path_type=Path),
     metavar="REPORT",
-    help="The runs that this report judged: the folder of a report, or its report.json.",
+    help="Take the runs that this report judged: its folder, or its report.json.",
 )
 @click.option("--reason", required=True, help="Why these numbers are expected from now on.")
 @click.option("--seed", type=int, help="With RECIPE: the newest runs with this seed.")
-@click.option("--allow-dirty", is_flag=True, help="Take runs of a tree with changes that nothing records.")
-@click.option("--allow-nonfinite", is_flag=True, help="Take metrics with NaN or infinities in them.")
-@click.option("--json", "as_json", is_flag=True, help="Print provenance.json.")
+@click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes.")
+@click.option("--allow-nonfinite", is_flag=True, help="Allow metrics with NaN or infinities.")
+@json_option("Print provenance.json.")
 @folder_options
 def promote(
     what: tuple[str, ...],
@@ -97,11 +94,10 @@ def promote(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Bless runs: the newest finished pair of RECIPE, the run folders named, or those of a report.
+    """Promote runs to a golden: the newest finished pair of RECIPE, the given runs, or those of a report.
 
-    The runs must be complete, unmodified and equal byte for byte. Nothing is trained here.
+    The runs must be complete, unmodified and equal byte for byte. Nothing is trained.
     """
-    import json
     from datetime import UTC, datetime
 
     from reprokit import runs
@@ -116,7 +112,7 @@ def promote(
         folders = curation.newest_pair(project.runs_dir, what[0], seed=seed)
     else:
         folders = tuple(runs.find(project.runs_dir, one) for one in what)
-    blessed = curation.promote(
+    promoted = curation.promote(
         folders,
         project=project,
         reason=reason,
@@ -124,11 +120,9 @@ def promote(
         allow_dirty=allow_dirty,
         allow_nonfinite=allow_nonfinite,
     )
-    if as_json:
-        click.echo(json.dumps(dict(blessed.provenance), indent=2))
-    else:
-        click.echo(f"{blessed.path}: {blessed.provenance['runs_agreed']} runs agreed")
-    click.echo("Commit it together with the change that its reason names.", err=True)
+    line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
+    print_answer([line], data=lambda: dict(promoted.provenance), as_json=as_json)
+    click.echo("Commit it together with the change that --reason names.", err=True)
     return 0
 
 
@@ -137,23 +131,15 @@ def promote(
     epilog=examples("reprokit golden lint", "reprokit golden lint cartpole_baseline --min-runs 5"),
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
-@click.option(
-    "--min-runs",
-    type=click.IntRange(2, 100),
-    default=2,
-    show_default=True,
-    metavar="N",
-    help="How many runs must have agreed.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@number_option("--min-runs", least=2, most=100, default=2, help="How many runs must have agreed.")
+@json_option("Print a JSON list.")
 @folder_options
 def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any) -> int:
-    """Say what is wrong with the goldens: each finding with its file, and what to do. Nothing is run.
+    """Say what is wrong with the goldens: each problem with its file and a hint. Nothing is run.
 
-    Exit codes: 0 nothing; 1 findings; 4 there is no golden to look at.
+    Exit codes: 0 no problem; 1 problems; 4 there is no golden.
     """
     import dataclasses
-    import json
 
     from reprokit import golden
     from reprokit.harness import curation
@@ -162,7 +148,7 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
     project = project_of(options)
     findings = curation.lint_goldens(project, min_runs=min_runs, names=recipes)
     if as_json:
-        click.echo(json.dumps([dataclasses.asdict(one) for one in findings], indent=2))
+        print_json([dataclasses.asdict(one) for one in findings])
     for one in () if as_json else findings:
         click.echo(golden_list.finding_line(one, root=Path.cwd()))
     rows = [row for row in golden.list_all(project.golden_dir) if not recipes or row.recipe in recipes]
@@ -180,22 +166,15 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
 @click.argument("old")
 @click.argument("new")
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a pull request.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.svg",
-    help="Draw the curves of both.",
-)
+@json_option()
+@plot_option("both")
 def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -> int:
-    """Say what a new golden changes: which metrics moved, by how much, where they part, and why.
+    """Say what a new golden changes: which metrics, by how much, from which step on, and why.
 
-    OLD and NEW are folders, or REVISION:FOLDER as git spells it, with the folder from here.
+    OLD and NEW are folders, or REVISION:FOLDER as in git, with the folder relative to here.
 
-    Exit codes: 0 no number moved; 1 some did; 2 not two goldens of one thing.
+    Exit codes: 0 no number changed; 1 some did; 2 not two goldens of one recipe, platform and seed.
     """
-    import json
-
     from reprokit import adapters
     from reprokit.core import comparison
     from reprokit.harness.curation import compare_goldens, opened
@@ -211,7 +190,7 @@ def diff(old: str, new: str, markdown: bool, as_json: bool, plot: Path | None) -
             picture = diff_to_svg.diff_to_svg(series, divergence, title=golden_diff.headline(found))
             write_picture(plot, picture)
     if as_json:
-        click.echo(json.dumps(golden_diff.to_data(found), indent=2))
+        print_json(golden_diff.to_data(found))
     else:
         draw = golden_diff.to_markdown if markdown else golden_diff.to_terminal
         click.echo(draw(found), nl=False)

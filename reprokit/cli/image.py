@@ -1,4 +1,4 @@
-"""``reprokit image``: the pinned environments, built, listed, verified and locked."""
+"""``reprokit image``: build, list, verify and lock the pinned environments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.options import base_option, engine_option, examples
+from reprokit.cli.options import base_option, engine_option, examples, json_option, number_option
+from reprokit.cli.output import print_answer, print_json
 
 if TYPE_CHECKING:
     from reprokit.images import locks
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
 
 @click.group(
     "image",
-    short_help="Build, list and lock the pinned environments.",
+    short_help="Build, list, verify and lock the pinned environments.",
     epilog=examples("reprokit image build cpu"),
 )
 def command() -> None:
-    """Environments under images/: one lock each, realised as a container image or virtual environment."""
+    """Environments under images/: one lock each, built as a container image or a virtual environment."""
 
 
 @command.command(
     "build",
-    short_help="Make a variant's image, or its virtual environment.",
+    short_help="Build a variant's image, or its virtual environment.",
     epilog=examples(
         "reprokit image build cpu",
         "reprokit image build cpu --from-vendor /media/stick/cpu",
@@ -37,41 +38,38 @@ def command() -> None:
     "--from-vendor",
     "vendored",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Fetch nothing: take wheels and base packages from this folder (`reprokit image vendor`).",
+    help="Download nothing: take wheels and base packages from this `reprokit image vendor` folder.",
 )
 @click.option(
     "--builder",
     type=click.Choice(["classic", "buildkit"]),
     default="classic",
     show_default=True,
-    help="The engine's builder to use; the image is the same.",
+    help="The engine's builder; both give the same image.",
 )
 @engine_option
-@click.option("--venv", "as_venv", is_flag=True, help="Make the virtual environment of the same lock.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.option("--venv", "as_venv", is_flag=True, help="Make a virtual environment from the same lock.")
+@json_option()
 def build_image(
     variant: str, base: str, vendored: Path | None, builder: str, as_venv: bool, as_json: bool
 ) -> int:
-    """Make a variant's environment, or say where it is.
+    """Build a variant's environment, or print its name if it is built already.
 
-    Wheels are fetched and checked against the lock on this host; the build itself has no network.
-    What is there already is found by its content, in well under a second.
+    Wheels are downloaded and checked against the lock on this host; the build has no network.
     """
-    import json
-
     from reprokit import images
     from reprokit.core import records
 
-    realisation = images.resolve(
+    built = images.resolve(
         variant,
         project=_lock().root,
         kind="venv" if as_venv else "image",
         base=base,
         builder=builder,
         vendored=vendored,
-        on_progress=_say,
+        on_progress=_print_progress,
     )
-    click.echo(json.dumps(records.to_json(realisation), indent=2) if as_json else realisation.reference)
+    print_answer([built.reference], data=lambda: records.to_json(built), as_json=as_json)
     return 0
 
 
@@ -82,11 +80,11 @@ def build_image(
 )
 @click.argument("variant")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 def vendor_image(variant: str, folder: Path, as_json: bool) -> int:
-    """Collect everything that a variant is built from in one folder, for a machine with no network.
+    """Collect in one folder all that a build needs, for a machine with no network.
 
-    Wheels, the base's packages, locks, and a manifest with the SHA-256 of each. There:
+    Wheels, the base's packages, locks, and a manifest with the SHA-256 of each file. On that machine run
     `reprokit image build VARIANT --from-vendor FOLDER`.
     """
     import json
@@ -101,7 +99,7 @@ def vendor_image(variant: str, folder: Path, as_json: bool) -> int:
         folder,
         machine=platform.machine(),
         cache=cache.cache_folder(None),
-        on_progress=_say,
+        on_progress=_print_progress,
     )
     click.echo(json.dumps({"manifest": str(manifest)}) if as_json else str(manifest))
     return 0
@@ -109,65 +107,54 @@ def vendor_image(variant: str, folder: Path, as_json: bool) -> int:
 
 @command.command(
     "list",
-    short_help="List the environments that are there.",
+    short_help="List the environments that are built.",
     epilog=examples("reprokit image list", "reprokit image list --json"),
 )
 @engine_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@json_option("Print a JSON list.")
 def list_images(as_json: bool) -> int:
-    """List the environments that are there; `*` marks those that this project would use today.
+    """List the environments that are built; `*` marks those that this project uses now.
 
-    IDs and digests are cut to what is enough to name them; `--json` has all of it.
+    IDs and digests are shortened; `--json` prints them whole.
     """
-    import json
     from dataclasses import asdict
 
     from reprokit.images import inventory
     from reprokit.reports import image_page
 
     rows = inventory.inventory(_lock().root, cache_dir=None)
-    if as_json:
-        click.echo(json.dumps([asdict(row) for row in rows], indent=2))
-    elif not rows:
+    if not rows and not as_json:
         click.echo("none yet; `reprokit image build cpu` makes one", err=True)
-    else:
-        click.echo("\n".join(image_page.image_table(rows)))
+        return 0
+    print_answer(image_page.image_table(rows), data=lambda: [asdict(row) for row in rows], as_json=as_json)
     return 0
 
 
 @command.command(
     "verify",
-    short_help="Build again under other circumstances; are the image IDs one?",
+    short_help="Build again under other conditions; compare the image IDs.",
     epilog=examples("reprokit image verify cpu", "reprokit image verify cpu --builds 10 --json"),
 )
 @click.argument("variant", default="cpu")
-@click.option(
-    "--builds",
-    "num_builds",
-    type=click.IntRange(min=2),
-    default=2,
-    show_default=True,
-    help="How often to build.",
-)
+@number_option("--builds", "num_builds", least=2, default=2, help="How many builds.")
 @click.option(
     "--builder",
     "use",
     type=click.Choice(["classic", "buildkit"]),
     multiple=True,
-    help="Builders to take in turn  [default: those that can be used here].",
+    help="Builders to use in turn  [default: those available here].",
 )
 @base_option()
 @engine_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str, as_json: bool) -> int:
-    """Build a variant's image again under other circumstances, and compare the image IDs.
+    """Build a variant's image again under other conditions, and compare the image IDs.
 
-    What changes: times, owner, mode and order of the files that go in, folder, time zone, locale,
-    cores, builder. On a difference: the layer, the file and the first difference in it.
+    Varied are times, owner, mode and order of the input files, folder, time zone, locale, cores and
+    builder. On a difference, the layer, the file and the first difference in it are printed.
 
-    Exit codes: 0 all the same; 1 a build differs.
+    Exit codes: 0 all equal; 1 a build differs.
     """
-    import json
     from dataclasses import asdict
 
     from reprokit.images import cache, verify
@@ -181,18 +168,19 @@ def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str,
         num_builds=num_builds,
         use=use,
         cache=cache.cache_folder(None),
-        on_progress=_say,
+        on_progress=_print_progress,
     )
-    if as_json:
-        click.echo(json.dumps({"identical": found.holds, **asdict(found)}, indent=2))
-    else:
-        click.echo("\n".join(image_page.verified_lines(found)))
+    print_answer(
+        image_page.verified_lines(found),
+        data=lambda: {"identical": found.holds, **asdict(found)},
+        as_json=as_json,
+    )
     return 0 if found.holds else 1
 
 
 @command.command(
     "rebuild",
-    short_help="Build the image that a report names again; is its ID the same?",
+    short_help="Rebuild the image that a report names; compare the IDs.",
     epilog=examples("reprokit image rebuild --from reports/cartpole_baseline/T"),
 )
 @click.option(
@@ -203,58 +191,52 @@ def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str,
     help="A report's folder, its report.json, or a run folder.",
 )
 @engine_option
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 def rebuild_image(report: Path, as_json: bool) -> int:
-    """Build the image that a report names once more from nothing, and compare the IDs.
+    """Rebuild the image that a report names from scratch, and compare the IDs.
 
-    Exit codes: 0 the same ID; 1 another one.
+    Exit codes: 0 the same ID; 1 another ID.
     """
-    import json
     from dataclasses import asdict
 
     from reprokit.images import cache, rebuild
     from reprokit.reports import image_page
 
-    found = rebuild.rebuild(_lock(), report, cache=cache.cache_folder(None), on_progress=_say)
-    if as_json:
-        click.echo(json.dumps({"identical": found.identical, **asdict(found)}, indent=2))
-    else:
-        click.echo("\n".join(image_page.rebuilt_lines(found)))
+    found = rebuild.rebuild(_lock(), report, cache=cache.cache_folder(None), on_progress=_print_progress)
+    print_answer(
+        image_page.rebuilt_lines(found),
+        data=lambda: {"identical": found.identical, **asdict(found)},
+        as_json=as_json,
+    )
     return 0 if found.identical else 1
 
 
 @command.command(
     "show",
-    short_help="Say what is in an image and what it was made from.",
+    short_help="Show what is in an image and what it was made from.",
     epilog=examples("reprokit image show cpu", "reprokit image show cpu --json > cpu-image.json"),
 )
 @click.argument("variant", default="cpu")
 @engine_option
 @click.option("--all", "show_all", is_flag=True, help="List every package and material.")
-@click.option("--json", "as_json", is_flag=True, help="Print both documents as one JSON object.")
+@json_option("Print both documents as one JSON object.")
 def show_image(variant: str, show_all: bool, as_json: bool) -> int:
-    """Say what is in the image of VARIANT and what it was made from; it is built where it is missing.
+    """Say what is in the image of VARIANT and what it was made from; build it if it is missing.
 
-    The documents are those that every run in the image has in its folder: `sbom.cdx.json` (CycloneDX
-    1.6; scanners read it) and `image-provenance.json` (in-toto, SLSA 1.0).
+    The two documents are in the folder of every run in the image too: `sbom.cdx.json` (CycloneDX 1.6, for
+    vulnerability scanners) and `image-provenance.json` (in-toto, SLSA 1.0).
     """
-    import json
-
     from reprokit import images
     from reprokit.images import cache, image_documents
     from reprokit.reports import image_page
 
-    realisation = images.resolve(variant, project=_lock().root, kind="image", on_progress=_say)
-    sbom, provenance = image_documents.read(
-        realisation.reference, variant=variant, cache=cache.cache_folder(None)
+    image = images.resolve(variant, project=_lock().root, kind="image", on_progress=_print_progress).reference
+    sbom, provenance = image_documents.read(image, variant=variant, cache=cache.cache_folder(None))
+    print_answer(
+        image_page.document_lines(image, sbom, provenance, show_all=show_all),
+        data=lambda: {"image": image, "sbom": sbom, "provenance": provenance},
+        as_json=as_json,
     )
-    if as_json:
-        answer = {"image": realisation.reference, "sbom": sbom, "provenance": provenance}
-        click.echo(json.dumps(answer, indent=2, ensure_ascii=False))
-    else:
-        click.echo(
-            "\n".join(image_page.document_lines(realisation.reference, sbom, provenance, show_all=show_all))
-        )
     return 0
 
 
@@ -266,34 +248,32 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
     ),
 )
 @click.argument("variants", nargs=-1, metavar="[VARIANT|base]…")
-@click.option("--check", is_flag=True, help="Write nothing; exit code 1 if input and lock disagree.")
-@click.option("--json", "as_json", is_flag=True, help="Print what moves as a JSON object.")
+@click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the lock is out of date.")
+@json_option("Print the changes as a JSON object.")
 def lock_packages(variants: tuple[str, ...], check: bool, as_json: bool) -> int:
     """Solve images/VARIANT/requirements.in into its lock, keeping every version that still fits.
 
-    With no VARIANT: all of them. `base` pins the packages of the base that is made without a registry:
-    what the distribution has today.
+    Without VARIANT, all of them. `base` pins the distribution packages of the base that is made without a
+    registry, as of today. Prints what changes.
 
-    Prints what moves. Exit codes: 0 nothing to do, or written; 1 with --check, something moves.
+    Exit codes: 0 nothing to do, or written; 1 with --check, something changes.
     """
-    import json
-
     from reprokit.images import relock
 
-    found = relock.relock_all(_lock(), variants, write=not check, on_progress=_say)
+    found = relock.relock_all(_lock(), variants, write=not check, on_progress=_print_progress)
     if as_json:
-        click.echo(json.dumps({"agrees": found.agrees, "moved": found.moved}, indent=2))
+        print_json({"agrees": found.agrees, "moved": found.moved})
     else:
         click.echo("".join(f"{line}\n" for line in found.moved), nl=False)
     return 1 if check and not found.agrees else 0
 
 
 def _lock() -> locks.Lock:
-    """``images/lock.toml`` of the project that the working directory lies in."""
+    """``images/lock.toml`` of the project around the working directory."""
     from reprokit.images import locks
 
     return locks.read_lock(locks.project_around(Path.cwd()))
 
 
-def _say(line: str) -> None:
+def _print_progress(line: str) -> None:
     click.echo(line, err=True)

@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import backend_option, examples, folder_options, project_of, request_of
+from reprokit.cli.options import (
+    backend_option,
+    examples,
+    folder_options,
+    json_option,
+    project_of,
+    request_of,
+    timeout_option,
+)
+from reprokit.cli.output import print_json
 
 _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magenta"}
 
@@ -23,29 +32,18 @@ _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magen
 @click.option(
     "--probe",
     is_flag=True,
-    help="Also train a little: watch, check the environment, memorise one transition.",
+    help="Also train briefly: watch it, check the environment, overfit one transition.",
 )
-@backend_option(
-    metavar="BACKEND",
-    help="Where the probe runs: docker, local or auto.",
-)
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Stop the probe after this long.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@backend_option(metavar="BACKEND", help="Where the probe runs: docker, local or auto.")
+@timeout_option("the probe")
+@json_option("Print JSON.")
 @folder_options
 def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
-    """Ask a run the questions that one asks when training does not learn, from the reward to the result.
+    """Answer the questions one asks when training does not learn, from the reward to the result.
 
     RUN is a run folder, or a run id or its beginning. Exit codes: 0 nothing is wrong; 1 something is; 3 the
     probe could not run; 4 the run logged no metrics.
     """
-    import json
-
     from reprokit import harness, learning
     from reprokit.cli import show_report
     from reprokit.reports import learning_page
@@ -55,7 +53,7 @@ def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
         found = harness.learned(run, request, project=project, progress=progress, probe=probe)
     code = 0 if learning.is_well(found.answers) else 1
     if as_json:
-        click.echo(json.dumps(learning_page.to_data(found, exit_code=code), indent=2))
+        print_json(learning_page.to_data(found, exit_code=code))
         return code
     page = learning_page.page_lines(found.answers, curve=found.curve, probe=found.probe, paint=_paint)
     click.echo("\n".join(page))

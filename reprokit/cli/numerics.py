@@ -1,4 +1,4 @@
-"""``reprokit numerics``: how operations round, here and elsewhere."""
+"""``reprokit numerics``: how operations round on this CPU and on others."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import backend_option, base_option, examples, project_of
+from reprokit.cli.options import backend_option, base_option, examples, json_option, project_of
+from reprokit.cli.output import print_json
 
 
 @click.group(
     "numerics",
-    short_help="Show how every operation rounds here; find which is not portable.",
+    short_help="Show how operations round here; find non-portable ones.",
     epilog=examples("reprokit numerics check"),
 )
 def command() -> None:
-    """Bits of results, operation by operation, in the environments that training uses."""
+    """Compare the bits of results, operation by operation, between machines and environments."""
 
 
 @command.command(
@@ -35,9 +36,7 @@ def command() -> None:
     show_default=True,
     help="The numerics profile to set.",
 )
-@backend_option(
-    help="Container, virtual environment of the same lock, or whichever is there.",
-)
+@backend_option(help="Container, virtual environment from the same lock, or whichever is available.")
 @base_option()
 @click.option("--cpu", metavar="MODEL", help="Emulate this CPU (`qemu-x86_64 -cpu help` lists them).")
 @click.option(
@@ -45,17 +44,17 @@ def command() -> None:
     "other",
     type=click.Path(exists=True, path_type=Path),
     metavar="OTHER",
-    help="Hold against a file from --json, a run folder or a golden.",
+    help="Compare with a file from --json, a run folder or a golden.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> int:
     """Run every operation that training uses on fixed inputs and print a digest of each result.
 
-    Two machines with the same digests round these operations alike. With --compare: 0 all agree,
-    1 some operation rounds differently, 4 nothing could be compared, or not every operation.
-    """
-    import json
+    Two machines with the same digests round these operations alike.
 
+    Exit codes with --compare: 0 all equal; 1 an operation rounds differently; 4 nothing, or not every
+    operation, could be compared.
+    """
     from reprokit.cli import show_report
     from reprokit.core import rounding
     from reprokit.harness import portability
@@ -67,7 +66,7 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
         found = portability.check_rounding(wanted, project=project_of({}), progress=progress)
     compared = rounding.compare(theirs, found["probe"]) if theirs is not None else None
     if as_json:
-        click.echo(json.dumps(rounding_table.to_data(found, compared=compared), indent=2))
+        print_json(rounding_table.to_data(found, compared=compared))
     else:
         for line in rounding_table.warning_lines(found):
             click.echo(line, err=True)

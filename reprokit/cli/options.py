@@ -1,4 +1,4 @@
-"""Options that several verbs share, so that they read and behave alike everywhere."""
+"""Options that several verbs share, and what verbs make of them."""
 
 from __future__ import annotations
 
@@ -26,47 +26,32 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 def examples(*commands: str) -> str:
-    """The end of a help page: one command a line, as it is typed, wrapped nowhere."""
+    """The end of a help page: one command a line, never wrapped."""
     title = "Example:" if len(commands) == 1 else "Examples:"
     return "\b\n" + "\n".join([title, *(f"  {command}" for command in commands)])
 
 
-def folder_options(function: _Function) -> _Function:
-    """``--golden``, ``--runs-dir``, ``--reports-dir``: where things live."""
-    for option in reversed(
-        (
-            click.option(
-                "--golden", "golden_dir", type=_FOLDER, help="Where goldens live  [default: golden/]."
-            ),
-            click.option("--runs-dir", type=_FOLDER, help="Where run folders go  [default: runs/]."),
-            click.option("--reports-dir", type=_FOLDER, help="Where reports go  [default: reports/]."),
-        )
-    ):
-        function = option(function)
-    return function
+def all_of(*options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
+    """Several options as one decorator; they stand in the help in this order."""
+
+    def add(function: _Function) -> _Function:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return add
 
 
-def engine_option(function: _Function) -> _Function:
-    """``--engine-host``: which container engine, as the variable DOCKER_HOST names one."""
-    return click.option(
-        "--engine-host",
-        metavar="URL",
-        expose_value=False,
-        callback=_named_engine,
-        help="Container engine, such as unix:///run/podman/podman.sock  [default: $DOCKER_HOST].",
-    )(function)
-
-
-def _named_engine(_context: click.Context, _option: click.Parameter, host: str | None) -> None:
+def _use_engine(_context: click.Context, _option: click.Parameter, host: str | None) -> None:
     if host is None:
         return
     if not host.startswith(("unix://", "tcp://", "ssh://", "http://", "https://", "npipe://")):
-        raise click.BadParameter(f"{host!r} is no address of an engine: unix:///PATH or tcp://HOST:PORT")
+        raise click.BadParameter(f"{host!r} is not an engine address such as unix:///PATH or tcp://HOST:PORT")
     os.environ["DOCKER_HOST"] = host
 
 
 def backend_option(*, help: str, metavar: str | None = None) -> Callable[[_Function], _Function]:  # noqa: A002
-    """``--backend``: how a run is realised."""
+    """``--backend``: how a run is isolated."""
     return click.option(
         "--backend",
         type=click.Choice(BACKENDS),
@@ -79,7 +64,7 @@ def backend_option(*, help: str, metavar: str | None = None) -> Callable[[_Funct
 
 def base_option(
     *,
-    help: str = "What an image is built on: a registry's image by digest, or distribution packages.",  # noqa: A002
+    help: str = "What the image is built on: a registry's image by digest, or distribution packages.",  # noqa: A002
     metavar: str | None = None,
 ) -> Callable[[_Function], _Function]:
     """``--base``: what an image is built on."""
@@ -93,133 +78,46 @@ def base_option(
     )
 
 
-def run_options(function: _Function) -> _Function:
-    """How a run is made: seed, backend, overrides, limits."""
-    for option in reversed(
-        (
-            click.option(
-                "--seed",
-                type=_Seed(),
-                metavar="N",
-                help="Seed  [default: the recipe's first; a command's is 0].",
-            ),
-            backend_option(
-                metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."
-            ),
-            base_option(metavar="BASE", help="What an image is built on: registry, bootstrap or auto."),
-            click.option(
-                "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."
-            ),
-            click.option(
-                "--timeout",
-                "timeout_s",
-                type=click.FloatRange(min=0, min_open=True),
-                metavar="SECONDS",
-                help="Stop a run after this long.",
-            ),
-        )
-    ):
-        function = option(function)
-    return engine_option(function)
-
-
-def judge_options(function: _Function) -> _Function:
-    """How runs are judged."""
-    for option in reversed(
-        (
-            click.option(
-                "--repeats",
-                type=click.IntRange(2, 100),
-                default=DEFAULTS.repeats,
-                show_default=True,
-                metavar="N",
-                help="Runs with the same seed.",
-            ),
-            click.option("--strict", is_flag=True, help="Advisory rows are required too."),
-            click.option(
-                "--sequential", is_flag=True, help="One run after the other, even with cores to spare."
-            ),
-            click.option("--json", "as_json", is_flag=True, help="Print report.json."),
-        )
-    ):
-        function = option(function)
-    return function
-
-
-def attribute_option(function: _Function) -> _Function:
-    """``--attribute``: whose fault a mismatch with the golden is."""
+def timeout_option(what: str = "a run") -> Callable[[_Function], _Function]:
+    """``--timeout``: when something is stopped."""
     return click.option(
-        "--attribute",
-        is_flag=True,
-        help="On a mismatch, run the golden's commit and lock too: is it the code or the environment?",
-    )(function)
+        "--timeout",
+        "timeout_s",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help=f"Stop {what} after this many seconds.",
+    )
 
 
-def why_options(function: _Function) -> _Function:
-    """``--vary`` and ``--diagnose``: what a result hangs on, and why runs differ."""
-    for option in reversed(
-        (
-            click.option(
-                "--vary",
-                is_flag=True,
-                help="Train once more under the variations that the recipe is `immune_to`.",
-            ),
-            click.option(
-                "--diagnose",
-                is_flag=True,
-                help="Where two runs differ, find the cause, and put it into the report.",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+def number_option(
+    *names: str,
+    least: int,
+    help: str,  # noqa: A002
+    most: int | None = None,
+    default: int | None = None,
+    metavar: str = "N",
+) -> Callable[[_Function], _Function]:
+    """An option for a whole number from ``least`` to ``most``; its default, if any, is shown."""
+    kind, is_shown = click.IntRange(least, most), default is not None
+    return click.option(*names, type=kind, default=default, show_default=is_shown, metavar=metavar, help=help)
 
 
-def resume_options(function: _Function) -> _Function:
-    """``--resume`` and ``--stop-at``: whether a training that is killed goes on as if nothing had been."""
-    for option in reversed(
-        (
-            click.option(
-                "--resume",
-                is_flag=True,
-                help="Kill one more run on its way, resume it, and hold it against the first.",
-            ),
-            click.option(
-                "--stop-at",
-                type=click.IntRange(min=1),
-                metavar="STEP",
-                help="Where --resume kills  [default: a step drawn from the seed].",
-            ),
-        )
-    ):
-        function = option(function)
-    return function
+def json_option(help: str = "Print a JSON object.") -> Callable[[_Function], _Function]:  # noqa: A002
+    """``--json``: an answer for machines, on stdout."""
+    return click.option("--json", "as_json", is_flag=True, help=help)
 
 
-def picture_file(plot: Path | None) -> None:
-    """Refuse, before anything is compared, a picture that could not be written.
-
-    Raises:
-        UsageError: It is no SVG, or there is no such folder.
-    """
-    from reprokit.errors import UsageError
-
-    if plot is None:
-        return
-    if plot.suffix != ".svg":
-        raise UsageError("--plot draws SVG", expected="a name that ends in .svg", actual=str(plot))
-    if not plot.parent.is_dir():
-        raise UsageError(
-            "there is no folder for the picture", where=str(plot.parent), fix=f"mkdir -p {plot.parent}"
-        )
+def plot_option(what: str) -> Callable[[_Function], _Function]:
+    """``--plot``: curves as a picture."""
+    file = click.Path(dir_okay=False, path_type=Path)
+    return click.option("--plot", type=file, metavar="FILE.svg", help=f"Draw the curves of {what}.")
 
 
-def write_picture(plot: Path, picture: str) -> None:
-    """Write a picture, and say so."""
-    from reprokit import workspace
-
-    workspace.write_atomic(plot, picture.encode("utf-8"))
-    click.echo(f"Wrote {plot}", err=True)
+def ignore_option(
+    help: str = "Leave metrics out of the comparison, such as 'time/*' (plain commands only).",  # noqa: A002
+) -> Callable[[_Function], _Function]:
+    """``--ignore-metric``: metrics that are not compared."""
+    return click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help=help)
 
 
 class _Seed(click.ParamType[int]):
@@ -233,6 +131,96 @@ class _Seed(click.ParamType[int]):
         if not 0 <= seed < 2**32:
             self.fail(f"{value!r} is not a whole number from 0 to {2**32 - 1}", param, ctx)
         return seed
+
+
+#: ``--golden``, ``--runs-dir``, ``--reports-dir``: where things are.
+folder_options = all_of(
+    click.option("--golden", "golden_dir", type=_FOLDER, help="Folder of goldens  [default: golden/]."),
+    click.option("--runs-dir", type=_FOLDER, help="Folder of runs  [default: runs/]."),
+    click.option("--reports-dir", type=_FOLDER, help="Folder of reports  [default: reports/]."),
+)
+
+#: ``--engine-host``: which container engine, as the variable DOCKER_HOST names one.
+engine_option = click.option(
+    "--engine-host",
+    metavar="URL",
+    expose_value=False,
+    callback=_use_engine,
+    help="Container engine, such as unix:///run/podman/podman.sock  [default: $DOCKER_HOST].",
+)
+
+#: How a run is made: seed, backend, overrides, limits.
+run_options = all_of(
+    engine_option,
+    click.option(
+        "--seed", type=_Seed(), metavar="N", help="Seed  [default: the recipe's first; 0 for a command]."
+    ),
+    backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."),
+    base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto."),
+    click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
+    timeout_option(),
+)
+
+#: How runs are judged.
+judge_options = all_of(
+    number_option("--repeats", least=2, most=100, default=DEFAULTS.repeats, help="Runs with the same seed."),
+    click.option("--strict", is_flag=True, help="Make advisory rows required."),
+    click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
+    json_option("Print report.json."),
+)
+
+#: ``--attribute``: whether code or environment explains a mismatch with the golden.
+attribute_option = click.option(
+    "--attribute",
+    is_flag=True,
+    help="On a mismatch, run the golden's commit and lock too: is it the code or the environment?",
+)
+
+#: ``--vary`` and ``--diagnose``: what a result depends on, and why runs differ.
+why_options = all_of(
+    click.option("--vary", is_flag=True, help="Train once more under the variations listed in `immune_to`."),
+    click.option(
+        "--diagnose", is_flag=True, help="Where two runs differ, find the cause and put it in the report."
+    ),
+)
+
+#: ``--resume`` and ``--stop-at``: whether a training that is killed and resumed gives the same numbers.
+resume_options = all_of(
+    click.option(
+        "--resume", is_flag=True, help="Kill one more run, resume it, and compare it with the first."
+    ),
+    number_option(
+        "--stop-at",
+        least=1,
+        metavar="STEP",
+        help="Where --resume kills the run  [default: drawn from the seed].",
+    ),
+)
+
+
+def picture_file(plot: Path | None) -> None:
+    """Refuse, before anything is compared, a picture that could not be written.
+
+    Raises:
+        UsageError: It is not an SVG file, or its folder does not exist.
+    """
+    from reprokit.errors import UsageError
+
+    if plot is None:
+        return
+    if plot.suffix != ".svg":
+        raise UsageError("--plot draws SVG", expected="a name that ends in .svg", actual=str(plot))
+    if not plot.parent.is_dir():
+        folder = str(plot.parent)
+        raise UsageError("the folder for the picture does not exist", where=folder, fix=f"mkdir -p {folder}")
+
+
+def write_picture(plot: Path, picture: str) -> None:
+    """Write a picture, and say where."""
+    from reprokit import workspace
+
+    workspace.write_atomic(plot, picture.encode("utf-8"))
+    click.echo(f"Written: {plot}", err=True)
 
 
 def project_of(options: dict[str, Any]) -> Project:
@@ -267,7 +255,7 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
 
 
 class RecipeOrCommand(click.Command):
-    """A verb that takes RECIPE, or a plain command after ``--`` that is kept from click's hands."""
+    """A verb that takes RECIPE, or a plain command after ``--`` that click does not parse."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Cut the plain command off before click reads options."""
@@ -294,7 +282,7 @@ def recipe_or_command(recipe: str | None) -> tuple[str | None, tuple[str, ...]]:
     if recipe is not None and plain is not None:
         raise click.UsageError("name a recipe, or a command after --, not both")
     if plain == ():
-        raise click.UsageError("-- wants a command after it, such as: -- python train.py --seed {seed}")
+        raise click.UsageError("nothing follows --: give a command, such as -- python train.py --seed {seed}")
     if recipe is None and plain is None:
         raise click.UsageError("name a recipe, or a command after --")
     return recipe, plain or ()

@@ -1,7 +1,6 @@
-"""What to type to call this tool again from here: `make` leaves it in ``.venv``, where no PATH leads.
+"""How to call this tool from here: `make` installs it in ``.venv``, which is not on the PATH.
 
-Only what a terminal shows passes through here: reports name the tool plainly, since others read them
-elsewhere.
+Only text for a terminal is changed; reports are read elsewhere and name the tool plainly.
 
     >>> as_called("`reprokit doctor`")
     '`.venv/bin/reprokit doctor`'
@@ -19,7 +18,7 @@ _TOOL = "reprokit"
 
 
 def as_called(text: str) -> str:
-    """The text with every command of this tool as it can be typed here."""
+    """The text with every reprokit command as it can be typed here."""
     from reprokit.cli import VERBS
 
     name = called()
@@ -29,7 +28,7 @@ def as_called(text: str) -> str:
 
 
 def called() -> str:
-    """``reprokit`` where that would find the tool, else the path that was typed."""
+    """``reprokit`` if it is on the PATH, else the path that was typed."""
     typed = Path(sys.argv[0])
     if shutil.which(_TOOL):
         return _TOOL

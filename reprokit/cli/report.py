@@ -1,4 +1,4 @@
-"""``reprokit report``: draw a report again, or check one."""
+"""``reprokit report``: show, verify and sign reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, project_of, request_of
+from reprokit.cli.options import (
+    examples,
+    folder_options,
+    ignore_option,
+    json_option,
+    project_of,
+    request_of,
+)
+from reprokit.cli.output import print_json
 from reprokit.cli.signing_options import key_of, sign, signer_option
 from reprokit.layout import RECORD, REPORT
 
@@ -33,7 +41,7 @@ class _VerdictName(click.ParamType["checklist.Verdict"]):
         try:
             return checklist.Verdict(str(value).upper())
         except ValueError:
-            self.fail(f"{value!r} is no verdict: choose one of {', '.join(checklist.Verdict)}", param, ctx)
+            self.fail(f"{value!r} is not a verdict: choose one of {', '.join(checklist.Verdict)}", param, ctx)
 
 
 class _Duration(click.ParamType[timedelta]):
@@ -42,17 +50,17 @@ class _Duration(click.ParamType[timedelta]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         found = re.fullmatch(r"([1-9][0-9]{0,5})([smhdw])", str(value), re.ASCII)
         if found is None:
-            self.fail(f"{value!r} is no duration: a whole number and s, m, h, d or w, such as 7d", param, ctx)
+            self.fail(f"{value!r} is not a number followed by s, m, h, d or w, such as 7d", param, ctx)
         return timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
 @click.group(
     "report",
-    short_help="Show a report again; check that it follows from its evidence.",
+    short_help="Show a report, check it against its evidence, or sign it.",
     epilog=examples("reprokit report show RUN RUN"),
 )
 def command() -> None:
-    """Reports are drawn from run folders alone; no engine is needed."""
+    """Work with reports. They are made from run folders alone; no container engine is needed."""
 
 
 @command.command(
@@ -63,12 +71,12 @@ def command() -> None:
     ),
 )
 @click.argument("paths", nargs=-1, required=True, type=_EXISTING, metavar="RUN… | REPORT")
-@click.option("--json", "as_json", is_flag=True, help="Print report.json.")
-@click.option("--strict", is_flag=True, help="Advisory rows are required too.")
-@click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help="Leave metrics out.")
+@json_option("Print report.json.")
+@click.option("--strict", is_flag=True, help="Make advisory rows required.")
+@ignore_option("Leave metrics out.")
 @folder_options
 def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...], **options: Any) -> int:
-    """Judge run folders again, or print a report that was written earlier."""
+    """Judge run folders again, or print a stored report."""
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.reports import to_json
@@ -92,13 +100,16 @@ def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...],
 @click.argument("path", type=_EXISTING, metavar="REPORT")
 @signer_option
 @click.option(
-    "--expect", type=_VerdictName(), metavar="VERDICT", help="The verdict that it must have, good or bad."
+    "--expect", type=_VerdictName(), metavar="VERDICT", help="The verdict it must have, good or bad."
 )
-@click.option("--commit", metavar="REV", help="The commit that its runs must be of, with nothing changed.")
+@click.option("--commit", metavar="REV", help="The commit its runs must be of, with no changes.")
 @click.option(
-    "--max-age", type=_Duration(), metavar="DURATION", help="How old report and runs may be: 12h, 7d, 2w."
+    "--max-age",
+    type=_Duration(),
+    metavar="DURATION",
+    help="Maximum age of report and runs: 12h, 7d, 2w.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was checked.")
+@json_option("Print what was checked.")
 @folder_options
 def verify_report(
     path: Path,
@@ -109,27 +120,22 @@ def verify_report(
     max_age: timedelta | None,
     **options: Any,
 ) -> int:
-    """Judge again from the run folders that REPORT names, and say whether its verdict follows.
+    """Judge the run folders of REPORT again, and say whether its verdict follows from them.
 
-    With --signer it must be signed too, by somebody whom FILE names. Without a signature a report's
-    date is only what the file says.
+    With --signer it must also be signed by somebody whom FILE names. The date of a report without a
+    signature proves nothing.
 
-    Exit codes of a report that follows, with no file touched: that of its verdict (0 REPRODUCED,
-    1 NONDETERMINISTIC, 4 STALE_GOLDEN, …), or 0 where --expect names the verdict. 1 it does not follow,
-    a file was touched since, the signature is missing, somebody else's or of another report, or the
-    report is not as expected; 2 the report cannot be read; 3 OpenSSH is not installed; 4 a run folder or
-    the golden is gone.
+    Exit codes of a genuine report: that of its verdict (0 REPRODUCED, 1 NONDETERMINISTIC, 4 STALE_GOLDEN,
+    …), or 0 if --expect names the verdict. Otherwise: 1 the verdict does not follow, a file was changed,
+    the signature is missing or wrong, or the report is not as expected; 2 the report cannot be read; 3
+    OpenSSH is not installed; 4 a run folder or the golden is missing.
     """
-    import json
     from datetime import UTC, datetime
 
     from reprokit import harness
-    from reprokit.errors import ReportError
     from reprokit.reports import expectation
 
-    stored = _report_file(path)
-    if stored is None:
-        raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
+    stored = _require_report(path)
     project = project_of(options)
     name = None if commit is None else expectation.full_name(commit, folder=project.root)
     expected = expectation.Expectation(verdict=expect, commit=name, max_age=max_age)
@@ -139,18 +145,17 @@ def verify_report(
     facts = _facts(audit)
     if as_json:
         answer = {"follows": audit.follows, "signed_by": audit.signed_by, "findings": list(audit.findings)}
-        click.echo(json.dumps({**answer, **facts, "unmet": list(unmet), "exit_code": code}, indent=2))
+        print_json({**answer, **facts, "unmet": list(unmet), "exit_code": code})
     else:
         _print_audit(audit, facts, unmet)
     if code and audit.follows and not unmet:
-        click.echo(
-            f"Exit code {code} is that of {facts['verdict']}; 0 with --expect {facts['verdict']}.", err=True
-        )
+        verdict = facts["verdict"]
+        click.echo(f"Exit code {code} is that of {verdict}; it is 0 with --expect {verdict}.", err=True)
     return code
 
 
 def _facts(audit: Audit) -> dict[str, Any]:
-    """What a report says of which result it is."""
+    """Which result a report is of."""
     from reprokit.reports import expectation
 
     commit, changed = expectation.commit_of(audit.report)
@@ -165,8 +170,8 @@ def _facts(audit: Audit) -> dict[str, Any]:
 def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...]) -> None:
     from reprokit.reports import one_line
 
-    source = {True: " and files changed since", False: "", None: " (whether files were changed is not known)"}
-    commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "none is recorded"
+    source = {True: " and files changed since", False: "", None: " (unknown whether files were changed)"}
+    commit = f"{facts['commit']}{source[facts['source_changed']]}" if facts["commit"] else "not recorded"
     click.echo("The verdict follows from the evidence." if audit.follows else "The verdict does not stand:")
     for finding in audit.findings:
         click.echo(f"  - {one_line(finding)}")
@@ -188,36 +193,35 @@ def _print_audit(audit: Audit, facts: Mapping[str, Any], unmet: tuple[str, ...])
     required=True,
     type=click.Path(path_type=Path),
     metavar="KEY",
-    help="A private key of ssh-keygen's.",
+    help="An SSH private key.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print where the signature is as a JSON object.")
+@json_option("Print where the signature is as a JSON object.")
 def sign_report(path: Path, key: Path, as_json: bool) -> int:
-    """Sign REPORT: its signature lies beside it, as report.json.sig.
+    """Sign REPORT; the signature is written beside it, as report.json.sig.
 
-    Whoever has your public key checks it with `reprokit report verify --signer`, or without this tool:
+    Anybody with your public key can check it with `reprokit report verify --signer`, or without reprokit:
     ssh-keygen -Y verify -n reprokit-report -f allowed_signers -I WHO -s report.json.sig < report.json
     """
-    import json
-
-    from reprokit.errors import ReportError
     from reprokit.reports import signing, to_json
 
-    stored = _report_file(path)
-    if stored is None:
-        raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
+    stored = _require_report(path)
     to_json.load(stored)
     sign(stored.parent, key=key_of(key))
     if as_json:
-        click.echo(
-            json.dumps({"report": str(stored), "signature": str(signing.signature_of(stored))}, indent=2)
-        )
+        print_json({"report": str(stored), "signature": str(signing.signature_of(stored))})
     return 0
 
 
 def _report_file(path: Path) -> Path | None:
-    candidate = path / REPORT if path.is_dir() else path
-    return (
-        candidate
-        if candidate.is_file() and candidate.suffix == ".json" and not (path / RECORD).exists()
-        else None
-    )
+    file = path / REPORT if path.is_dir() else path
+    is_report = file.is_file() and file.suffix == ".json" and not (path / RECORD).exists()
+    return file if is_report else None
+
+
+def _require_report(path: Path) -> Path:
+    from reprokit.errors import ReportError
+
+    stored = _report_file(path)
+    if stored is None:
+        raise ReportError("this is not a report", where=str(path), expected="a folder with report.json")
+    return stored

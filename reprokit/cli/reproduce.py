@@ -12,6 +12,7 @@ from reprokit.cli.options import (
     attribute_option,
     examples,
     folder_options,
+    ignore_option,
     judge_options,
     project_of,
     recipe_or_command,
@@ -26,22 +27,16 @@ from reprokit.cli.signing_options import key_of, sign, sign_option
 @click.command(
     "reproduce",
     cls=RecipeOrCommand,
-    short_help="Train twice, compare, hold against the golden, give a verdict.",
+    short_help="Train twice, compare the runs and the golden, give a verdict.",
     epilog=examples(
         "reprokit reproduce cartpole_baseline",
-        "reprokit reproduce cartpole_baseline --resume      # kill one, go on with it",
-        "reprokit reproduce cartpole_baseline --attribute   # whose fault is it?",
+        "reprokit reproduce cartpole_baseline --resume      # kill and resume a run",
+        "reprokit reproduce cartpole_baseline --attribute   # code or environment?",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
-@click.option(
-    "--ignore-metric",
-    "ignore",
-    multiple=True,
-    metavar="PATTERN",
-    help="Leave metrics out of the comparison, such as 'time/*' (plain commands only).",
-)
+@ignore_option()
 @sign_option
 @attribute_option
 @why_options
@@ -61,11 +56,11 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
 
     recipe, plain = recipe_or_command(recipe)
     if ignore and recipe:
-        raise click.UsageError("--ignore-metric is for plain commands; a recipe declares its tolerances")
+        raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
     if plain and (options["resume"] or options["stop_at"] is not None):
-        raise click.UsageError("--resume is for recipes: nobody knows how a plain command goes on")
+        raise click.UsageError("--resume is for recipes; for a plain command: reprokit diagnose --resume")
     if plain and options["vary"]:
-        raise click.UsageError("--vary is for recipes, which say what they are immune to: reprokit diagnose")
+        raise click.UsageError("--vary is for recipes with immune_to; for a plain command: reprokit diagnose")
     must_be_reachable(options["copy_to"])
     request, project = request_of(options, ignore=ignore), project_of(options)
     key = key_of(options["sign_with"])

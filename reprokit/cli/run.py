@@ -1,4 +1,4 @@
-"""``reprokit run``: one run, no judgement."""
+"""``reprokit run``: one run, no verdict."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
     folder_options,
+    json_option,
+    number_option,
     project_of,
     recipe_or_command,
     request_of,
@@ -30,20 +32,18 @@ from reprokit.cli.options import (
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
-@click.option("--json", "as_json", is_flag=True, help="Print run.json.")
+@json_option("Print run.json.")
 @click.option(
     "--resume-from",
     metavar="RUN | CHECKPOINT",
-    help="Go on from a checkpoint, or from a run's last whole one.",
+    help="Resume from a checkpoint, or from a run's last whole one.",
 )
-@click.option(
-    "--profile", is_flag=True, help="Profile the training; what it found lies in profile/ of its folder."
-)
-@click.option(
+@click.option("--profile", is_flag=True, help="Profile the training, into profile/ of the run folder.")
+@number_option(
     "--profile-step",
-    type=click.IntRange(min=1),
+    least=1,
     metavar="STEP",
-    help="Profile; look at the update that begins here  [default: the second].",
+    help="Profile the update that begins here  [default: the second].",
 )
 @copy_option
 @run_options
@@ -51,8 +51,8 @@ from reprokit.cli.options import (
 def command(recipe: str | None, as_json: bool, **options: Any) -> int:
     """Run a recipe, or the command after --, once. The run folder's path goes to stdout.
 
-    With --resume-from the training goes on where an earlier run was stopped, with its seed and settings, in
-    a folder of its own; run.json says from where.
+    --resume-from resumes an earlier run with its seed and settings, in a folder of its own; run.json names
+    the checkpoint.
     """
     import json
 
@@ -61,9 +61,9 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
 
     recipe, plain = recipe_or_command(recipe)
     if plain and options["resume_from"] is not None:
-        raise click.UsageError("--resume-from is for recipes: nobody knows how a plain command goes on")
+        raise click.UsageError("--resume-from is for recipes; a plain command has no known checkpoints")
     if plain and (options["profile"] or options["profile_step"] is not None):
-        raise click.UsageError("--profile is for recipes: a plain command is not touched")
+        raise click.UsageError("--profile is for recipes; a plain command is run unchanged")
     must_be_reachable(options["copy_to"])
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
@@ -74,9 +74,7 @@ def command(recipe: str | None, as_json: bool, **options: Any) -> int:
     stored = runs.read(folder, verify=False)
     click.echo(json.dumps(stored.record, indent=2) if as_json else str(folder))
     if not stored.complete:
-        click.echo(
-            f"Error: {stored.incomplete_because}. Hint: {stored.record.get('remedy', 'run it again')}",
-            err=True,
-        )
+        hint = stored.record.get("remedy", "run it again")
+        click.echo(f"Error: {stored.incomplete_because}\nHint: {hint}", err=True)
         return 3
     return 0 if copied([folder], options["copy_to"]) else 3

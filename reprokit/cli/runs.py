@@ -1,6 +1,6 @@
-"""``reprokit runs``: what was run, what became of it, how it compares, and whether it can be repeated.
+"""``reprokit runs``: list, show, compare, repeat, prune and copy run folders.
 
-Everything printed comes from files that anybody may have written, and is made visible first.
+All that is printed comes from files that anybody may have written, and is escaped first.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ from reprokit.cli.options import (
     base_option,
     examples,
     folder_options,
+    json_option,
     judge_options,
     picture_file,
+    plot_option,
     project_of,
     request_of,
+    timeout_option,
     write_picture,
 )
+from reprokit.cli.output import print_answer, print_json
 from reprokit.redaction import redact_text
 
 _DAY = click.DateTime(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
@@ -39,39 +43,36 @@ def _verdict(_context: click.Context, _option: click.Parameter, word: str | None
     if word.upper() not in known:
         near = difflib.get_close_matches(word.upper(), known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(known)}"
-        raise click.BadParameter(f"{word!r} is no verdict: {hint}")
+        raise click.BadParameter(f"{word!r} is not a verdict: {hint}")
     return word
 
 
 @click.group(
     "runs",
-    short_help="List, show, compare, repeat and prune run folders.",
-    epilog="Example: reprokit runs list --recipe cartpole_baseline",
+    short_help="List, show, compare, repeat, prune and copy run folders.",
+    epilog=examples("reprokit runs list --recipe cartpole_baseline"),
 )
 def command() -> None:
-    """The run folders are the only truth; every verb here reads them."""
+    """Work with run folders: what was run, how it ended, how runs compare."""
 
 
-@command.command("list", epilog="Example: reprokit runs list --recipe cartpole_baseline --verdict REPRODUCED")
-@click.option("--recipe", help="Only this recipe's.")
-@click.option("--since", type=_DAY, help="Only those that started on this day (UTC) or later.")
-@click.option("--until", type=_DAY, help="Only those that started on this day (UTC) or earlier.")
-@click.option(
-    "--verdict", metavar="WORD", callback=_verdict, help="Only those of this verdict; - for those without."
-)
-@click.option("--outcome", metavar="WORD", help="Only those that ended so: complete, crashed, …")
+@command.command("list", epilog=examples("reprokit runs list --recipe pg --verdict REPRODUCED"))
+@click.option("--recipe", help="Only runs of this recipe.")
+@click.option("--since", type=_DAY, help="Only runs started on this day (UTC) or later.")
+@click.option("--until", type=_DAY, help="Only runs started on this day (UTC) or earlier.")
+@click.option("--verdict", metavar="WORD", callback=_verdict, help="Only runs with this verdict; - for none.")
+@click.option("--outcome", metavar="WORD", help="Only runs with this outcome: complete, crashed, …")
 @click.option(
     "--environment",
     metavar="TEXT",
-    help="Only those whose environment is called so (cpu, image, venv), or "
-    "the digest of whose image or lock begins so.",
+    help="Only runs in this environment: cpu, image, venv, or the beginning of an image or lock digest.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
+@json_option("Print a JSON list.")
 @folder_options
 def list_runs(as_json: bool, **options: Any) -> int:
     """List the run folders, oldest first, each with the verdict of the newest report that names it.
 
-    A list says what the files say; `runs show` reads every byte of one run.
+    No file is checked; `runs show` reads every byte of one run.
     """
     import time
     from dataclasses import asdict
@@ -83,25 +84,20 @@ def list_runs(as_json: bool, **options: Any) -> int:
     found = listing.summaries(project.runs_dir, reports_dir=project.reports_dir, now_ns=time.time_ns())
     names = ("recipe", "verdict", "outcome", "environment", "since", "until")
     rows = selection.select(found, **{name: options[name] for name in names})
-    if as_json:
-        import json
-
-        click.echo(json.dumps([asdict(run) for run in rows], indent=2))
-    elif not rows:
-        empty = "no run fits" if found else "no runs yet; `reprokit reproduce RECIPE` makes two"
+    if not rows and not as_json:
+        empty = "no run matches" if found else "no runs yet; `reprokit reproduce RECIPE` makes two"
         click.echo(empty, err=True)
-    else:
-        click.echo("\n".join(run_tables.run_table(rows)))
+        return 0
+    print_answer(run_tables.run_table(rows), data=lambda: [asdict(run) for run in rows], as_json=as_json)
     return 0
 
 
-@command.command("show", epilog="Example: reprokit runs show 20261120T101500Z-3fa9-seed42-1")
+@command.command("show", epilog=examples("reprokit runs show 20261120T101500Z-3fa9-seed42-1"))
 @click.argument("run")
-@click.option("--json", "as_json", is_flag=True, help="Print run.json.")
+@json_option("Print run.json.")
 @folder_options
 def show_run(run: str, as_json: bool, **options: Any) -> int:
     """Show one run: a path, a run id, or its unambiguous beginning."""
-    import json
     import time
 
     from reprokit import runs
@@ -111,7 +107,7 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
     project = project_of(options)
     stored = runs.read(runs.find(project.runs_dir, run))
     if as_json:
-        click.echo(json.dumps(dict(stored.record), indent=2))
+        print_json(dict(stored.record))
         return 0
     key = listing.key_of(stored.path.resolve())
     notes = listing.report_notes(project.reports_dir, now_ns=time.time_ns())
@@ -121,24 +117,17 @@ def show_run(run: str, as_json: bool, **options: Any) -> int:
     return 0
 
 
-@command.command("compare", epilog="Example: reprokit runs compare RUN RUN --plot curves.svg")
+@command.command("compare", epilog=examples("reprokit runs compare RUN RUN --plot curves.svg"))
 @click.argument("chosen", nargs=-1, required=True, metavar="RUN RUN…")
-@click.option("--all", "show_all", is_flag=True, help="Show what is equal, too, and long lists whole.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.svg",
-    help="Draw the curves of all, one over the other.",
-)
+@click.option("--all", "show_all", is_flag=True, help="Show what is equal too, and all lines.")
+@json_option()
+@plot_option("all runs in one picture")
 @folder_options
 def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path | None, **options: Any) -> int:
-    """Lay runs side by side: configuration, source, environment, metrics. The others against the first.
+    """Compare runs with the first one: configuration, source, environment and metrics, side by side.
 
-    Exit codes: 0 the metrics of all are equal; 1 some differ; 2 some cannot be compared.
+    Exit codes: 0 all metrics are equal; 1 some differ; 2 some cannot be compared.
     """
-    import json
-
     from reprokit import harness, runs
     from reprokit.core import comparison
     from reprokit.reports import diff_to_svg, diff_to_terminal, runs_beside, shown
@@ -147,7 +136,7 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
     runs_dir = project_of(options).runs_dir
     found = harness.beside([runs.find(runs_dir, run) for run in chosen])
     if as_json:
-        click.echo(json.dumps(runs_beside.to_data(found), indent=2, default=str))
+        print_json(runs_beside.to_data(found), default=str)
     else:
         click.echo(runs_beside.page(found, show_all=show_all))
     for warning in found.warnings:
@@ -163,28 +152,20 @@ def compare(chosen: tuple[str, ...], show_all: bool, as_json: bool, plot: Path |
 
 @command.command(
     "reproduce",
-    epilog="Example: reprokit runs reproduce theirs/cartpole_baseline/20261120T101500Z-3fa9-seed42-1",
+    epilog=examples("reprokit runs reproduce theirs/pg/20261120T101500Z-3fa9-seed42-1"),
 )
 @click.argument("run")
-@backend_option(
-    help="Container, or virtual environment from the same lock; auto: what the run had.",
-)
+@backend_option(help="Container, or virtual environment from the same lock; auto: as the run had.")
 @base_option()
-@click.option(
-    "--timeout",
-    "timeout_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Stop a run after this long.",
-)
+@timeout_option()
 @judge_options
 @folder_options
 def reproduce(run: str, **options: Any) -> int:
-    """Repeat RUN from its own folder, and judge the new runs with RUN in the golden's part.
+    """Repeat RUN from its own folder, and compare the new runs with it as with a golden.
 
-    Environment, recipe, trainer, overrides and seed are those that RUN records. REPRODUCED says that
-    the new runs agree with each other and with RUN. The trainer in RUN's folder is run: of a folder
-    that you do not trust, only with --backend docker.
+    Environment, recipe, trainer, overrides and seed are those that RUN records. REPRODUCED means that the
+    new runs agree with each other and with RUN. This runs the trainer in RUN's folder: use --backend docker
+    if you do not trust it.
     """
     from reprokit import harness, runs
     from reprokit.cli import show_report
@@ -199,27 +180,25 @@ def reproduce(run: str, **options: Any) -> int:
     return answer.exit_code
 
 
-@command.command("prune", epilog="Example: reprokit runs prune --incomplete --older-than 30 --yes")
-@click.option("--recipe", help="Only this recipe's.")
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Never the newest N of each recipe.")
+@command.command("prune", epilog=examples("reprokit runs prune --incomplete --older-than 30 --yes"))
+@click.option("--recipe", help="Only runs of this recipe.")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N of each recipe.")
 @click.option(
     "--older-than",
     "older_than_days",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Only those that started longer ago.",
+    help="Only runs started longer ago.",
 )
-@click.option("--incomplete", is_flag=True, help="Only those that are not complete.")
-@click.option("--yes", is_flag=True, help="Remove them. Without it, only say what would go.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@click.option("--incomplete", is_flag=True, help="Only incomplete runs.")
+@click.option("--yes", is_flag=True, help="Remove them; without it, only list them.")
+@json_option()
 @folder_options
 def prune(yes: bool, as_json: bool, **options: Any) -> int:
-    """Remove run folders that fit everything said, but never what a golden or a report stands on.
+    """Remove run folders that match all options, except those that a golden or a report refers to.
 
-    To be rid of a run that a report stands on, remove the report first.
+    To remove a run that a report refers to, remove the report first.
     """
-    import json
-
     from reprokit.harness import curation
     from reprokit.reports import run_tables
 
@@ -231,11 +210,11 @@ def prune(yes: bool, as_json: bool, **options: Any) -> int:
     if as_json:
         going = [{"path": str(run.path), "bytes": run.num_bytes} for run in plan.going]
         kept = [{"path": str(run.path), "because": run.because} for run in plan.kept]
-        click.echo(json.dumps({"removed": yes, "going": going, "kept": kept}, indent=2))
+        print_json({"removed": yes, "going": going, "kept": kept})
     else:
         click.echo("\n".join(run_tables.prune_lines(plan.kept, plan.going, removed=yes)))
         if plan.going and not yes:
-            click.echo("Nothing was touched: add --yes to remove them.", err=True)
+            click.echo("Nothing was removed.\nHint: add --yes to remove them", err=True)
     return 0
 
 
@@ -244,15 +223,13 @@ def prune(yes: bool, as_json: bool, **options: Any) -> int:
 )
 @click.argument("run")
 @click.argument("url")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 @folder_options
 def push(run: str, url: str, as_json: bool, **options: Any) -> int:
-    """Copy a finished run to URL/RECIPE/RUN: every file read back, COMPLETE last. Its URL goes to stdout.
+    """Copy a finished run to URL/RECIPE/RUN, read every file back, write COMPLETE last, print the URL.
 
-    Exit codes: 0 it is there, whole; 2 nobody knows the URL; 3 it is not complete, or did not arrive.
+    Exit codes: 0 copied and whole; 2 unknown URL; 3 the run is incomplete, or could not be copied.
     """
-    import json
-
     from reprokit import runs
     from reprokit.reports import one_line
     from reprokit.runs import remote
@@ -260,21 +237,19 @@ def push(run: str, url: str, as_json: bool, **options: Any) -> int:
     folder = runs.find(project_of(options).runs_dir, run)
     where = remote.push(folder, url)
     answer = {"exit_code": 0, "run": str(folder), "url": redact_text(where)}
-    click.echo(json.dumps(answer, indent=2) if as_json else one_line(where, limit=2000))
+    print_answer([one_line(where, limit=2000)], data=lambda: answer, as_json=as_json)
     return 0
 
 
 @command.command("verify", epilog=examples("reprokit runs verify gs://bucket/experiments/cartpole/RUN"))
 @click.argument("run", metavar="RUN|URL")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option("Print JSON.")
 @folder_options
 def verify(run: str, as_json: bool, **options: Any) -> int:
-    """Hold every file of a run, here or at a URL, against its COMPLETE.
+    """Check every file of a run, here or at a URL, against its COMPLETE.
 
-    Exit codes: 0 all are as it says; 1 one is not; 2 there is no finished run; 3 the storage failed.
+    Exit codes: 0 all files match; 1 one does not; 2 there is no finished run; 3 the storage failed.
     """
-    import json
-
     from reprokit import runs
     from reprokit.reports import one_line
     from reprokit.runs import remote
@@ -291,7 +266,7 @@ def verify(run: str, as_json: bool, **options: Any) -> int:
             "num_files": found.num_files,
             "problems": list(map(redact_text, found.problems)),
         }
-        click.echo(json.dumps({"exit_code": 1 if found.problems else 0, **answer}, indent=2))
+        print_json({"exit_code": 1 if found.problems else 0, **answer})
     else:
         word = "not whole" if found.problems else "whole"
         click.echo(one_line(f"{word}: {found.url}: {found.num_files} files", limit=2000))

@@ -1,4 +1,4 @@
-"""``reprokit selftest``: the gate proves itself."""
+"""``reprokit selftest``: plant faults in copies of runs, and count those that are caught."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from reprokit.cli.options import examples, folder_options, project_of
+from reprokit.cli.options import examples, folder_options, json_option, number_option, project_of
+from reprokit.cli.output import print_json
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
 @click.command(
     "selftest",
-    short_help="Plant faults in copies of runs; each must lead to its verdict.",
+    short_help="Plant faults in copies of runs; check that each is caught.",
     epilog=examples(
         "reprokit selftest cartpole_baseline",
         "reprokit selftest cartpole_baseline --faults 5000 --clean 1000",
@@ -23,33 +24,10 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     ),
 )
 @click.argument("recipe", required=False)
-@click.option(
-    "--faults",
-    "num_faults",
-    type=click.IntRange(0, 10**6),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="How many faults.",
-)
-@click.option(
-    "--clean",
-    "num_clean",
-    type=click.IntRange(0, 10**6),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="How many copies without one.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="What the faults follow from.",
-)
-@click.option("--only", metavar="ID", help="Plant one fault again, by the ID that was printed.")
+@number_option("--faults", "num_faults", least=0, most=10**6, default=1000, help="How many faults.")
+@number_option("--clean", "num_clean", least=0, most=10**6, default=100, help="How many clean copies.")
+@number_option("--seed", least=0, most=2**32 - 1, default=0, help="Seed that the faults are drawn from.")
+@click.option("--only", metavar="ID", help="Plant only this fault, by the ID that was printed.")
 @click.option(
     "--runs",
     "named",
@@ -58,19 +36,17 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     metavar="RUN RUN",
     help="Two runs to copy  [default: the newest pair].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 @folder_options
 def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, **options: Any) -> int:
-    """Plant faults in copies of real runs and of their golden, judge each, and count.
+    """Plant faults in copies of runs and of their golden, judge each copy, and count the faults caught.
 
-    The copies are those of the newest finished pair of RECIPE (of the newest run's recipe when left
-    out); without one, it is trained first. No run and no golden is changed.
+    Copied is the newest finished pair of RECIPE (default: the recipe of the newest run); if there is none,
+    it is trained first. Runs and goldens are not changed.
 
-    Exit codes: 0 every fault led to its verdict and every clean copy to REPRODUCED; 1 something was
-    missed; 4 these runs prove nothing about the gate.
+    Exit codes: 0 every fault got its verdict and every clean copy REPRODUCED; 1 not; 4 these runs prove
+    nothing about the gate.
     """
-    import json
-
     from reprokit.cli import show_report
     from reprokit.harness import selftest
     from reprokit.reports import selftest_score
@@ -90,8 +66,7 @@ def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, *
     where = ["--runs", *map(str, named)] if named else [found.samples.recipe]
     again = ["reprokit", "selftest", *where]
     if as_json:
-        answer = selftest_score.score_data(score, recipe=found.samples.recipe, command=again)
-        click.echo(json.dumps(answer, indent=2))
+        print_json(selftest_score.score_data(score, recipe=found.samples.recipe, command=again))
     elif options["only"]:
         click.echo("\n".join(selftest_score.one_fault_lines(score)))
     else:
@@ -103,7 +78,7 @@ def command(recipe: str | None, named: tuple[Path, ...] | None, as_json: bool, *
 
 
 def _print_kinds(rows: Iterable[tuple[str, str, str, str]]) -> None:
-    """A line a kind of fault, as wide as the terminal."""
+    """One line for each kind of fault, as wide as the terminal."""
     import sys
 
     from rich.console import Console

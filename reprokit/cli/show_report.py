@@ -1,4 +1,4 @@
-"""How every verb shows progress and a report: messages to stderr, data to stdout."""
+"""Show progress and reports: messages on stderr, data on stdout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def progress() -> Iterator[progress_display.ProgressDisplay]:
 
 
 def report(answer: checklist.Report, *, folder: Path | None, as_json: bool) -> None:
-    """Print a report: JSON to stdout, or the page for people, and where its files lie."""
+    """Print a report as JSON, or as a page with the path of its files."""
     from reprokit.reports import to_json, to_terminal
 
     if as_json:
@@ -40,7 +40,7 @@ def report(answer: checklist.Report, *, folder: Path | None, as_json: bool) -> N
 
 
 def _from_here(answer: checklist.Report) -> checklist.Report:
-    """The report with paths below the working directory, and commands, as a person would type them."""
+    """The report with paths relative to the working directory, and commands as they can be typed there."""
     import dataclasses
     import re
 
@@ -52,23 +52,11 @@ def _from_here(answer: checklist.Report) -> checklist.Report:
     def short(text: str) -> str:
         return as_called(here.sub("", text))
 
-    return dataclasses.replace(
-        answer,
-        sentence=short(answer.sentence),
-        next_command=short(answer.next_command),
-        rerun=short(answer.rerun),
-        runs=tuple(map(short, answer.runs)),
-        golden=answer.golden and short(answer.golden),
-        checks=tuple(
-            dataclasses.replace(row, reason=short(row.reason), remedy=short(row.remedy))
-            for row in answer.checks
-        ),
-        cause=None if answer.cause is None else shorten.below(answer.cause, str(Path.cwd())),
-    )
+    return dataclasses.replace(shorten.with_texts(answer, short), rerun=short(answer.rerun))
 
 
 def gate(answers: Sequence[GateAnswer]) -> None:
-    """One line a recipe: the verdict, or why there is none."""
+    """One line for each recipe: the verdict, or why there is none."""
     from reprokit.reports import one_line
 
     if not answers:

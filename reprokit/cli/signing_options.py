@@ -1,51 +1,39 @@
-"""``--sign`` and ``--signer``: who says so, and who may."""
+"""``--sign`` and ``--signer``: sign a report, and check who signed one."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from reprokit.reports import signing
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
 _OPTION = "--sign"
 _FILE = click.Path(path_type=Path)
 
+sign_option = click.option(
+    _OPTION, "sign_with", type=_FILE, metavar="KEY", help="Sign the report with this SSH private key."
+)
 
-def sign_option(function: _Function) -> _Function:
-    """``--sign``: sign the report when it is written."""
-    return click.option(
-        _OPTION,
-        "sign_with",
-        type=_FILE,
-        metavar="KEY",
-        help="Sign the report with this private key of ssh-keygen's.",
-    )(function)
-
-
-def signer_option(function: _Function) -> _Function:
-    """``--signer``: whose signature a report must have."""
-    return click.option(
-        "--signer",
-        "signers",
-        type=_FILE,
-        metavar="FILE",
-        help="Whose signature it must have: a public key, or an allowed_signers file.",
-    )(function)
+signer_option = click.option(
+    "--signer",
+    "signers",
+    type=_FILE,
+    metavar="FILE",
+    help="Who must have signed it: a public key, or an allowed_signers file.",
+)
 
 
 def key_of(path: Path | None) -> signing.SigningKey | None:
-    """The key that signs, tried before anything is run, and usable until the verb ends.
+    """The key, tested before anything is run, and usable until the verb ends.
 
     Raises:
-        UsageError: It cannot sign, or needs a passphrase and nobody is there to ask.
+        UsageError: It cannot sign, or needs a passphrase and there is no terminal.
         CannotRunError: OpenSSH is not installed.
     """
     if path is None:
@@ -56,7 +44,7 @@ def key_of(path: Path | None) -> signing.SigningKey | None:
 
 
 def sign(folder: Path | None, *, key: signing.SigningKey | None) -> None:
-    """Sign the report of a folder, where one is to be signed, and say where the signature is."""
+    """Sign the report of a folder, where there are both key and report, and say where the signature is."""
     if key is None or folder is None:
         return
     from reprokit.reports import signing
@@ -65,23 +53,22 @@ def sign(folder: Path | None, *, key: signing.SigningKey | None) -> None:
 
 
 def without_key(words: Sequence[str]) -> list[str]:
-    """A command line as a report may tell it: where a private key lies is nobody's business.
+    """A command line without the path of a private key, for the report.
 
     >>> without_key(["reproduce", "x", "--sign", "/home/ada/.ssh/id_ed25519"])
     ['reproduce', 'x', '--sign', 'KEY']
     """
-    told, plain = list(words), len(words)
-    if "--" in told:
-        plain = told.index("--")
-    for at, word in enumerate(told[:plain]):
+    hidden = list(words)
+    own = hidden[: hidden.index("--")] if "--" in hidden else hidden
+    for at, word in enumerate(own):
         if word.startswith(f"{_OPTION}="):
-            told[at] = f"{_OPTION}=KEY"
-        elif at and told[at - 1] == _OPTION:
-            told[at] = "KEY"
-    return told
+            hidden[at] = f"{_OPTION}=KEY"
+        elif at and own[at - 1] == _OPTION:
+            hidden[at] = "KEY"
+    return hidden
 
 
 def _may_ask() -> bool:
-    """A terminal, or the program that somebody chose to ask for passphrases where there is none."""
+    """There is a terminal, or SSH_ASKPASS names a program that asks for passphrases."""
     chosen = os.environ.get("SSH_ASKPASS") and os.environ.get("SSH_ASKPASS_REQUIRE") == "force"
     return sys.stdin.isatty() or bool(chosen)

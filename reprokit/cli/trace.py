@@ -1,4 +1,4 @@
-"""``reprokit trace diff``: where two watched runs begin to differ, and which lines drew otherwise."""
+"""``reprokit trace diff``: where two recorded runs first differ, and which lines drew other values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reprokit.cli.options import examples
+from reprokit.cli.options import examples, json_option
+from reprokit.cli.output import print_answer
 from reprokit.layout import TRACE
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
 
-@click.group("trace", short_help="Compare what was recorded of two watched runs.")
+@click.group("trace", short_help="Compare the recorded traces of two runs.")
 def command() -> None:
-    """Look into what `reprokit diagnose` recorded."""
+    """Compare traces that `reprokit diagnose`, or a trainer, recorded."""
 
 
 @command.command(
@@ -26,16 +27,15 @@ def command() -> None:
 )
 @click.argument("first", type=_FOLDER)
 @click.argument("second", type=_FOLDER)
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object.")
+@json_option()
 def diff(first: Path, second: Path, as_json: bool) -> int:
-    """Where the training of two watched runs begins to differ, and which lines drew differently.
+    """Show where the training of two recorded runs first differs, and which lines drew other values.
 
-    Lines come in the order in which the first run came to them. Two run folders of recipes are compared by
-    the digests of updates that they hold.
+    Lines are in the order of the first run. Run folders of recipes are compared by their digests of each
+    update.
 
-    Exit codes: 0 nothing differs; 1 something does; 2 a folder holds no trace.
+    Exit codes: 0 nothing differs; 1 something does; 2 a folder has no trace.
     """
-    import json
     from dataclasses import asdict
 
     from reprokit import diagnosis
@@ -47,45 +47,39 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     traces = [diagnosis.read_trace(folder) for folder in (first, second)]
     for folder, trace in zip((first, second), traces, strict=True):
         if not trace.processes:
-            raise UsageError("no trace lies here", where=str(folder), fix="name a folder below traces/")
+            raise UsageError("there is no trace", where=str(folder), fix="give a folder below traces/")
     differing = [traces[0].sites[name] for name in diagnosis.differing(*traces)]
     drew = [(diagnosis.category_of(site.kind), site) for site in differing]
     began = diagnosis.first_difference(*traces)
     operation = diagnosis.first_operation(first, second)
     events = [_events(trace) for trace in traces]
     num_sites = len(traces[0].sites)
-    if as_json:
-        answer = {
-            "differing": [asdict(site) for site in differing],
-            "compared": num_sites,
-            "events": events,
-            "began": asdict(began) if began else None,
-            "operation": asdict(operation) if operation else None,
-        }
-        click.echo(json.dumps(answer, indent=2))
-    else:
-        page = trace_diff.page_lines(
-            began=began, events=events, operation=operation, drew=drew, num_sites=num_sites
-        )
-        click.echo("\n".join(page))
+    answer = {
+        "differing": [asdict(site) for site in differing],
+        "compared": num_sites,
+        "events": events,
+        "began": asdict(began) if began else None,
+        "operation": asdict(operation) if operation else None,
+    }
+    page = trace_diff.page_lines(
+        began=began, events=events, operation=operation, drew=drew, num_sites=num_sites
+    )
+    print_answer(page, data=lambda: answer, as_json=as_json)
     return 1 if differing or began or operation or events[0] != events[1] else 0
 
 
 def _events(trace: Trace) -> dict[str, int]:
-    """How many events of its training each process has recorded."""
+    """How many training events each process recorded."""
     return {process: len(one["events"]) for process, one in sorted(trace.progress.items()) if one["events"]}
 
 
 def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
-    """The traces that trainers of recipes write themselves."""
-    import json
+    """Compare traces that trainers of recipes write themselves."""
     from dataclasses import asdict
 
     from reprokit.harness.judging import compare_traces
     from reprokit.reports import trace_diff
 
     found = compare_traces(first, second)
-    click.echo(
-        json.dumps(asdict(found), indent=2) if as_json else "\n".join(trace_diff.recorded_lines(found))
-    )
+    print_answer(trace_diff.recorded_lines(found), data=lambda: asdict(found), as_json=as_json)
     return 0 if found.equal else 1

@@ -1,55 +1,47 @@
-"""``reprokit verify``: the gate."""
+"""``reprokit verify``: reproduce every recipe, as a gate in CI."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from reprokit.cli.options import (
+    all_of,
     attribute_option,
     examples,
     folder_options,
     judge_options,
+    number_option,
     project_of,
     request_of,
     resume_options,
     run_options,
     why_options,
 )
+from reprokit.cli.output import print_json
 from reprokit.cli.signing_options import key_of, sign, sign_option
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _cpu_options(function: _Function) -> _Function:
-    """``--cpu`` and ``--updates``."""
-    names = click.option(
+_cpu_options = all_of(
+    click.option(
         "--cpu",
         "cpus",
         multiple=True,
         metavar="MODEL[,MODEL…]",
         help="Only the first updates, on emulated CPUs (`qemu-x86_64 -cpu help` lists them).",
-    )
-    updates = click.option(
-        "--updates",
-        type=click.IntRange(3, 8),
-        default=3,
-        show_default=True,
-        metavar="N",
-        help="With --cpu: how many updates.",
-    )
-    return names(updates(function))
+    ),
+    number_option("--updates", least=3, most=8, default=3, help="With --cpu: how many updates."),
+)
 
 
 @click.command(
     "verify",
-    short_help="Reproduce every recipe of this platform: the gate for a CI.",
+    short_help="Reproduce every recipe of this platform: the gate for CI.",
     epilog=examples(
         "reprokit verify --golden golden/",
         "reprokit verify cartpole_baseline --backend local",
-        "reprokit verify --vary    # under other surroundings too",
+        "reprokit verify --vary    # under varied conditions too",
         "reprokit verify --cpu Haswell,EPYC,Skylake-Server",
     ),
 )
@@ -59,7 +51,7 @@ def _cpu_options(function: _Function) -> _Function:
     "--selftest",
     "proves_itself",
     is_flag=True,
-    help="Then plant faults in copies of the runs: a gate that misses one ends with 4.",
+    help="Then plant faults in copies of the runs; exit code 4 if one is missed.",
 )
 @sign_option
 @attribute_option
@@ -69,18 +61,16 @@ def _cpu_options(function: _Function) -> _Function:
 @run_options
 @folder_options
 def command(recipes: tuple[str, ...], **options: Any) -> int:
-    """Reproduce every recipe that declares this platform, or those named, and hold each against its golden.
+    """Reproduce every recipe that declares this platform, or those named, and compare each with its golden.
 
     A missing golden is NO_GOLDEN (4); no recipe at all is 4, never 0. With several recipes the exit
-    code is the first present of 130, 143, 1, 3, 2, 4, 0.
+    code is the first of 130, 143, 1, 3, 2, 4, 0 that occurs.
 
-    With --cpu only the first updates are made, natively and on each emulated CPU, and held against the
-    golden's trace; where they differ, the operation is named that gives other bits there.
+    With --cpu only the first updates are made, natively and on each emulated CPU, and compared with the
+    golden's trace; if they differ, the operation that gives other bits there is named.
     """
     if options["cpus"]:
         return _verify_cpus(recipes, options)
-    import json
-
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.harness.selftest import gate_code, prove
@@ -104,7 +94,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
             for answer in answers
         ]
         proven = {"selftest": [selftest_score.proof_data(proof) for proof in proofs]} if proofs else {}
-        click.echo(json.dumps({"exit_code": code, "reports": rows, **proven}, indent=2))
+        print_json({"exit_code": code, "reports": rows, **proven})
         return code
     for answer in answers:
         if answer.report is not None:
@@ -117,8 +107,6 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
 
 def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
     """Answer ``--cpu``; returns the exit code."""
-    import json
-
     from reprokit import harness
     from reprokit.cli import show_report
     from reprokit.harness import portability
@@ -136,15 +124,14 @@ def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
         )
     code = harness.gate_code(answers)
     if options["as_json"]:
-        answered = [cpu_answers.answer_data(one) for one in answers]
-        click.echo(json.dumps({"exit_code": code, "answers": answered}, indent=2))
+        print_json({"exit_code": code, "answers": [cpu_answers.answer_data(one) for one in answers]})
         return code
     for answer in answers:
         click.echo("\n".join(cpu_answers.answer_lines(answer)))
     if not answers:
         click.echo("no recipe was judged", err=True)
     elif any(answer.cpu.endswith("without AVX-512") for answer in answers):
-        click.echo("The emulator has no AVX-512: what such a CPU computes, only a native run on one shows.")
+        click.echo("The emulator has no AVX-512; only a native run shows what a CPU with AVX-512 computes.")
     return code
 
 
@@ -152,10 +139,10 @@ def _models(typed: Sequence[str]) -> tuple[str, ...]:
     """Models from ``--cpu A,B --cpu C``, each once.
 
     Raises:
-        click.UsageError: None was named.
+        click.UsageError: No model is named.
     """
     named = [name.strip() for one in typed for name in one.split(",")]
     found = tuple(dict.fromkeys(name for name in named if name))
     if not found:
-        raise click.UsageError("--cpu wants a model, such as: --cpu Haswell,EPYC")
+        raise click.UsageError("--cpu needs a model, such as: --cpu Haswell,EPYC")
     return found

@@ -1,10 +1,7 @@
-"""What people and machines read: one module for each thing shown, and one for each format of a report.
+"""Draw everything that people and machines read: one module for each page, and each format of a report.
 
-``report.json`` is the truth: the other files of a report are drawn from what reading it back gives, so none
-can say more than it does. The modules that are named here are what other packages and the command line call;
-none of them loads jinja2, rich or pydantic before it draws.
-
-    >>> render_all(report, Path("reports/cartpole_baseline/20261120T101531Z"))
+``report.json`` is the truth: the other files of a report are drawn from it after reading it back. No module
+named here loads jinja2, rich or pydantic before it draws.
 """
 
 from __future__ import annotations
@@ -36,7 +33,6 @@ __all__ = [
     "folded",
     "golden_diff",
     "golden_list",
-    "golden_provenance",
     "host_findings",
     "image_page",
     "learning_page",

@@ -1,4 +1,4 @@
-"""The answer of `reprokit diagnose --across` as lines: what two runs on two machines say."""
+"""The answer of `reprokit diagnose --across` as lines: how two runs on two machines differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST = 12
 
 
 def page_lines(found: Any) -> Iterator[str]:
-    """Where the two runs part, what that says, and what differs between the machines.
+    """Where the two runs first differ, what that shows, and what differs between the machines.
 
     Args:
         found: A ``harness.diagnosing`` answer about two machines, ``Across``.
@@ -32,7 +32,7 @@ def page_lines(found: Any) -> Iterator[str]:
     if len(found.environment) > _MOST:
         yield f"  {len(found.environment) - _MOST} more (--json has all)"
     if found.num_harmless:
-        yield f"{found.num_harmless} more fields differ that change no number: reprokit env diff has them"
+        yield f"{found.num_harmless} more fields differ that cannot change numbers: see reprokit env diff"
 
 
 def _headline(found: Any) -> str:

@@ -11,7 +11,7 @@ _MOST_FILES = 10
 
 
 def page_lines(found: Any) -> Iterator[str]:
-    """Which commit, what it changed, and what each commit came to.
+    """Which commit, what it changed, and the result of each tested commit.
 
     Args:
         found: A ``harness.attribution`` answer, ``Bisection``.
@@ -25,10 +25,10 @@ def page_lines(found: Any) -> Iterator[str]:
             yield f"  {shown(file.path)}  {counts}"
         yield f"Next: git show {one.commit[:12]}"
     else:
-        yield "The numbers changed in one of these; those between cannot run:"
+        yield "The numbers changed in one of these commits; some could not be run:"
         yield from (f"  {_commit_text(one)}" for one in found.guilty)
     trained = sum(one.trained for one in found.tested)
-    yield f"{len(found.tested)} commits asked about, {trained} of them trained:"
+    yield f"{len(found.tested)} commits tested, {trained} of them trained:"
     for one in found.tested:
         detail = f"  ({shown(one.detail)})" if one.detail else ""
         yield f"  {one.result:<4}  {_commit_text(one)}{detail}"

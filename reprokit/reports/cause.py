@@ -1,10 +1,4 @@
-"""Why two runs differ, ready to be drawn: what `reprokit diagnose` found, each piece of text already visible.
-
-Names of files and functions come from the program under test, and pass the one gate that all text passes.
-
-    >>> cause_page(found).headline
-    'unseeded_rng at train.py:88: random.random: draws from a generator that was never seeded'
-"""
+"""Why two runs differ, ready to be drawn: what `reprokit diagnose` found, with all text escaped."""
 
 from __future__ import annotations
 
@@ -34,7 +28,7 @@ class CauseCard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapRow:
-    """One line of the program that draws on surroundings."""
+    """One line of the program whose values depend on its surroundings."""
 
     category: Visible
     place: Visible
@@ -49,17 +43,17 @@ class CausePage:
 
     Attributes:
         headline: The answer in one sentence.
-        tone: ``bad`` where runs differ, ``good`` where nothing does, ``unknown`` where nobody could say.
+        tone: ``bad`` if runs differ, ``good`` if they do not, ``unknown`` if nothing can be said.
         first: Where the runs first differ.
         cards: The causes.
-        known: What is known besides, in the order in which it was found.
-        ruled_out: What is no cause, and how that is known.
+        known: Further findings, in the order in which they were made.
+        ruled_out: What is not a cause, and how that is known.
         not_varied: What was not varied, and why.
-        limits: What the watch could not see in this program.
-        taps: Lines that draw on surroundings.
+        limits: What could not be recorded of this program.
+        taps: Lines whose values depend on their surroundings.
         num_taps_cut: How many more there are.
-        replay: Commands that show it again.
-        made: How many runs it took, and where they lie.
+        replay: Commands that reproduce the difference.
+        made: How many runs were made, and where they are.
     """
 
     headline: Visible
@@ -77,7 +71,7 @@ class CausePage:
 
 
 def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
-    """The section; None where nobody looked for a cause.
+    """The section; None if no cause was looked for.
 
     Args:
         found: What ``reprokit diagnose --json`` prints, or ``problem`` alone.
@@ -116,12 +110,15 @@ def cause_facts(page: CausePage | None) -> Facts:
     facts += [("known", one) for one in page.known]
     facts += [("ruled out", f"{what}: {how}") for what, how in page.ruled_out]
     facts += [("not varied", f"{what}: {why}") for what, why in page.not_varied]
-    facts += [("not seen", one) for one in page.limits]
+    facts += [("not recorded", one) for one in page.limits]
     facts += [
-        ("tap", f"{tap.category} at {tap.place}, {tap.count} times{', differs' if tap.differs else ''}")
+        (
+            "suspect",
+            f"{tap.category} at {tap.place}, {tap.count} times{', differs' if tap.differs else ''}",
+        )
         for tap in page.taps
     ]
-    facts += [("again", one) for one in page.replay]
+    facts += [("run again", one) for one in page.replay]
     return tuple((Visible(label), Visible(value)) for label, value in (*facts, *page.made) if value)
 
 
@@ -130,9 +127,9 @@ def _headline(found: Mapping[str, Any], cards: Sequence[CauseCard]) -> Visible:
         return one_line(f"no cause was looked for: {found['problem']}")
     if found.get("verdict") != _DIFFERS:
         runs = f"{found['runs']} runs" if found.get("runs") else "the runs"
-        return one_line(f"the difference did not show again: nothing differs in {runs} of the diagnosis")
+        return one_line(f"the difference did not occur again in {runs} of the diagnosis")
     if not cards:
-        return Visible("cause unknown: no experiment shows one; nothing is guessed")
+        return Visible("cause unknown: no experiment shows one")
     first = cards[0]
     more = f" (and {len(cards) - 1} more)" if len(cards) > 1 else ""
     doubt = "" if first.confidence == "high" else "probably "
@@ -140,14 +137,8 @@ def _headline(found: Mapping[str, Any], cards: Sequence[CauseCard]) -> Visible:
 
 
 def _card(cause: Mapping[str, Any]) -> CauseCard:
-    return CauseCard(
-        category=one_line(cause.get("category") or "unknown"),
-        place=_place(cause),
-        function=one_line(cause.get("function") or ""),
-        what=one_line(cause.get("what") or ""),
-        fix=one_line(cause.get("fix") or ""),
-        confidence=one_line(cause.get("confidence") or ""),
-    )
+    texts = {name: one_line(cause.get(name) or "") for name in ("function", "what", "fix", "confidence")}
+    return CauseCard(category=one_line(cause.get("category") or "unknown"), place=_place(cause), **texts)
 
 
 def _tap(tap: Mapping[str, Any]) -> TapRow:
@@ -170,31 +161,31 @@ def _first(found: Mapping[str, Any]) -> Facts:
         "update": value_text(first["update"]) if first.get("update") is not None else "",
         "event": one_line(first.get("event") or ""),
         "what differs first": one_line(first.get("stream") or ""),
-        "all that differs there": one_line(", ".join(_words(first.get("streams")))),
+        "all that differs there": one_line(", ".join(_several(first.get("streams")))),
         "still equal just before": one_line(first.get("equal_before") or ""),
         "first metric that differs": one_line(first.get("metric") or ""),
         "step": value_text(first["step"]) if first.get("step") is not None else "",
         "expected": value_text(first["expected"]) if "expected" in first else "",
         "actual": value_text(first["actual"]) if "actual" in first else "",
-        "takes": one_line(f"another {found['variation'].replace('_', ' ')}")
+        "only with": one_line(f"another {found['variation'].replace('_', ' ')}")
         if isinstance(found.get("variation"), str)
         else "",
     }
     return tuple((Visible(label), Visible(text)) for label, text in facts.items() if text)
 
 
-def _words(value: object) -> list[str]:
-    """The texts of a list with more than one; of anything else none."""
+def _several(value: object) -> list[str]:
+    """The texts of a list with more than one; of anything else, none."""
     texts = [str(one) for one in value] if isinstance(value, list | tuple) else []
     return texts if len(texts) > 1 else []
 
 
 def _pairs(rows: Sequence[Mapping[str, Any]] | None) -> Facts:
     found = list(rows or ())
-    told = [(one_line(row.get("what") or ""), one_line(row.get("how") or "")) for row in found[:_MOST_ROWS]]
-    if len(found) > len(told):
-        told.append((Visible("more"), one_line(f"{len(found) - len(told):,} in diagnosis.json")))
-    return tuple(told)
+    pairs = [(one_line(row.get("what") or ""), one_line(row.get("how") or "")) for row in found[:_MOST_ROWS]]
+    if len(found) > len(pairs):
+        pairs.append((Visible("more"), one_line(f"{len(found) - len(pairs):,} in diagnosis.json")))
+    return tuple(pairs)
 
 
 def _lines(texts: Sequence[str] | None) -> tuple[Visible, ...]:

@@ -1,6 +1,6 @@
 """Checkpoints as lines: whether they are whole, what one holds, and what differs between two.
 
-Everything here comes from files that anybody may have written, and is made visible first.
+All of it comes from files that anybody may have written, and is escaped first.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _MOST = 40
 _LIMIT = 400
 _NUMBERED = re.compile(r"(\.(\d+|__tuple__))+$")
-_LOADED = {True: "loaded inside its environment", False: "did not load", None: "nobody tried to load it"}
+_LOADED = {True: "loaded inside its environment", False: "did not load", None: "loading was not tried"}
 
 
 def verified_lines(found: Sequence[Any]) -> Iterator[Visible]:
-    """Whether each checkpoint is whole, and what it lacks.
+    """Whether each checkpoint is whole, and what is missing.
 
     Args:
         found: ``harness.curation`` answers, ``Verified``.
@@ -71,7 +71,7 @@ def content_lines(
 
 
 def difference_lines(paths: Sequence[Path], found: Sequence[CheckpointDifference]) -> Iterator[Visible]:
-    """Which values differ, where, and by how much; values of one list stand in one line."""
+    """Which values differ, where, and by how much; one line for the values of one list."""
     yield _line(f"expected {paths[0]}")
     yield _line(f"actual   {paths[1]}")
     if not found:
@@ -88,7 +88,7 @@ def difference_lines(paths: Sequence[Path], found: Sequence[CheckpointDifference
 
 
 def converted_lines(found: Any) -> Iterator[Visible]:
-    """What came of writing a checkpoint in another format.
+    """The result of writing a checkpoint in another format.
 
     Args:
         found: A ``harness.curation`` answer, ``Converted``.
@@ -97,7 +97,7 @@ def converted_lines(found: Any) -> Iterator[Visible]:
     yield _line(f"→ {found.target}")
     yield _line(f"{found.num_tensors} tensors and every other value, bit for bit; content {found.content}")
     yield from (_line(f"  {text}") for text in found.changes)
-    yield from (_line(f"  nothing can go on from it: {text}") for text in found.lacking)
+    yield from (_line(f"  cannot be resumed from: {text}") for text in found.lacking)
 
 
 def _difference_text(one: CheckpointDifference) -> str:

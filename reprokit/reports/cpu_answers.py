@@ -1,4 +1,4 @@
-"""What `reprokit verify --cpu` found, as lines: one recipe on one CPU that this machine is not."""
+"""What `reprokit verify --cpu` found, as lines: one recipe on one emulated CPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GUILTY_KEYS = ("name", "operation", "calls", "differing", "elements")
 
 
 def answer_lines(answer: Any) -> Iterator[str]:
-    """The verdict, what it rests on, and what to do.
+    """The verdict, its reason, and a hint.
 
     Args:
         answer: A ``harness.portability.CpuAnswer``.

@@ -1,9 +1,6 @@
 """Learning curves as geometry: where lines, ticks and the divergence go on a chart.
 
 Lengths are in the chart's own units, the vertical axis pointing down; SVG and HTML scale them.
-
-    >>> [chart.metric for chart in charts(report).shown]
-    ['charts/episodic_return', 'losses/policy_loss']
 """
 
 from __future__ import annotations
@@ -94,7 +91,7 @@ def charts(report: Report) -> Charts:
 def charts_of(
     curves: Mapping[str, Sequence[Mapping[str, Any]]], divergence: Mapping[str, Any] | None
 ) -> Charts:
-    """As ``charts``, from the two parts of a report that it needs."""
+    """As ``charts``, from the parts of a report that it needs."""
     diverged = (divergence or {}).get("metric")
     names = sorted(curves, key=lambda name: name != diverged)
     drawn = [

@@ -1,4 +1,4 @@
-"""The answer of `reprokit diagnose` as lines: where two runs part, which line makes them, what is no cause.
+"""The answer of `reprokit diagnose` as lines: where two runs differ, and which line makes them differ.
 
 Every ``found`` is a ``harness.diagnosing`` answer.
 """
@@ -19,11 +19,11 @@ _MOST, _MOST_TAPS, _FEW = 30, 12, 4
 
 
 def page_lines(found: Any, *, root: Path) -> Iterator[str]:
-    """The whole answer, but for the commands that show it again.
+    """The whole answer, without the commands that reproduce it.
 
     Args:
         found: A ``Diagnosis``.
-        root: Files below it are named as one would type them there.
+        root: Paths are relative to this folder.
     """
     yield headline(found, root=root)
     yield from _where_they_part(found)
@@ -35,7 +35,7 @@ def page_lines(found: Any, *, root: Path) -> Iterator[str]:
     yield from (f"  known: {shown(one)}" for one in found.known)
     yield from _ruled_out(found)
     if found.taps:
-        yield "Lines that draw on surroundings:"
+        yield "Suspicious lines:"
     for one in sorted(found.taps, key=lambda one: not one.differs)[:_MOST_TAPS]:
         differs = ", differs" if one.differs else ""
         yield f"  {one.category:<22}{shown(one.file)}:{one.line}  {one.count} times{differs}"
@@ -44,9 +44,9 @@ def page_lines(found: Any, *, root: Path) -> Iterator[str]:
 
 
 def headline(found: Any, *, root: Path) -> str:
-    """Where, what, which line, and what would mend it: one sentence."""
+    """Where, what, which line, and the fix: one sentence."""
     if found.divergence is None:
-        varied = f"nothing differs in {found.runs} runs, under equal surroundings or varied ones"
+        varied = f"nothing differs in {found.runs} runs, under equal conditions or varied ones"
         return f"REPEATABLE: {found.equality or varied}"
     varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
     where, cause = _first_place(found), found.cause
@@ -68,10 +68,10 @@ def _first_place(found: Any) -> str:
 
 
 def _where_they_part(found: Any) -> Iterator[str]:
-    """The evidence in its order: what was equal, what was not, and what the metrics then show."""
+    """The evidence in order: what was equal, what was not, and what the metrics show."""
     began, first = found.began, found.divergence
     if began is not None:
-        yield f"  still equal just before: {shown(began.equal_before or 'nothing that was looked at')}"
+        yield f"  still equal just before: {shown(began.equal_before or 'nothing that was recorded')}"
         if len(began.streams) > 1:
             yield f"  differs there: {shown(', '.join(began.streams))}"
         for name, at in began.generators.items():
@@ -82,7 +82,7 @@ def _where_they_part(found: Any) -> Iterator[str]:
 
 
 def _ruled_out(found: Any) -> Iterator[str]:
-    """What is no cause: one line each, and one line together where many were ruled out by one experiment."""
+    """What is not a cause: one line each, or one line for many that one experiment ruled out."""
     by_how: dict[str, list[str]] = {}
     for one in found.ruled_out:
         by_how.setdefault(one.how, []).append(one.what)
@@ -96,12 +96,12 @@ def _ruled_out(found: Any) -> Iterator[str]:
 
 
 def _not_seen(found: Any) -> Iterator[str]:
-    """What nothing is known of: surroundings that were not varied, and what the hook cannot see."""
+    """What is not known: surroundings that were not varied, and what could not be recorded."""
     if found.not_varied:
         yield "Not varied, so nothing is known of it:"
         yield from (f"  {shown(one.what)}: {shown(one.how)}" for one in found.not_varied[:_MOST])
     if found.limits:
-        yield "Not seen by the watch:"
+        yield "Not recorded:"
         yield from (f"  {shown(one)}" for one in found.limits[:_MOST])
 
 
@@ -113,11 +113,11 @@ def _confidence_text(cause: Cause) -> str:
     """The confidence, and why it is not high."""
     if cause.confidence == "high":
         return cause.confidence
-    missing = "no run differed in which this alone was left to chance"
+    missing = "no run differed in which only this varied"
     if cause.category == "resume_state":
         missing = "no experiment brought it back"
     if cause.category == "simulator":
-        missing = "it did not answer otherwise in a process of its own"
+        missing = "it gave the same output in a process of its own"
     return f"{cause.confidence}, not high: {missing}"
 
 

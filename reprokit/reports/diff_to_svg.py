@@ -1,12 +1,7 @@
 """A comparison as one picture: the curves of both sides, with the divergence marked.
 
-This module knows SVG; where lines and ticks go is known by ``curves``. The picture is written here
-rather than by a plotting library: it needs no package and no import of a second, its text stays
-text, and the same comparison gives the same bytes.
-
-    >>> diff_to_svg({"loss": [{"label": "expected", "steps": [0, 1], "values": [1.0, 0.5]}]}, None,
-    ...             title="IDENTICAL").startswith("<svg")
-    True
+Without a plotting library there is no import of a second, text stays text, and the same comparison gives
+the same bytes.
 """
 
 from __future__ import annotations
@@ -52,7 +47,7 @@ def diff_to_svg(
             actual side. The metric that diverged is drawn first, then the others in this order,
             twelve at most.
         divergence: ``metric`` and ``step`` of the first divergence, or None.
-        title: What came of the comparison.
+        title: The result of the comparison.
     """
     found = curves.charts_of(series, divergence)
     shown = found.shown[:_MAX_CHARTS]

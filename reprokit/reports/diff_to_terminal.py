@@ -1,11 +1,6 @@
 """A comparison as lines for people: the answer, the first divergence, the largest errors.
 
-Its own text is ASCII, and what comes from the files has been made visible, so that the lines are safe on
-any terminal and in any log.
-
-    >>> print(diff_to_terminal(comparison, expected="a.jsonl", actual="b.jsonl"))
-    DIFFERS: first at step 512 (record 2), metric loss/policy
-    ...
+Its own text is ASCII and text from the files is escaped, so the lines are safe on any terminal.
 """
 
 from __future__ import annotations
@@ -18,6 +13,7 @@ from reprokit.core.difference import Beside, Comparison, Divergence, MetricSumma
 from reprokit.core.json_values import MISSING
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import error_text, value_text
+from reprokit.reports.tables import aligned
 
 Paint = Callable[[str, str], str]
 """Text and one of ``good``, ``bad``, ``odd``, ``title`` → the text, coloured or not."""
@@ -37,7 +33,7 @@ def diff_to_terminal(
     width: int = 80,
     paint: Paint = lambda text, _tone: text,
 ) -> str:
-    """What came of a comparison.
+    """The result of a comparison.
 
     Args:
         comparison: What to show.
@@ -75,13 +71,13 @@ def headline(comparison: Comparison, *, paint: Paint = lambda text, _tone: text)
     if comparison.identical:
         return f"{paint('IDENTICAL', 'good')}: equal in every value"
     if comparison.within_tolerance:
-        return f"{paint('WITHIN TOLERANCE', 'good')}: values differ, none by more than was granted"
+        return f"{paint('WITHIN TOLERANCE', 'good')}: values differ, none by more than the tolerance"
     where = f": first at {_place(divergence)}" if divergence else ""
     return f"{paint('DIFFERS', 'bad')}{where}"
 
 
 def ranked(per_metric: Mapping[str, MetricSummary]) -> list[str]:
-    """The metrics that are not equal throughout, the furthest off first."""
+    """The metrics that are not equal throughout, the largest error first."""
     wrong = {name: one for name, one in per_metric.items() if one.mismatches or one.max_abs_error}
     return sorted(wrong, key=lambda name: _rank(wrong[name]), reverse=True)
 
@@ -98,28 +94,23 @@ def _divergence(
 ) -> Iterator[str]:
     yield paint("First divergence", "title")
     yield f"  {one_line(divergence.what)}"
-    errors = [
-        f"{label} {text}"
-        for label, text in (
-            ("absolute error", error_text(divergence.abs_error)),
-            ("relative error", error_text(divergence.rel_error)),
-            ("ulps", "" if divergence.ulps is None else f"{divergence.ulps:,}"),
-        )
-        if text
-    ]
+    sizes = {
+        "absolute error": error_text(divergence.abs_error),
+        "relative error": error_text(divergence.rel_error),
+        "ulps": "" if divergence.ulps is None else f"{divergence.ulps:,}",
+    }
+    errors = [f"{label} {text}" for label, text in sizes.items() if text]
     if divergence.metric is not None:
         yield f"  expected {_value(divergence.expected, limit=width)}"
         yield f"  actual   {_value(divergence.actual, limit=width)}"
     if errors:
         yield f"  {', '.join(errors)}"
     if context:
-        yield ""
-        yield "  around it (> is the divergence):"
+        yield from ("", "  around it (> is the divergence):")
         yield from _context(context, paint=paint)
 
 
 def _context(context: Sequence[Beside], *, paint: Paint) -> Iterator[str]:
-    head = ("record", "step", "expected", "actual")
     rows = [
         (
             f"{row.record:,}",
@@ -129,11 +120,9 @@ def _context(context: Sequence[Beside], *, paint: Paint) -> Iterator[str]:
         )
         for row in context
     ]
-    for text, row in zip(_columns(head, rows), (None, *context), strict=True):
-        if row is not None and row.is_divergence:
-            yield paint(f"> {text}", "bad")
-        else:
-            yield f"  {text}"
+    lines = aligned([("record", "step", "expected", "actual"), *rows], num_left=0)
+    for text, row in zip(lines, (None, *context), strict=True):
+        yield paint(f"> {text}", "bad") if row is not None and row.is_divergence else f"  {text}"
 
 
 def _errors(per_metric: Mapping[str, MetricSummary], *, width: int, paint: Paint) -> Iterator[str]:
@@ -151,7 +140,7 @@ def _errors(per_metric: Mapping[str, MetricSummary], *, width: int, paint: Paint
         for one in [per_metric[name]]
     ]
     head = ("metric", "max abs", "max rel", "mismatches", "first step")
-    yield from (f"  {text}" for text in _columns(head, rows, left=1))
+    yield from (f"  {text}" for text in aligned([head, *rows], num_left=1))
     if len(names) > _MAX_METRICS:
         yield f"  and {len(names) - _MAX_METRICS:,} more metrics"
 
@@ -161,12 +150,12 @@ def _error(summary: MetricSummary, error: float | None) -> str:
 
 
 def _is_no_number(summary: MetricSummary) -> bool:
-    """Whether a metric is off, and by no number: a type, a NaN, a sign of zero, a missing value."""
+    """Whether a metric differs, but not by a number: a type, a NaN, a sign of zero, a missing value."""
     return summary.mismatches > 0 and not summary.max_abs_error
 
 
 def _rank(summary: MetricSummary) -> tuple[float, int]:
-    """What is off by no number counts as infinitely far off."""
+    """A difference that is not a number counts as infinite."""
     error = summary.max_rel_error if summary.max_rel_error is not None else summary.max_abs_error
     return (math.inf if error is None or _is_no_number(summary) else error), summary.mismatches
 
@@ -200,15 +189,3 @@ def _value(value: Any, *, limit: int) -> Visible:
 
 def _cut(text: Visible, *, limit: int) -> Visible:
     return text if len(text) <= limit else Visible(f"{text[: limit - 3]}...")
-
-
-def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 0) -> list[str]:
-    """Cells under their heads: the first ``left`` columns flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if at < left else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (head, *rows)
-    ]

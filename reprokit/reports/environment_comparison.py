@@ -1,8 +1,4 @@
-"""What differs between two environments, and what a run on this host will have in common with an earlier one.
-
->>> print(headline(entries, same=True))
-Same numerics fingerprint; 3 differences that cannot change numbers.
-"""
+"""How two environments differ, and how a run on this host would differ from an earlier one."""
 
 from __future__ import annotations
 
@@ -31,7 +27,7 @@ def headline(entries: Entries, *, same: bool) -> str:
 
 
 def difference_lines(entries: Entries, *, show_all: bool) -> Iterator[str]:
-    """Differences in three groups; a reason that holds for several in a row stands once."""
+    """Differences in three groups; consecutive differences share one line with their reason."""
     for level, title in _SIGNS.items():
         rows = [entry for entry in entries if entry["can_change_numbers"] == level]
         cut = rows if show_all else rows[:_SHOWN]
@@ -48,18 +44,18 @@ def difference_lines(entries: Entries, *, show_all: bool) -> Iterator[str]:
 
 
 def forecast_lines(found: Forecast, *, record: Path, environment: str, show_all: bool) -> Iterator[str]:
-    """What a run here will have in common with a record, what not, and what that comes to."""
+    """What a run here will share with a record, what not, and what follows."""
     yield f"{'Record':<15} {record}, of {found.platform}"
     yield f"{'This host':<15} {', '.join(found.host_platforms)}"
     yield f"{'Environment':<15} {environment}"
     yield ""
     yield f"{'Will match':<15} {_counted_names(found.matches)}"
-    yield f"{'A run will tell':<15} {_counted_names(found.open)}"
+    yield f"{'After a run':<15} {_counted_names(found.open)}"
     if found.differences:
         yield "Will not match"
         yield from (f"  {line}" for line in difference_lines(found.differences, show_all=show_all))
     else:
-        yield "Will not match  nothing that is known before a run"
+        yield "Will not match  nothing known before a run"
     yield ""
     yield _outlook(found)
 
@@ -76,14 +72,12 @@ def forecast_data(found: Forecast) -> dict[str, Any]:
 
 
 def _outlook(found: Forecast) -> str:
-    """What it comes to, in a line."""
+    """What follows, in one line."""
     if not found.same_platform:
-        return "Another platform: its numbers cannot be compared here; this one needs a golden of its own."
+        return "Another platform: the numbers are not comparable; this one needs a golden of its own."
     if found.differences:
-        return (
-            "Another environment: where a run's numbers differ here, that is STALE_GOLDEN and no REGRESSION."
-        )
-    return "Nothing that is known before a run makes its numbers differ."
+        return "Another environment: if the numbers differ here, the verdict is STALE_GOLDEN, not REGRESSION."
+    return "No known difference can change the numbers."
 
 
 def _counted_names(fields: Sequence[str]) -> str:

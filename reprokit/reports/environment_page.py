@@ -1,4 +1,4 @@
-"""An environment record as a page: the facts that people ask for, and what could not be seen."""
+"""An environment record as a page: its main facts, and what could not be read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FACTS = (
 
 
 def environment_lines(record: Mapping[str, Any]) -> Iterator[str]:
-    """One line a fact, then one line for each that is missing, with the reason."""
+    """One line for each fact, then one for each that is missing, with the reason."""
     rows: list[tuple[str, Any]] = [
         ("platform", fingerprint.platform_of(record)),
         ("fingerprint", fingerprint.fingerprint(record)),

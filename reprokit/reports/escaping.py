@@ -1,7 +1,4 @@
-r"""Text from somewhere else, made safe to show: seen as what it is, and never acted on.
-
-Names, messages and logs come from the program under test, and a terminal, a Markdown renderer, an XML
-parser or a CI runner would act on some of it.
+r"""Escape text of the program under test, so that no terminal, renderer, parser or CI runner acts on it.
 
 Everything passes ``one_line`` or ``log_lines`` first, which return ``Visible`` text: no control
 characters, no invisible or direction-changing ones, no lone surrogates (so it is legal XML 1.0 and
@@ -85,7 +82,7 @@ def log_lines(text: str, *, max_lines: int = 100, limit: int = 500) -> tuple[Vis
 
 
 def clip(text: str, *, limit: int) -> str:
-    """A text of at most about ``limit`` characters that says how many are missing."""
+    """A text cut at ``limit`` characters, with the number of those that are missing."""
     if len(text) <= limit:
         return text
     return f"{text[:limit]}… ({len(text) - limit:,} more characters)"
@@ -100,7 +97,7 @@ def _clipped_without_secrets(text: str, *, limit: int) -> str:
 
 
 def markdown(text: Visible) -> str:
-    """Prose inside a Markdown paragraph, list item or table cell: shown, never structure.
+    """Prose inside a Markdown paragraph, list item or table cell, escaped.
 
     The signs that Markdown, GitHub's mathematics and HTML give a meaning become character
     references, which CommonMark never reads as structure

@@ -1,10 +1,4 @@
-"""What somebody expects of a report that they were given, and what of it is not so.
-
-A genuine report can still be the wrong one: of another verdict, another commit, or from last year.
-
-    >>> unmet(report, Expectation(verdict=Verdict.REPRODUCED), now=datetime.now(UTC))
-    ('the verdict is NONDETERMINISTIC, not REPRODUCED',)
-"""
+"""Check a report against what is expected of it: verdict, commit and age."""
 
 from __future__ import annotations
 
@@ -24,7 +18,7 @@ _CLOCKS_DISAGREE_BY = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What a report must be; None where anything will do.
+    """What is expected of a report; None accepts anything.
 
     Attributes:
         verdict: This one, whether it is a success or not.
@@ -50,13 +44,13 @@ def unmet(report: Report, expected: Expectation, *, now: datetime) -> tuple[str,
 
 
 def exit_code(report: Report, expected: Expectation, *, audited: int, met: bool) -> int:
-    """What verifying ends with: a genuine report of a bad verdict is a success only for who expects it.
+    """The exit code of verifying: a genuine report of a bad verdict is a success only if it was expected.
 
     Args:
         report: The report.
         expected: What was expected of it.
         audited: Exit code of the audit: 0 where the report is genuine.
-        met: Nothing is otherwise than expected.
+        met: Everything is as expected.
     """
     if not met:
         return 1
@@ -64,11 +58,11 @@ def exit_code(report: Report, expected: Expectation, *, audited: int, met: bool)
 
 
 def full_name(revision: str, *, folder: Path) -> str:
-    """The full name of a commit: a shorter one could be another commit's too, made on purpose.
+    """The full name of a commit: a short one could be made to match another commit.
 
     Args:
-        revision: A full name, which need not be in any repository here; or any other name of a commit.
-        folder: Where in a work tree other names are looked up.
+        revision: A full name, which is taken as it is; or any other name of a commit.
+        folder: The work tree in which other names are looked up.
 
     Raises:
         UsageError: There is no such commit, or no repository.
@@ -85,11 +79,11 @@ def commit_of(report: Report) -> tuple[str, bool | None]:
 
 
 def _not_of_commit(report: Report, wanted: str) -> Iterator[str]:
-    """The row speaks for all runs; the environment in the report is the first run's alone."""
+    """The row is about all runs; the environment in the report is only that of the first."""
     row = next((row for row in report.checks if row.id == "source_clean"), None)
     if row is None or row.status is not Status.PASSED:
         reason = f": {row.reason}" if row else ""
-        yield f"nothing shows that the runs are of commit {wanted} as it is{reason}"
+        yield f"the runs are not shown to be of commit {wanted} without changes{reason}"
     elif not row.evidence.get("commit") == commit_of(report)[0] == wanted:
         yield f"the commit is {row.evidence.get('commit')}, not {wanted}"
 
@@ -103,14 +97,15 @@ def _not_of_age(report: Report, most: timedelta, now: datetime) -> Iterator[str]
         elif moment - now > _CLOCKS_DISAGREE_BY:
             yield f"{what} is dated in the future: {text}"
         elif now - moment > most:
-            yield f"{what} is of {text}, which is longer ago than {_in_words(most)}"
+            yield f"{what} is from {text}, more than {_duration_text(most)} ago"
 
 
 def _dates(report: Report) -> Iterator[tuple[str, Any]]:
     """The report's date, and when each run ended; of a run that did not finish that may be unknown."""
     yield "the report", report.created_at
-    told = report.timing.get("runs")
-    rows = [row if isinstance(row, Mapping) else {} for row in told] if isinstance(told, list | tuple) else []
+    timed = report.timing.get("runs")
+    timed = timed if isinstance(timed, list | tuple) else []
+    rows = [row if isinstance(row, Mapping) else {} for row in timed]
     for at, name in enumerate(report.runs):
         ended = rows[at].get("ended_at") if at < len(rows) else None
         if ended is not None or report.verdict is not Verdict.NOT_RUN:
@@ -125,7 +120,7 @@ def _moment(text: Any) -> datetime | None:
     return moment.astimezone(UTC) if moment.tzinfo is not None else None
 
 
-def _in_words(duration: timedelta) -> str:
+def _duration_text(duration: timedelta) -> str:
     seconds = int(duration.total_seconds())
     for name, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
         if seconds % size == 0:

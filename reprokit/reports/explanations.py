@@ -1,8 +1,4 @@
-"""What a report says beyond the verdict, as labels and values: of a mismatch with the golden, of learning.
-
->>> explanations(report)[0][0]
-'Whose fault it is'
-"""
+"""What explains a mismatch with the golden, and whether the run learned, as labels and values."""
 
 from __future__ import annotations
 
@@ -21,7 +17,7 @@ _SHOWN = 20
 def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
     """Title and facts of everything that explains a verdict or a training; what is empty is left out."""
     found = (
-        (Visible("Whose fault it is"), _attribution(report.attribution or {})),
+        (Visible("Code or environment"), _attribution(report.attribution or {})),
         (Visible("Code since the golden"), _code_changes(report.code_changes or {})),
         (Visible("Learning"), _learning(report)),
     )
@@ -29,7 +25,7 @@ def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
 
 
 def _learning(report: Report) -> Facts:
-    """What the first run's curves say of its learning: all that is not fine, and what it came to.
+    """What the first run's curves show of its learning: all that is not fine, and the result.
 
     The curves are thinned and without infinities; `reprokit learning RUN` reads the run itself.
     """
@@ -38,12 +34,12 @@ def _learning(report: Report) -> Facts:
     if answers["result"].health is Health.UNKNOWN or answers["reward"].health is Health.UNKNOWN:
         return ()
     odd = [one for one in answers.values() if one.health in {Health.LOOK, Health.WRONG}]
-    told = [_fact(f"{one.question} ({one.health.value})", f"{one.told}. {one.remedy}") for one in odd]
+    facts = [_fact(f"{one.question} ({one.health.value})", f"{one.told}. {one.remedy}") for one in odd]
     result = answers["result"]
-    told += [] if result in odd else [_fact(result.question, result.told)]
+    facts += [] if result in odd else [_fact(result.question, result.told)]
     if odd and report.runs:
-        told.append(_fact("more", f"reprokit learning {report.runs[0]}"))
-    return tuple(told)
+        facts.append(_fact("more", f"reprokit learning {report.runs[0]}"))
+    return tuple(facts)
 
 
 def _of_first_run(series: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -53,14 +49,14 @@ def _of_first_run(series: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, ...
 
 
 def _code_changes(found: Mapping[str, Any]) -> Facts:
-    """Files that the recipe stands on, changed since the golden's commit; or why that is not known."""
+    """Files that the recipe depends on, changed since the golden's commit; or why that is not known."""
     if not found.get("commit"):
         return (_fact("not known", found["why"]),) if found.get("why") else ()
     files = found.get("files") or []
     rows = [_fact(file.get("path"), _lines(file)) for file in files[:_SHOWN]]
     if len(files) > len(rows):
         rows.append(_fact("more", f"{len(files) - len(rows):,} files in report.json"))
-    return (_fact("golden's commit", found["commit"]), *(rows or [_fact("files", "none changed since")]))
+    return (_fact("golden's commit", found["commit"]), *(rows or [_fact("files", "none changed")]))
 
 
 def _lines(file: Mapping[str, Any]) -> str:
@@ -70,7 +66,7 @@ def _lines(file: Mapping[str, Any]) -> str:
 
 
 def _attribution(found: Mapping[str, Any]) -> Facts:
-    """Label and value: whose code in whose environment gives the golden, and what follows."""
+    """Which code in which environment gives the golden, and what follows."""
     if not found:
         return ()
     cells = [

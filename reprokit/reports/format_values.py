@@ -1,4 +1,4 @@
-"""Values in words: numbers, units, nested records, as every format shows them.
+"""Values as text: numbers, units, nested records, alike in every format.
 
 >>> value_text(0.1), value_text("0.1"), value_text(float("nan"))
 ('0.1', '"0.1"', 'NaN')
@@ -14,6 +14,7 @@ from typing import Any
 
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.shorten import short_digests
+from reprokit.reports.tables import bytes_text
 
 Facts = tuple[tuple[Visible, Visible], ...]
 
@@ -100,20 +101,10 @@ def measured(label: str, value: Any) -> Visible:
         if label.endswith("_s") or label.startswith("phases."):
             return one_line(f"{value:,.2f} s")
         if label.endswith("_bytes"):
-            return one_line(_bytes_text(value))
+            return one_line(bytes_text(value))
     return one_line(short_digests(spelt(value)))
 
 
 def _is_measure(value: Any) -> bool:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and abs(value) < _MAX_MEASURE
-
-
-def _bytes_text(value: float) -> str:
-    if abs(value) < 1024:
-        return f"{value:,.0f} bytes"
-    for unit in ("KiB", "MiB", "GiB"):
-        value /= 1024
-        if abs(value) < 1024:
-            return f"{value:,.1f} {unit}"
-    return f"{value / 1024:,.1f} TiB"

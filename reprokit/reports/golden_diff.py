@@ -1,53 +1,32 @@
 """What a new golden changes, as lines for a terminal and as Markdown for a pull request.
 
->>> print(to_markdown(found).splitlines()[0])
-### Golden of `cartpole_baseline` on `cpu-x86_64`, seed 42: 18 of 18 metrics moved
+Every ``found`` is a ``harness.curation`` answer, ``GoldenDiff``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any, Protocol
+from typing import Any
 
-from reprokit.core.comparison import Comparison, to_json
+from reprokit.core.comparison import to_json
 from reprokit.reports.escaping import markdown, markdown_code, one_line
 from reprokit.reports.format_values import error_text, json_number, spelt, value_text
+from reprokit.reports.tables import aligned
 
 _SHOWN = 20
 
 
-class Shape(Protocol):
-    """What is drawn; ``harness.GoldenDiff`` says what each part means."""
-
-    @property
-    def old(self) -> Any: ...
-    @property
-    def new(self) -> Any: ...
-    @property
-    def comparison(self) -> Comparison: ...
-    @property
-    def moved(self) -> Sequence[Any]: ...
-    @property
-    def settings(self) -> Sequence[str]: ...
-    @property
-    def inputs(self) -> Sequence[str]: ...
-    @property
-    def environment(self) -> Sequence[Any]: ...
-    @property
-    def follows(self) -> bool: ...
-
-
-def headline(found: Shape) -> str:
-    """How many metrics moved, and from where on."""
+def headline(found: Any) -> str:
+    """How many metrics changed, and from which step on."""
     if found.comparison.identical:
-        return "no number moved"
+        return "no number changed"
     first = found.comparison.divergence
     where = f", first at step {value_text(first.step)}" if first else ""
-    return f"{len(found.moved)} of {found.comparison.metrics_compared} metrics moved{where}"
+    return f"{len(found.moved)} of {found.comparison.metrics_compared} metrics changed{where}"
 
 
-def to_data(found: Shape) -> dict[str, Any]:
+def to_data(found: Any) -> dict[str, Any]:
     """The difference for ``--json``."""
     facts = ("created_at", "reason", "runs_agreed")
     return {
@@ -63,22 +42,15 @@ def to_data(found: Shape) -> dict[str, Any]:
     }
 
 
-def to_terminal(found: Shape) -> str:
+def to_terminal(found: Any) -> str:
     """Lines of text, each ended."""
     subject = f"{found.new['recipe']}  {found.new['platform']}  seed {found.new['seed']}"
     lines = [f"{one_line(subject)}: {headline(found)}"]
     lines += [f"  {label:<12} {one_line(value)}" for label, value in _facts(found)]
-    rows = [
-        ("metric", "records", "from step", "max abs", "max rel", "final old", "final new"),
-        *_cells(found),
-    ]
+    head = ("metric", "records", "from step", "max abs", "max rel", "final old", "final new")
+    rows = [head, *_cells(found)]
     if len(rows) > 1:
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines.append("")
-        lines += [
-            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
+        lines += ["", *(f"  {line}" for line in aligned(rows))]
     lines += _cut(found)
     lines += [
         f"  {one_line(problem.kind)}: {one_line(problem.message)}" for problem in found.comparison.problems
@@ -86,7 +58,7 @@ def to_terminal(found: Shape) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def to_markdown(found: Shape) -> str:
+def to_markdown(found: Any) -> str:
     """A section for a pull request."""
     recipe, platform = (markdown_code(one_line(found.new[key])) for key in ("recipe", "platform"))
     lines = [f"### Golden of {recipe} on {platform}, seed {found.new['seed']}: {headline(found)}", ""]
@@ -102,35 +74,28 @@ def to_markdown(found: Shape) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _facts(found: Shape) -> Iterator[tuple[str, str]]:
+def _facts(found: Any) -> Iterator[tuple[str, str]]:
     yield "why", str(found.new["reason"])
-    yield "blessed", f"{found.old['created_at']} → {found.new['created_at']}"
+    yield "promoted", f"{found.old['created_at']} → {found.new['created_at']}"
     yield "runs agreed", f"{found.old['runs_agreed']} → {found.new['runs_agreed']}"
     for setting in found.settings:
         yield "setting", setting
     if found.inputs:
-        yield "also new", ", ".join(found.inputs)
+        yield "also changed", ", ".join(found.inputs)
     if not found.settings and not found.inputs and not found.comparison.identical:
-        yield "also new", "nothing that the numbers follow from, as far as it is recorded"
+        yield "also changed", "no recorded input"
     for row in found.environment[:_SHOWN]:
-        yield (
-            "environment",
-            f"{row['field']} {spelt(row['expected'])} → {spelt(row['actual'])} ({row['why']})",
-        )
+        values = f"{spelt(row['expected'])} → {spelt(row['actual'])}"
+        yield "environment", f"{row['field']} {values} ({row['why']})"
     if not found.follows:
-        yield "note", "the new golden did not replace the old one: there was another between them"
-    divergence = found.comparison.divergence
-    if divergence is not None and divergence.metric is not None:
-        yield (
-            "they part",
-            (
-                f"step {value_text(divergence.step)}, {divergence.metric}: "
-                f"{value_text(divergence.expected)} → {value_text(divergence.actual)}"
-            ),
-        )
+        yield "note", "the new golden did not replace the old one: there was another in between"
+    first = found.comparison.divergence
+    if first is not None and first.metric is not None:
+        values = f"{value_text(first.expected)} → {value_text(first.actual)}"
+        yield "first differs", f"step {value_text(first.step)}, {first.metric}: {values}"
 
 
-def _cells(found: Shape) -> Iterator[tuple[str, ...]]:
+def _cells(found: Any) -> Iterator[tuple[str, ...]]:
     for row in found.moved[:_SHOWN]:
         yield (
             one_line(row.metric),
@@ -143,6 +108,6 @@ def _cells(found: Shape) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _cut(found: Shape) -> list[str]:
+def _cut(found: Any) -> list[str]:
     more = len(found.moved) - _SHOWN
-    return ["", f"  {more} more metrics moved (--json has all)"] if more > 0 else []
+    return ["", f"  {more} more metrics changed (--json has all)"] if more > 0 else []

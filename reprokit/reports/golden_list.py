@@ -1,11 +1,8 @@
-"""The goldens of a project as lines, and what `reprokit golden lint` finds wrong with them.
-
->>> golden_line(row)
-'cartpole_baseline  cpu-x86_64  seed 42  2026-11-20T10:15:00+00:00  2 runs agreed  first golden'
-"""
+"""The goldens of a project as lines, and what `reprokit golden lint` finds wrong with them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +13,11 @@ if TYPE_CHECKING:
     from reprokit.golden.lint import Finding
 
 _KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "problem")
+_PROVENANCE_KEYS = (*_KEYS[:-1], "previous", "fingerprint")
 
 
 def golden_line(row: GoldenRow) -> str:
-    """One golden: what it is of, and why it was blessed, or what is wrong with it."""
+    """One golden: what it is of, and why it was promoted, or what is wrong with it."""
     tail = row.problem or f"{row.created_at}  {row.runs_agreed} runs agreed  {row.reason}"
     return one_line(f"{row.recipe}  {row.platform}  seed {row.seed}  {tail}")
 
@@ -29,13 +27,24 @@ def golden_data(row: GoldenRow) -> dict[str, Any]:
     return {**{key: getattr(row, key) for key in _KEYS}, "path": str(row.path)}
 
 
+def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of ``provenance.json`` that people ask for."""
+    for key in _PROVENANCE_KEYS:
+        value = provenance[key]
+        yield f"{key:<12} {one_line(value if value is not None else 'none: the first golden')}"
+    for name, value in provenance["digests"].items():
+        yield f"  {one_line(name):<10} {one_line(value)}"
+    for name, value in provenance["image"].items():
+        yield f"  {one_line('image ' + name):<12} {one_line(value)}"
+
+
 def finding_line(found: Finding, *, root: Path) -> str:
-    """One finding: its file as seen from a folder, the rule, what is wrong, and what to do."""
+    """One problem: its file relative to a folder, the rule, what is wrong, and a hint."""
     where = found.where.removeprefix(f"{root}/")
     return one_line(f"{where}: {found.rule}: {found.what}. Hint: {found.remedy}", limit=2000)
 
 
 def count_line(*, goldens: int, findings: int) -> str:
-    """How many goldens were looked at, and how many findings there are."""
+    """How many goldens were checked, and how many problems there are."""
     count = "1 golden" if goldens == 1 else f"{goldens} goldens"
     return f"{count}, {findings} {'finding' if findings == 1 else 'findings'}"

@@ -1,4 +1,4 @@
-"""The pinned environments as people read them: which are there, what one holds, whether it can be rebuilt."""
+"""The pinned environments as lines: which are built, what one holds, whether it can be rebuilt."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def image_table(rows: Sequence[Row]) -> list[str]:
-    """One line an environment; IDs and digests are cut to what is enough to name them."""
+    """One line for each environment, with short IDs and digests."""
     return table([_columns(row) for row in rows])
 
 
@@ -47,7 +47,7 @@ def document_lines(
 
 
 def verified_lines(found: Verified) -> Iterator[str]:
-    """Builds under other circumstances, and whether they are one image."""
+    """Builds under other conditions, and whether they are one image."""
     for one in found.builds:
         yield f"{one.id[7:19]}  {one.took_s:6.1f} s  {one.builder:<8}  {one.title}"
     if found.difference is not None:
@@ -58,7 +58,7 @@ def verified_lines(found: Verified) -> Iterator[str]:
     elif found.is_one:
         yield f"identical: {len(found.builds)} builds of {found.variant}, {found.builds[0].id}"
     else:
-        yield "differs: the IDs, and nothing that this tool knows how to compare"
+        yield "differs: the image IDs, but no difference in the content was found"
     if found.in_engine not in {None, found.builds[0].id}:
         yield f"differs: the engine has {found.in_engine} of the same content; remove it"
 

@@ -1,4 +1,4 @@
-"""Whether a run learned, as lines: a line an answer with its remedy, and the learning curve."""
+"""Whether a run learned, as lines: each answer with a hint, and the learning curve."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def page_lines(
     probe: Path | None,
     paint: Callable[[str, str], str],
 ) -> Iterator[str]:
-    """Every answer in the order in which one looks for what is wrong.
+    """Every answer, in the order of the questions.
 
     Args:
-        answers: What was asked, and what came of it.
-        curve: What greedy evaluation reached, and when.
+        answers: Questions and answers.
+        curve: Results of greedy evaluation.
         probe: The probe's folder, or None.
         paint: Colours a text by a word for how it is: ``fine``, ``look``, ``wrong``, ``unknown``.
     """
@@ -60,7 +60,7 @@ def to_data(found: Any, *, exit_code: int) -> dict[str, Any]:
 
 
 def _curve_lines(curve: Sequence[Point]) -> Iterator[str]:
-    """One line an evaluation, below the name of its metric."""
+    """One line for each evaluation, below the name of its metric."""
     metric = None
     for point in curve:
         if point.metric != metric:

@@ -1,6 +1,6 @@
-"""How far things are, while they run: one live line on a terminal, a few plain lines elsewhere.
+"""Progress of runs: one live line on a terminal, a few plain lines elsewhere.
 
-It writes to standard error, so that standard output stays data, and may be called from several threads.
+It writes to standard error and may be called from several threads.
 
     >>> with ProgressDisplay() as progress:
     ...     progress.phase("train")
@@ -69,7 +69,7 @@ class ProgressDisplay:
         self.finish()
 
     def phase(self, name: str) -> None:
-        """A new phase begins; what was known of the runs belongs to the one before."""
+        """Begin a new phase, and forget the runs of the last one."""
         with self._lock:
             self._phase = one_line(name, limit=80)
             self._runs.clear()
@@ -84,14 +84,14 @@ class ProgressDisplay:
     def update(
         self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
     ) -> None:
-        """A run has come this far.
+        """Report how far a run is.
 
         Args:
             run_label: Which run, such as ``run 1``.
             step: Steps done.
-            total: Steps planned, or None when nobody knows.
+            total: Steps planned, or None.
             steps_per_s: Speed, or None.
-            eta_s: Seconds left, or None to reckon them from the speed.
+            eta_s: Seconds left, or None to compute them from the speed.
         """
         with self._lock:
             label = one_line(run_label, limit=40)
@@ -106,7 +106,7 @@ class ProgressDisplay:
                 self._draw()
 
     def alive(self, run_label: str, seen: str) -> None:
-        """A run goes on, and nobody knows how far it is.
+        """Report a run whose steps are not known.
 
         Args:
             run_label: Which run.
@@ -124,7 +124,7 @@ class ProgressDisplay:
                 self._draw()
 
     def note(self, text: str) -> None:
-        """Something worth a line of its own, which stays."""
+        """Print a line that stays."""
         with self._lock:
             self._erase()
             self._write_line(f"note: {one_line(text)}")
@@ -148,8 +148,8 @@ class ProgressDisplay:
         self._write(f"{_CLEAR_LINE}{line}")
         self._is_line_open = True
 
-    def _line(self, told: Mapping[str, str]) -> str:
-        return " | ".join([self._phase, *(f"{label} {text}" for label, text in told.items())])
+    def _line(self, runs: Mapping[str, str]) -> str:
+        return " | ".join([self._phase, *(f"{label} {text}" for label, text in runs.items())])
 
     def _erase(self) -> None:
         if self._is_line_open:
@@ -157,7 +157,7 @@ class ProgressDisplay:
             self._is_line_open = False
 
     def _write_if_due(self, label: Visible, now: float, *, part: int) -> None:
-        """Off a terminal: the first news, then after every ten seconds or tenth of the way."""
+        """Off a terminal: the first update, then one every ten seconds or tenth of the steps."""
         last = self._written.get(label)
         if last is None or now - last[0] >= _PLAIN_EVERY_S or part > last[1]:
             self._written[label] = (now, part)
@@ -167,7 +167,7 @@ class ProgressDisplay:
         self._write(f"{line}\n")
 
     def _write(self, text: str) -> None:
-        """Nobody may lose a run because nobody reads its progress any more."""
+        """A closed stream must not end a run."""
         try:
             self._stream.write(text)
             self._stream.flush()

@@ -1,10 +1,4 @@
-"""What every format says about a report, in which order, each piece of text already visible.
-
-This is the one gate that text from the program under test passes on its way to a renderer.
-
-    >>> outline(report).rows[0].status
-    <Status.PASSED: 'PASSED'>
-"""
+"""What every format says about a report, in order. Text of the program under test is escaped here, once."""
 
 from __future__ import annotations
 
@@ -26,9 +20,9 @@ MEANING: Mapping[Verdict, Visible] = {
     Verdict.REPRODUCED: Visible("the runs are equal to each other and to the golden"),
     Verdict.REPEATABLE: Visible("the runs are equal to each other; a plain command has no golden"),
     Verdict.NONDETERMINISTIC: Visible("two runs with one seed differ"),
-    Verdict.REGRESSION: Visible("the runs agree, but no longer with the golden, on the same numerics"),
+    Verdict.REGRESSION: Visible("the runs agree, but no longer with the golden, with the same numerics"),
     Verdict.STALE_GOLDEN: Visible("the runs agree, but the golden was made in another environment"),
-    Verdict.NO_GOLDEN: Visible("the runs agree, and there is no golden to hold them against"),
+    Verdict.NO_GOLDEN: Visible("the runs agree, and there is no golden to compare them with"),
     Verdict.CHECK_FAILED: Visible("the numbers agree, but a required check failed"),
     Verdict.UNJUDGED: Visible("a required check could not be judged"),
     Verdict.NOT_RUN: Visible("a run did not finish"),
@@ -55,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentDifference:
-    """One field in which the environment is not the golden's; ``effect``: can it change numbers?"""
+    """One field that differs from the golden's environment; ``effect``: can it change numbers?"""
 
     field: Visible
     expected: Visible
@@ -66,7 +60,7 @@ class EnvironmentDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricErrors:
-    """How far one metric is off."""
+    """The errors of one metric."""
 
     metric: Visible
     mismatches: Visible
@@ -127,7 +121,7 @@ class Outline:
 
 
 def outline(report: Report) -> Outline:
-    """Everything a format says about a report, with nothing left that could act on a reader."""
+    """Everything a format says about a report, escaped."""
     report = from_root(report)
     differences = sorted(report.environment_diff, key=lambda row: _EFFECTS.index(row["can_change_numbers"]))
     not_run = dict(report.not_run or {})
@@ -178,7 +172,7 @@ def _row(check: CheckResult) -> Row:
         id=one_line(check.id),
         title=one_line(check.title),
         status=check.status,
-        reason=one_line(short_digests(check.reason) or "no reason was given"),
+        reason=one_line(short_digests(check.reason) or "no reason given"),
         remedy=one_line(check.remedy),
         required=check.required,
     )
@@ -186,13 +180,8 @@ def _row(check: CheckResult) -> Row:
 
 def _counts(checks: Sequence[CheckResult]) -> Visible:
     counted = Counter(check.status for check in checks)
-    words = {
-        Status.PASSED: "passed",
-        Status.FAILED: "failed",
-        Status.SKIPPED: "skipped",
-        Status.ERROR: "error",
-    }
-    parts = [f"{counted[status]} {word}" for status, word in words.items() if counted[status]]
+    order = (Status.PASSED, Status.FAILED, Status.SKIPPED, Status.ERROR)
+    parts = [f"{counted[status]} {status.value.lower()}" for status in order if counted[status]]
     return Visible(", ".join(parts) or "no checks")
 
 
@@ -218,7 +207,7 @@ def _divergence(report: Report) -> Facts:
 
 
 def _first_differing(report: Report) -> str:
-    """The first run that is not as run 1."""
+    """The first run that differs from run 1."""
     repeats = enumerate(report.comparisons.get("repeats") or (), start=2)
     return next((f"run {number}" for number, one in repeats if not one.get("identical")), "a later run")
 
@@ -251,7 +240,7 @@ def _compared(title: str, comparison: Mapping[str, Any]) -> Compared:
     elif comparison.get("within_tolerance"):
         result = "within tolerance"
     else:
-        result = "they differ"
+        result = "different"
     records, metrics = comparison.get("records_compared", 0), comparison.get("metrics_compared", 0)
     return Compared(
         title=Visible(title),

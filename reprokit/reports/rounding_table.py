@@ -1,4 +1,4 @@
-"""How operations round in an environment, as lines, and which round differently in another."""
+"""How operations round in an environment, and which round differently in another, as lines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SHOWN = 5
 def page_lines(
     found: Mapping[str, Any], *, compared: RoundingComparison | None, theirs: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """A line an operation with the digest of its result, and how many agree with the other side's.
+    """One line for each operation with the digest of its result, and how many agree with another probe.
 
     Args:
         found: What the probe said here, as ``harness.portability.check_rounding`` returns it.
-        compared: What came of holding it against another probe's, or None.
+        compared: The comparison with another probe, or None.
         theirs: The other probe's answer, or None.
     """
     held = found["numerics"] or {}

@@ -1,9 +1,4 @@
-"""What a terminal shows in a line together, because nobody acts on it one by one.
-
-This module knows which rows and differences can be gathered; it refuses to leave any out unsaid.
-
-    >>> rows, together = that_apply(outline(report).rows)
-"""
+"""Rows and differences that a terminal shows together in one line; none is left out unsaid."""
 
 from __future__ import annotations
 

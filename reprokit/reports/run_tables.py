@@ -1,6 +1,6 @@
-"""Run folders as people read them: many as a table, one as a page, and what `reprokit runs prune` removes.
+"""Run folders as lines: a table of many, a page of one, and what `reprokit runs prune` removes.
 
-Everything here comes from files that anybody may have written, and is made visible first.
+All of it comes from files that anybody may have written, and is escaped first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run_table(runs: Sequence[Summary]) -> list[str]:
-    """One line a run, below the names of the columns."""
+    """One line for each run, below the names of the columns."""
     return table([_row(run) for run in runs])
 
 

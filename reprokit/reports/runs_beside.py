@@ -1,6 +1,6 @@
-"""Runs laid side by side, as a page and as JSON.
+"""Runs side by side, as a page and as JSON.
 
->>> print(page(found, show_all=False))
+Every ``found`` is a ``harness`` answer, ``Beside``, and every field one of its ``Field``.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from reprokit.core.comparison import Comparison, to_json
+from reprokit.core.comparison import to_json
 from reprokit.reports.diff_to_terminal import headline
 from reprokit.reports.tables import shown, table
 
@@ -20,61 +19,23 @@ _CELL = 40
 _SIGNS = {"yes": "can change numbers", "maybe": "may change numbers", "no": "", "": ""}
 
 
-class Field(Protocol):
-    """One thing in which runs may differ; ``harness.rerun.Field`` says what each part means."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def values(self) -> Sequence[Any]: ...
-    @property
-    def can_change_numbers(self) -> str: ...
-    @property
-    def differs(self) -> bool: ...
-
-
-class Beside(Protocol):
-    """Runs side by side; ``harness.Beside`` says what each part means."""
-
-    @property
-    def folders(self) -> Sequence[Path]: ...
-    @property
-    def warnings(self) -> Sequence[str]: ...
-    @property
-    def configuration(self) -> Sequence[Field]: ...
-    @property
-    def source(self) -> Sequence[Field]: ...
-    @property
-    def diffs(self) -> Sequence[str]: ...
-    @property
-    def environment(self) -> Sequence[Field]: ...
-    @property
-    def metrics(self) -> Sequence[Field]: ...
-    @property
-    def comparisons(self) -> Sequence[Comparison]: ...
-
-
-def page(found: Beside, *, show_all: bool) -> str:
+def page(found: Any, *, show_all: bool) -> str:
     """The runs as tables, one column a run; what is equal in all only on request."""
     names = labels(found)
     lines = [
         f"{name}  {shown(folder, limit=1000)}" for name, folder in zip(names, found.folders, strict=True)
     ]
-    for title, fields in (
-        ("Configuration", found.configuration),
-        ("Source", found.source),
-        ("Environment", found.environment),
-    ):
-        lines += ["", *_section(title, fields, names, show_all=show_all)]
-    lines += [*_cut([f"  {shown(line)}" for line in found.diffs], show_all=show_all)]
+    for title in ("Configuration", "Source", "Environment"):
+        lines += ["", *_section(title, getattr(found, title.lower()), names, show_all=show_all)]
+    lines += _cut([f"  {shown(line)}" for line in found.diffs], show_all=show_all)
     lines += ["", *_metrics(found, names, show_all=show_all)]
     return "\n".join(lines)
 
 
-def to_data(found: Beside) -> dict[str, Any]:
+def to_data(found: Any) -> dict[str, Any]:
     """The same for ``--json``, whole; NaN and infinities are words there."""
 
-    def fields(those: Sequence[Field]) -> list[dict[str, Any]]:
+    def fields(those: Sequence[Any]) -> list[dict[str, Any]]:
         return [
             {"field": one.name, "values": [_strict(value) for value in one.values], "differs": one.differs}
             | ({"can_change_numbers": one.can_change_numbers} if one.can_change_numbers else {})
@@ -93,19 +54,18 @@ def to_data(found: Beside) -> dict[str, Any]:
     }
 
 
-def labels(found: Beside) -> list[str]:
+def labels(found: Any) -> list[str]:
     """``A``, ``B``, …; numbers where letters run out."""
-    letters = string.ascii_uppercase
-    count = len(found.folders)
+    letters, count = string.ascii_uppercase, len(found.folders)
     return list(letters[:count]) if count <= len(letters) else [str(at + 1) for at in range(count)]
 
 
-def curve_labels(found: Beside) -> list[str]:
+def curve_labels(found: Any) -> list[str]:
     """What each run is called in a picture: its letter and its folder's name."""
     return [f"{name} {folder.name}" for name, folder in zip(labels(found), found.folders, strict=True)]
 
 
-def _section(title: str, fields: Sequence[Field], names: Sequence[str], *, show_all: bool) -> Iterator[str]:
+def _section(title: str, fields: Sequence[Any], names: Sequence[str], *, show_all: bool) -> Iterator[str]:
     differing = [one for one in fields if one.differs]
     yield f"{title}: {_count(len(differing), 'difference')}"
     signs = any(_SIGNS[one.can_change_numbers] for one in differing)
@@ -117,7 +77,7 @@ def _section(title: str, fields: Sequence[Field], names: Sequence[str], *, show_
     yield from _cut([f"  {line}" for line in table(rows)], show_all=show_all)
 
 
-def _metrics(found: Beside, names: Sequence[str], *, show_all: bool) -> Iterator[str]:
+def _metrics(found: Any, names: Sequence[str], *, show_all: bool) -> Iterator[str]:
     yield "Metrics"
     for name, one in zip(names[1:], found.comparisons, strict=True):
         yield f"  {names[0]} and {name}: {headline(one)}"
@@ -142,7 +102,7 @@ def _cut(lines: Sequence[str], *, show_all: bool) -> list[str]:
 
 def _cell(value: Any) -> str:
     text = (
-        " ".join(map(str, value)) if isinstance(value, list | tuple) else "" if value is None else str(value)
+        " ".join(map(str, value)) if isinstance(value, list | tuple) else str("" if value is None else value)
     )
     return text if len(text) <= _CELL else f"{text[: _CELL - 1]}…"
 

@@ -1,7 +1,7 @@
-"""What came of a selftest, as lines and for ``--json``: a line a kind of fault, and what was missed.
+"""The result of a selftest, as lines and for ``--json``: each kind of fault, and what was missed.
 
 Every ``score`` is a ``harness.selftest.Score``, every ``proof`` a ``harness.selftest.Proof``; ``command`` is
-the command line that plants one fault again, but for the fault.
+the command line that plants a fault again, without the fault's ID.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ def kind_rows(score: Any) -> Iterator[tuple[str, str, str, str]]:
 
 
 def note_lines(score: Any) -> Iterator[str]:
-    """What a person should know about the runs, and which faults they have no place for."""
+    """Notes on the runs, and the faults that could not be planted in them."""
     yield from (f"Note: {one_line(note)}" for note in score.notes)
     if score.not_planted:
-        yield f"Not planted, these runs have no place for it: {', '.join(score.not_planted)}"
+        yield f"Not planted, since these runs have no place for it: {', '.join(score.not_planted)}"
 
 
 def end_lines(score: Any, *, command: Sequence[str]) -> Iterator[str]:
-    """What was missed and how to see it again, then whether the gate can be trusted."""
+    """What was missed and how to repeat it, then whether the gate can be trusted."""
     for miss in score.misses[:_SHOWN]:
         yield f"Missed: {one_line(miss.planted)}: {one_line(miss.because)}"
         yield f"  {_replay(score, miss.id, command)}"

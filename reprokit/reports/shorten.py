@@ -1,11 +1,4 @@
-"""Texts as long as a reader needs: paths from the project's root, digests by their beginning.
-
-Pure. This module knows what of a report is long and says little; it refuses to touch ``report.json``,
-which keeps every path and digest whole.
-
-    >>> short_digests("sha256:" + "0123456789ab" + "0" * 52)
-    'sha256:0123456789ab'
-"""
+"""Shorten texts for readers: paths relative to the project, digests cut. ``report.json`` keeps them whole."""
 
 from __future__ import annotations
 
@@ -27,8 +20,14 @@ def short_digests(text: str) -> str:
 
 
 def from_root(report: Report) -> Report:
-    """The report with paths as they are typed in the project's root, the folder above ``runs/``."""
-    short = _relative(report)
+    """The report with paths relative to the project's root, the folder above ``runs/``."""
+    folder = PurePosixPath(report.runs[0]) if report.runs else PurePosixPath()
+    inside_project = len(folder.parents) > 2 and folder.is_absolute()
+    return with_texts(report, _without(folder.parents[2] if inside_project else PurePosixPath("/")))
+
+
+def with_texts(report: Report, short: Callable[[str], str]) -> Report:
+    """The report with ``short`` applied to every text that may hold a path, except ``rerun``."""
     failure = {
         key: short(value) if key in _IN_WORDS and isinstance(value, str) else value
         for key, value in (report.not_run or {}).items()
@@ -47,7 +46,7 @@ def from_root(report: Report) -> Report:
 
 
 def below(found: Mapping[str, Any], root: str) -> dict[str, Any]:
-    """JSON in which every path below a folder is as it is typed in that folder."""
+    """JSON in which every path below a folder is relative to it."""
     shortened: dict[str, Any] = _everywhere(found, _without(PurePosixPath(root)))
     return shortened
 
@@ -58,13 +57,6 @@ def _everywhere(value: Any, short: Callable[[str], str]) -> Any:
     if isinstance(value, Mapping):
         return {key: _everywhere(one, short) for key, one in value.items()}
     return [_everywhere(one, short) for one in value] if isinstance(value, list | tuple) else value
-
-
-def _relative(report: Report) -> Callable[[str], str]:
-    folder = PurePosixPath(report.runs[0]) if report.runs else PurePosixPath()
-    return _without(
-        folder.parents[2] if len(folder.parents) > 2 and folder.is_absolute() else PurePosixPath("/")
-    )
 
 
 def _without(root: PurePosixPath) -> Callable[[str], str]:

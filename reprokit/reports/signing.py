@@ -1,7 +1,7 @@
 """Sign a report, and verify who signed it, with OpenSSH's ``ssh-keygen -Y``.
 
-Signed is ``report.json``: it names the digests of the evidence, and all other files of a report are
-drawn from it. Keys, signatures and the list of signers are read by OpenSSH alone.
+Signed is ``report.json``: it has the digests of the evidence, and the other files of a report are drawn
+from it. Only OpenSSH reads keys, signatures and the list of signers.
 
     >>> with signing_key(Path("~/.ssh/id_ed25519").expanduser(), may_ask=True) as key:
     ...     sign_report(Path("reports/x/T/report.json"), key=key)
@@ -29,7 +29,7 @@ from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.workspace import write_atomic
 
 SUFFIX = ".sig"
-#: What a signature is for: one made for another purpose, such as a commit, is none of a report.
+#: A signature made for another purpose, such as a commit, does not count for a report.
 NAMESPACE = "reprokit-report"
 
 _TIME_LIMIT_S = 60  # enough to touch a security key
@@ -55,7 +55,7 @@ class SigningKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signed:
-    """What came of checking a signature: by whom, or why it does not count."""
+    """Who signed, or why the signature does not count."""
 
     by: str
     problem: str
@@ -63,17 +63,17 @@ class Signed:
 
 @contextmanager
 def signing_key(path: Path, *, may_ask: bool) -> Iterator[SigningKey]:
-    """A key that is shown to sign before anything is run: a wrong passphrase costs no training.
+    """A key that is tested before anything is run, so that a wrong passphrase costs no training.
 
     A key with a passphrase that no agent holds yet is added to an agent of its own, which ends with
     the block: ``ssh-add`` asks for the passphrase, once, and this process never sees it.
 
     Args:
         path: A private key, or the public key of one that the caller's agent holds.
-        may_ask: Somebody is there to type a passphrase.
+        may_ask: Somebody can type a passphrase.
 
     Raises:
-        UsageError: The key cannot sign, or it needs a passphrase and nobody is there to ask.
+        UsageError: The key cannot sign, or needs a passphrase that nobody can type.
         CannotRunError: OpenSSH is not installed, or does not answer in time.
     """
     key = SigningKey(path=path.absolute())
@@ -155,30 +155,16 @@ def _verify(data: bytes, *, signature: Path, allowed: Path) -> tuple[str, str]:
     if found.returncode:
         unknown = b"No principal matched" in found.stderr
         what = "its key is not among those who may sign" if unknown else "the signature cannot be read"
-        return "", f"{what}: {_said(found)}"
+        return "", f"{what}: {_openssh_error(found)}"
     problem = "its key belongs to nobody"
     for name in found.stdout.decode("utf-8", "replace").splitlines():
         if name.startswith("!"):  # whom a pattern leaves out is nobody's name
             continue
-        verified = _run(
-            [
-                "ssh-keygen",
-                "-Y",
-                "verify",
-                "-n",
-                NAMESPACE,
-                "-I",
-                name,
-                "-s",
-                str(signature),
-                "-f",
-                str(allowed),
-            ],
-            data=data,
-        )
+        command = ["ssh-keygen", "-Y", "verify", "-n", NAMESPACE, "-I", name]
+        verified = _run([*command, "-s", str(signature), "-f", str(allowed)], data=data)
         if verified.returncode == 0:
             return name, ""
-        problem = f"the signature of {name} does not count for this report: {_said(verified)}"
+        problem = f"the signature of {name} does not count for this report: {_openssh_error(verified)}"
     return "", problem
 
 
@@ -301,17 +287,17 @@ def _program(name: str) -> str:
 
 def _cannot_sign(path: Path, signed: subprocess.CompletedProcess[bytes]) -> UsageError:
     return UsageError(
-        f"not a key that can sign: {_said(signed)}",
+        f"not a key that can sign: {_openssh_error(signed)}",
         where=str(path),
         expected="a private key of ssh-keygen's that only you can read, or a public key that ssh-agent holds",
         fix=f"{_HOW_TO_MAKE_ONE}, or for a key of yours: chmod 600 KEY",
     )
 
 
-def _said(ended: subprocess.CompletedProcess[bytes]) -> str:
-    """What OpenSSH said first, or how it ended: its later lines repeat it in other words."""
-    said = [line.strip(" @") for line in ended.stderr.decode("utf-8", "replace").splitlines()]
-    return next(filter(None, said), f"exit status {ended.returncode}")
+def _openssh_error(ended: subprocess.CompletedProcess[bytes]) -> str:
+    """The first line of OpenSSH's error, or how it ended; later lines repeat the first."""
+    lines = [line.strip(" @") for line in ended.stderr.decode("utf-8", "replace").splitlines()]
+    return next(filter(None, lines), f"exit status {ended.returncode}")
 
 
 def _bytes(report: Path) -> bytes:

@@ -1,9 +1,4 @@
-r"""Tables and text of unknown origin, as a terminal may see them.
-
->>> print("\n".join(table([{"run": "a", "seed": 42}])))
-run  seed
-a    42
-"""
+"""Tables and text of unknown origin, safe for a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +16,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9 _.,+/()=%-]*(?::[A-Za-z0-9 _.,+/()=%-]+)*")
 
 
 def shown(value: Any, *, limit: int = 200) -> str:
-    """A value from a file that anybody may have written, as one line that acts on nothing."""
+    """A value from a file that anybody may have written, escaped to one line."""
     text = "-" if value is None or value == "" else str(value)
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text
@@ -29,28 +24,38 @@ def shown(value: Any, *, limit: int = 200) -> str:
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Lines of a table: the keys of the first row, then the rows, columns as wide as they must be."""
+    """Lines of a table: the keys of the first row, then the rows."""
     if not rows:
         return []
-    cells = [[*rows[0]], *([shown(row[key]) for key in rows[0]] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return aligned([[*rows[0]], *([shown(row[key]) for key in rows[0]] for row in rows)])
+
+
+def aligned(rows: Sequence[Sequence[str]], *, num_left: int | None = None) -> list[str]:
+    """Rows of cells as lines: the first ``num_left`` columns (default: all) flush left, the others right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    left = len(widths) if num_left is None else num_left
     return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
+        "  ".join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
     ]
 
 
 def bytes_text(size: float) -> str:
     """``1.5 MiB``."""
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+    if abs(size) < 1024:
+        return f"{size:,.0f} bytes"
+    for unit in ("KiB", "MiB", "GiB"):
         size /= 1024
-    return f"{size:.1f} GiB"
+        if abs(size) < 1024:
+            return f"{size:,.1f} {unit}"
+    return f"{size / 1024:,.1f} TiB"
 
 
 def folded(text: str, *, indent: int) -> str:
-    """A line that goes on below its own beginning on a terminal; elsewhere left whole, for ``grep``."""
+    """A line, wrapped and indented on a terminal; elsewhere left whole, for ``grep``."""
     if not sys.stdout.isatty():
         return text
     return textwrap.fill(

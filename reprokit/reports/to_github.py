@@ -1,11 +1,8 @@
-"""A report on GitHub: the step's summary, and annotations on the recipe's lines.
+"""Reports on GitHub: the step's summary, and annotations on the recipe's lines.
 
-This module knows GitHub's limits: 1 MiB of summary a step, ten annotations of each kind a step
-(https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions). Both are limits
-of the step, so both functions take all the reports of a step. What is cut is said.
-
-    >>> print(annotation_commands([report])[0])
-    ::error file=recipes/cartpole_baseline/recipe.yaml,line=1,title=REGRESSION%3A cartpole_baseline::…
+GitHub shows 1 MiB of summary and ten annotations of each kind for a step
+(https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions), so both functions take
+all reports of a step, and say what they cut.
 """
 
 from __future__ import annotations
@@ -58,8 +55,7 @@ class _Annotation:
 def step_summary(reports: Sequence[Report], *, limit_bytes: int = SUMMARY_BYTES) -> str:
     """Markdown for ``$GITHUB_STEP_SUMMARY``, at most ``limit_bytes`` of UTF-8.
 
-    Every heading comes first in line for the room, then the sections of the first report, of the
-    second, and so on; the last paragraph names what there was no room for.
+    Headings get room first, then the sections of each report in turn; the last paragraph names what was cut.
 
     Args:
         reports: All reports of the step, in order.
@@ -100,7 +96,9 @@ def annotation_commands(reports: Sequence[Report], *, each: int = ANNOTATIONS_EA
         reports: All reports of the step, in order.
         each: How many of each kind GitHub shows.
     """
-    verdicts = [found for report in reports for found in (*_of_verdict(report), *_of_cause(report))]
+    verdicts = [
+        found for report in reports for found in (*_of_verdict(report), *_of_cause(outline(report).cause))
+    ]
     rows = [found for report in reports for found in _of_rows(report)]
     lines: list[str] = []
     for kind in _KINDS:
@@ -116,14 +114,10 @@ def cause_commands(found: Mapping[str, Any], *, each: int = ANNOTATIONS_EACH) ->
         found: Its JSON, with paths from the repository's root.
         each: How many errors GitHub shows.
     """
-    return tuple(_command(one) for one in _within(list(_at_causes(cause_page(found))), each))
+    return tuple(_command(one) for one in _within(list(_of_cause(cause_page(found))), each))
 
 
-def _of_cause(report: Report) -> Iterator[_Annotation]:
-    return _at_causes(outline(report).cause)
-
-
-def _at_causes(page: CausePage | None) -> Iterator[_Annotation]:
+def _of_cause(page: CausePage | None) -> Iterator[_Annotation]:
     for card in page.cards if page else ():
         file, _, line = card.place.rpartition(":")
         known = bool(file) and line.isdecimal()
@@ -173,8 +167,8 @@ def _line(report: Report, *keys: str) -> int:
     return next((report.recipe_lines[key] for key in keys if key in report.recipe_lines), 1)
 
 
-def _message(what: Visible, to_do: Visible) -> Visible:
-    return one_line(f"{what.removesuffix('.')}. To do: {to_do}" if to_do else what, limit=_MESSAGE_CHARACTERS)
+def _message(what: Visible, hint: Visible) -> Visible:
+    return one_line(f"{what.removesuffix('.')}. Hint: {hint}" if hint else what, limit=_MESSAGE_CHARACTERS)
 
 
 def _within(found: Sequence[_Annotation], each: int) -> Sequence[_Annotation]:

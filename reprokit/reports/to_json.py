@@ -1,12 +1,8 @@
-"""``report.json``: the truth that every other format is drawn from, and the way back.
+"""Write and read ``report.json``, from which every other format is drawn.
 
-JSON has no NaN and no infinities: they are written as the strings ``"NaN"``, ``"Infinity"`` and
-``"-Infinity"``, which ``float()`` and JavaScript's ``Number()`` read back, and an integer of more
-than 4,000 digits as a hexadecimal string. The file is pure ASCII, so that looking at it in a
-terminal is safe whatever the program under test put into a name.
-
-    >>> from_json(to_json(report)).verdict is report.verdict
-    True
+NaN and infinities are written as the strings ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``, which ``float()``
+and JavaScript's ``Number()`` read back, and an integer of more than 4,000 digits as a hexadecimal string. The
+file is pure ASCII, so that it is safe to look at in a terminal.
 """
 
 from __future__ import annotations

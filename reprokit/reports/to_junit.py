@@ -1,13 +1,8 @@
-"""A report as JUnit XML, for the CI that reads nothing else.
+"""A report as JUnit XML, for CI.
 
-One suite a report, one case a row, and the verdict as a case of its own: the suite has a failure or an
-error exactly when the exit code is not zero.
-
-A row that does not count (advisory, relaxed, or not applicable) and did not pass is ``skipped``,
-with its status in the message; else a CI would be red over a report whose exit code is 0.
-
-    >>> to_junit(report).startswith('<?xml version="1.0" encoding="UTF-8"?>')
-    True
+Each report is a suite, each row a case, and so is the verdict: the suite has a failure or an error exactly
+when the exit code is not zero. So a row that did not pass but does not count (advisory, relaxed, not
+applicable) is ``skipped``, with its status in the message.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""A report in Markdown: ``report.md``, and the sections that GitHub's step summary is made of.
-
-The Markdown is GitHub's dialect. No text of a report can open a heading, a link, a table cell or an HTML
-element.
-
-    >>> to_markdown(report).splitlines()[0]
-    '# ✅ REPRODUCED: cartpole_baseline'
-"""
+"""A report in GitHub's Markdown: ``report.md``, and the sections of the step summary."""
 
 from __future__ import annotations
 
@@ -82,7 +75,7 @@ def _checklist(rows: Sequence[Row]) -> str:
             f"{_STATUS_SIGNS[row.status]} {row.status.value}",
             f"{markdown(row.title)}<br>{markdown_code(row.id)}{'' if row.required else ' (advisory)'}",
             markdown_prose(row.reason)
-            + (f"<br>**To do:** {markdown_prose(row.remedy)}" if row.remedy else ""),
+            + (f"<br>**Hint:** {markdown_prose(row.remedy)}" if row.remedy else ""),
         )
         for row in rows
     ]

@@ -1,10 +1,7 @@
-"""A report in a terminal: verdict first; tables where there is room, plain lines where nobody looks.
+"""A report as text: tables on a terminal, plain lines elsewhere.
 
-A status is always a word, colour only repeats it. Off a terminal every line starts with a fixed word, so
-that ``grep`` finds it and nothing that a program printed can start a line (CI runners act on such lines).
-
-    >>> print(to_terminal(report, style=Style(width=80, is_terminal=False)).splitlines()[0])
-    verdict: REPRODUCED (exit code 0)
+A status is always a word; colour only repeats it. Every plain line starts with a fixed word, so that ``grep``
+finds it and no text of a program can start a line (CI runners act on such lines).
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ _ASCII = {"─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "–": "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """What the place that is written to can show.
+    """What an output stream can show.
 
     Attributes:
         width: Columns.
@@ -94,11 +91,8 @@ def to_terminal(report: Report, *, style: Style) -> str:
         style: What the terminal can show.
     """
     found = outline(report)
-    text = (
-        _drawn(found, style)
-        if style.is_terminal
-        else "".join(f"{line}\n" for line in _lines_off_terminal(found))
-    )
+    plain = (f"{line}\n" for line in _lines_off_terminal(found))
+    text = _drawn(found, style) if style.is_terminal else "".join(plain)
     if style.can_unicode:
         return text
     replaced = "".join(_ASCII.get(character, character) for character in text)
@@ -147,7 +141,7 @@ def _plain_rows(found: Outline) -> Iterator[str]:
         advisory = "" if row.required else " (advisory)"
         yield f"check: {row.status.value} {row.id}{advisory}: {row.title}: {row.reason}"
         if row.remedy:
-            yield f"to do: {row.id}: {row.remedy}"
+            yield f"hint: {row.id}: {row.remedy}"
     for reason, ids in others.items():
         yield f"check: {gathered(reason, ids)}"
     yield f"checks: {found.counts}"
@@ -199,7 +193,7 @@ def _draw_not_run(console: Console, found: Outline) -> None:
 def _draw_checklist(console: Console, found: Outline) -> None:
     _draw_title(console, f"Checklist: {found.counts}")
     is_wide = console.width >= _WIDE
-    table = _table("Status", "Check", *(("Id", "Why", "What to do") if is_wide else ("Why",)))
+    table = _table("Status", "Check", *(("Id", "Why", "Hint") if is_wide else ("Why",)))
     table.columns[0].no_wrap = True
     table.columns[1].max_width = console.width // 3
     shown, others = that_apply(found)
@@ -219,7 +213,7 @@ def _wide_cells(row: Row) -> tuple[Text, ...]:
 
 
 def _narrow_cells(row: Row) -> tuple[Text, ...]:
-    """The id only where somebody may have to look it up."""
+    """The id is shown only if the row did not pass."""
     title, why = Text(row.title), Text(row.reason)
     if row.status is not Status.PASSED:
         title.append(f"\n{row.id}{'' if row.required else ' (advisory)'}", style="dim")
@@ -280,7 +274,7 @@ def _draw_facts(console: Console, title: str, facts: Facts) -> None:
 
 
 def _draw_command(console: Console, title: str, command: Visible) -> None:
-    """On one line however long it is, so that it can be copied."""
+    """On one line, however long, so that it can be copied."""
     if command:
         _draw_title(console, title)
         console.print(Text(f"  {command}", style="bold cyan"), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""Two traces side by side, as lines: where they first differ, and which lines drew otherwise."""
+"""Two traces compared, as lines: where they first differ, and which lines drew other values."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def page_lines(
     drew: Sequence[tuple[str, Site]],
     num_sites: int,
 ) -> Iterator[str]:
-    """What the hook recorded of two runs.
+    """What `reprokit diagnose` recorded of two runs.
 
     Args:
         began: The first event that differs, or None.
         events: Of each run: process → number of events of its training.
         operation: The first operation that gave another output, or None.
-        drew: Category and site of each line that drew otherwise.
-        num_sites: How many lines drew at all.
+        drew: Category and site of each line that drew other values.
+        num_sites: How many lines drew values.
     """
     counts = [sum(one.values()) for one in events]
     if began is not None:
         exactly = "" if began.single else " or before"
         yield f"first differs at {began.place}{exactly}, in {shown(began.what_differs)}"
-        yield f"  still equal just before: {shown(began.equal_before or 'nothing that was looked at')}"
+        yield f"  still equal just before: {shown(began.equal_before or 'nothing that was recorded')}"
     elif events[0] != events[1]:
         yield f"the first recorded {counts[0]} events of the training, the second {counts[1]}"
     elif events[0]:
@@ -55,4 +55,4 @@ def page_lines(
     for category, site in drew:
         what = f"  {shown(site.what)}" if site.what else ""
         yield f"{category:<22}{shown(site.file)}:{site.line}  {site.count} times{what}"
-    yield f"{len(drew)} of {num_sites} lines drew differently"
+    yield f"{len(drew)} of {num_sites} lines drew other values"

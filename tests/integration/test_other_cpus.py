@@ -151,7 +151,7 @@ def test_a_golden_is_the_measure_and_what_differs_natively_too_is_not_the_cpus_d
     ("words", "code", "told"),
     [
         (["--cpu", "Haswel"], 2, "no CPU 'Haswel'"),
-        (["--cpu", ","], 2, "--cpu wants a model"),
+        (["--cpu", ","], 2, "--cpu needs a model"),
         (["--cpu", "Same", "--updates", "2"], 2, "--updates"),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_changed_gamma_names_its_line_and_the_code_is_to_blame(study):
     assert (folder / "obtained" / "metrics.jsonl").read_bytes() == (run / "metrics.jsonl").read_bytes()
     kept = folder / "attribution" / "code-golden-environment-golden" / "metrics.jsonl"
     assert kept.read_bytes() == golden
-    assert "Whose fault it is" in (folder / "report.html").read_text()
+    assert "Code or environment" in (folder / "report.html").read_text()
     assert study.reprokit("report", "verify", str(folder)).code == 1  # it is genuine, and a REGRESSION
     assert study.reprokit("report", "verify", str(folder), "--expect", "REGRESSION").code == 0
     diffed = study.reprokit(

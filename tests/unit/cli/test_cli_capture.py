@@ -69,4 +69,4 @@ def test_a_python_that_cannot_be_asked_is_an_error_and_no_record(capsys, python)
         main(["capture", "--python", python, "--no-torch"])
     captured = capsys.readouterr()
     assert (ended.value.code, captured.out) == (2, "")
-    assert f"{python}: this Python could not be asked" in captured.err
+    assert f"{python}: this Python cannot be inspected" in captured.err

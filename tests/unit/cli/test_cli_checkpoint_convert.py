@@ -59,7 +59,7 @@ def test_an_older_layout_is_moved_and_what_it_lacks_is_told(here, capsys):
     code, out, _ = reprokit(capsys, "convert", "old.pt", "new.pt")
     assert code == 0
     assert "layout 0 → 1: epoch is step" in out
-    assert "nothing can go on from it: it has no optimizer" in out
+    assert "cannot be resumed from: it has no optimizer" in out
     assert json.loads(reprokit(capsys, "convert", "old.pt", "newer.pt", "--json")[1])["num_tensors"] == 0
 
 

@@ -78,14 +78,14 @@ def test_without_a_trace_of_the_training_the_first_metric_is_named():
 def test_a_cause_that_is_less_than_sure_is_called_probable_at_once_and_why_is_said():
     page = _page(replace(FOUND, causes=(replace(CAUSE, confidence="medium"),)))
     assert "; cause, probably: np.random.permutation at /lib/train.py:88" in page[0]
-    missing = "no run differed in which this alone was left to chance"
+    missing = "no run differed in which only this varied"
     assert f"  confidence: medium, not high: {missing}" in page
     assert "  confidence: high" in _page(FOUND)
 
 
 def test_an_environment_that_could_not_be_asked_alone_is_only_probable_for_another_reason():
     cause = replace(CAUSE, category="simulator", confidence="medium")
-    missing = "it did not answer otherwise in a process of its own"
+    missing = "it gave the same output in a process of its own"
     assert f"  confidence: medium, not high: {missing}" in _page(replace(FOUND, causes=(cause,)))
 
 

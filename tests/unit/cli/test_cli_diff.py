@@ -154,7 +154,7 @@ def test_an_interrupted_run_is_said_to_be_one(reprokit, pair, tmp_path):
     write(folder / "metrics.jsonl", 1, 2)
     (folder / "run.json").write_text("{}")
     _, out, err = reprokit(folder, folder, "--json")
-    assert "interrupted run" in err
+    assert "incomplete run" in err
     assert json.loads(out)["identical"]
     (folder / "COMPLETE").write_text("{}")
     assert reprokit(folder, folder)[2] == ""
@@ -178,7 +178,7 @@ def test_a_plot_of_another_format_is_refused_before_anything_is_read(reprokit, t
 def test_a_plot_without_a_folder_is_refused_before_anything_is_compared(reprokit, pair, tmp_path):
     code, out, err = reprokit(*pair, "--plot", tmp_path / "none" / "curves.svg")
     assert (code, out) == (2, "")
-    assert f"there is no folder for the picture. Hint: mkdir -p {tmp_path / 'none'}" in err
+    assert f"the folder for the picture does not exist\nHint: mkdir -p {tmp_path / 'none'}\n" in err
 
 
 def test_hostile_names_and_values_do_not_reach_the_terminal(reprokit, tmp_path):

@@ -41,7 +41,7 @@ def test_a_lack_ends_in_3_with_its_fix_below_it(finds, capsys):
     assert lines[0].split() == ["ok", "git", "/usr/bin/git"]
     assert lines[1].split() == ["lack", "cache", "read-only"]
     assert [line.strip() for line in lines[2:4]] == ["a note", "→ export X=1"]
-    assert lines[-1] == "Not ready: see the lines that say lack."
+    assert lines[-1] == "Not ready: see the lines marked lack."
 
 
 def test_json_holds_every_finding(finds, capsys):

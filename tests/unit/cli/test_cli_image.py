@@ -86,7 +86,7 @@ def test_every_verb_that_asks_an_engine_asks_the_one_that_is_named(here, monkeyp
 
 def test_an_engine_s_address_that_is_none_is_refused(here):
     assert (
-        "no address of an engine"
+        "is not an engine address"
         in invoke("build", "--engine-host", "/var/run/docker.sock").exception.message
     )
 

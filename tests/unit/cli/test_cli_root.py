@@ -198,7 +198,7 @@ def test_start_up_as_python_itself_tells_it_imports_nothing_heavy():
         (["diff", "--rtl", "1", "a", "b"], "--rtol"),
         (["diff", "only-one"], "Missing argument 'ACTUAL'"),
         (["reproduce"], "name a recipe, or a command after --"),
-        (["reproduce", "--"], "-- wants a command after it"),
+        (["reproduce", "--"], "nothing follows --: give a command"),
         (["reproduce", "--seed", "-1", "x"], "-1"),
         (["--nonsense"], "--nonsense"),
     ],
@@ -223,7 +223,7 @@ def test_a_fault_of_the_tool_is_3_and_says_whose_fault_it_is(end, fault, capsys)
     told = capsys.readouterr()
     assert told.out == ""
     assert "Traceback" in told.err
-    assert "a fault in reprokit itself, not in your program" in told.err
+    assert "a bug in reprokit, not in your program" in told.err
 
 
 @pytest.mark.parametrize(
@@ -235,11 +235,11 @@ def test_a_fault_of_the_tool_is_3_and_says_whose_fault_it_is(end, fault, capsys)
         (CannotJudgeError("there is nothing to judge"), 4),
     ],
 )
-def test_an_error_is_one_line_on_standard_error_and_its_own_exit_code(end, error, code, capsys):
+def test_an_error_and_its_hint_are_a_line_each_on_standard_error_with_an_exit_code(end, error, code, capsys):
     assert end(error) == code
     told = capsys.readouterr()
     assert told.out == ""
-    assert told.err == f"Error: {error}\n"
+    assert told.err == f"Error: {error.told()}\n" + (f"Hint: {error.fix}\n" if error.fix else "")
 
 
 def test_several_mistakes_are_a_line_each_and_a_hostile_one_begins_no_line_of_its_own(end, capsys):
@@ -264,7 +264,7 @@ def test_what_a_hostile_file_puts_into_an_error_cannot_act(end, capsys):
 @pytest.mark.parametrize("stop", [KeyboardInterrupt(), click.exceptions.Abort()])
 def test_an_interrupted_verb_is_130(end, stop, capsys):
     assert end(stop) == 130
-    assert capsys.readouterr().err == "Interrupted: whatever was running has been stopped.\n"
+    assert capsys.readouterr().err == "Interrupted; everything that was running has been stopped.\n"
 
 
 def test_a_terminated_verb_is_143(end, capsys):
@@ -349,7 +349,7 @@ def test_an_answer_that_finds_no_space_is_3_and_says_so(pair):
     with Path("/dev/full").open("w") as full:
         ended = reprokit("diff", *pair, stdout=full)
     assert ended.returncode == 3
-    assert ended.stderr == "Error: the answer cannot be written: No space left on device\n"
+    assert ended.stderr == "Error: cannot write to standard output: No space left on device\n"
 
 
 def test_standard_output_is_data_and_nothing_else(pair):

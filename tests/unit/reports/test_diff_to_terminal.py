@@ -29,7 +29,7 @@ def summary(**options):
         (compared({"a": 1.0}, {"a": 2.0}), "DIFFERS: first at step 8 (record 0), metric a"),
         (
             compared({"a": 1.0}, {"a": 2.0}, tolerances=Tolerances(default=Tolerance(atol=1.0))),
-            "WITHIN TOLERANCE: values differ, none by more than was granted",
+            "WITHIN TOLERANCE: values differ, none by more than the tolerance",
         ),
         (compared({}, {}), "CANNOT COMPARE: there is no value to compare"),
         (compare_records([{"a": 1.0}], [{"a": 1.0}, {"a": 1.0}]), "DIFFERS: first at record 1"),

@@ -97,7 +97,7 @@ def test_a_part_of_a_commit_s_name_is_not_the_commit(report):
     [
         (timedelta(hours=1), timedelta(hours=1), ""),
         (timedelta(days=7), timedelta(days=7), ""),
-        (timedelta(days=7, seconds=1), timedelta(days=7), "the report is of"),
+        (timedelta(days=7, seconds=1), timedelta(days=7), "the report is from"),
         (timedelta(hours=1), timedelta(days=8), "the run"),
         (timedelta(minutes=-4), timedelta(minutes=-4), ""),
         (timedelta(minutes=-6), timedelta(minutes=1), "the report is dated in the future"),

@@ -79,7 +79,7 @@ def test_plain_lines_start_with_a_fixed_word_and_are_found_by_grep(sample_report
     assert lines[0] == "verdict: REGRESSION (exit code 1)"
     assert "first divergence: metric: losses/policy_loss" in lines
     assert any(line.startswith("check: FAILED equals_golden: ") for line in lines)
-    assert any(line.startswith("to do: equals_golden: ") for line in lines)
+    assert any(line.startswith("hint: equals_golden: ") for line in lines)
     assert all(re.match(r"[a-z][a-z0-9 ]*: ", line) for line in lines)
 
 

@@ -226,5 +226,5 @@ def test_a_list_imports_neither_the_harness_nor_numpy_nor_the_docker_sdk(worksho
 
 
 def test_a_verdict_that_does_not_exist_is_refused_with_its_near_miss(reprokit):
-    with pytest.raises(click.BadParameter, match=r"'REPRODUCE' is no verdict: did you mean REPRODUCED\?"):
+    with pytest.raises(click.BadParameter, match=r"'REPRODUCE' is not a verdict: did you mean REPRODUCED\?"):
         reprokit("list", "--verdict", "REPRODUCE")

@@ -1,0 +1,29 @@
+"""How verbs print an answer: JSON for machines, or lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import click
+
+
+def print_json(value: Any, *, default: Callable[[Any], Any] | None = None) -> None:
+    """One JSON value, indented, in ASCII: no terminal acts on anything in it."""
+    import json
+
+    click.echo(json.dumps(value, indent=2, default=default))
+
+
+def print_answer(lines: Iterable[str], *, data: Callable[[], Any], as_json: bool) -> None:
+    """What ``data`` returns as JSON, or the lines.
+
+    Args:
+        lines: For people; not read where JSON is asked for.
+        data: For machines; called only where JSON is asked for. Paths become text.
+        as_json: Whether ``--json`` was given.
+    """
+    if as_json:
+        print_json(data(), default=str)
+    else:
+        click.echo("\n".join(lines))
