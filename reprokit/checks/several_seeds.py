@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reprokit.core.evidence import Evidence, is_integer
-from reprokit.core.rows import Finding, failed, passed, skipped
+from reprokit.core.rows import Finding, failed, not_applicable, passed
 
 ID = "several_seeds"
 TITLE = "Several seeds were run"
@@ -23,7 +23,7 @@ def check(evidence: Evidence) -> Finding:
     if evidence.sweep is None:
         judged = {run.run.get("seed") for run in evidence.runs}
         others = [seed for seed in promised or () if seed not in judged]
-        return skipped("one seed was judged; no others were requested", _run(others, evidence))
+        return not_applicable("one seed was judged; no others were requested", _run(others, evidence))
     if not isinstance(promised, list | tuple) or not promised:
         return failed("the recipe names no seeds", "name them in recipe.yaml: `seeds: [42, 123, 456]`")
     finished = {seed for seed in evidence.sweep.final_values if is_integer(seed)}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
-from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
 
 ID = "statistics"
 TITLE = "Statistics over the seeds were made"
@@ -20,7 +20,7 @@ _MAKE = "reproduce several seeds (row several_seeds says how), and estimate over
 def check(evidence: Evidence) -> Finding:
     """Every expected result has an estimate, an interval around it, and a method."""
     if evidence.sweep is None:
-        return skipped("one seed was judged; statistics were not requested", _MAKE)
+        return not_applicable("one seed was judged; statistics were not requested", _MAKE)
     expected = (evidence.recipe or {}).get("expected")
     if not isinstance(expected, Mapping) or not expected:
         return unjudged("the recipe declares no result to estimate", "declare `expected` in recipe.yaml")

@@ -63,8 +63,8 @@ from reprokit.cli.program_name import as_called
 @click.option(
     "--resume-args",
     metavar="WORDS",
-    help="With --resume: arguments that resume it; {stopped_run_dir} is the stopped run's folder, or the whole"
-    " run's without --stop-args. Of the files that fit a pattern the middle one is taken.",
+    help="With --resume: arguments that resume it; {stopped_run_dir} is the stopped run's folder, or the "
+    "whole run's without --stop-args. Of the files that fit a pattern the middle one is taken.",
 )
 @run_options
 @folder_options

@@ -131,6 +131,8 @@ def _not_equal(evidence: Evidence, run: RunEvidence, comparison: Comparison) -> 
     if run.num_records != first.num_records:
         counts = f"{run.path} has {run.num_records} records, {first.path} has {first.num_records}"
         return Objection(counts)
+    if any(problem.kind == "only_nan" for problem in comparison.problems):
+        return Objection("every metric is NaN, which is no evidence of anything")
     return why_not_equal(comparison, records=None if evidence.recipe is None else run.num_records)
 
 

@@ -44,7 +44,8 @@ def verify(
     """Reproduce every recipe that declares this platform, whether it has a golden or not.
 
     Args:
-        request: As for ``reproduce``; without a seed, every seed that has a golden is judged.
+        request: As for ``reproduce``; without a seed, every seed that the recipe declares or
+            that has a golden is judged.
         project: The folders.
         progress: Told how far things are.
         names: Only these recipes, whatever they declare; all when empty.

@@ -76,4 +76,4 @@ def test_a_program_that_cannot_bear_a_variation_is_told_and_the_others_are_still
 
 def test_a_variation_that_does_not_exist_is_refused(tmp_path):
     told = diagnose(tmp_path, "used = 1", "--vary", "umsk")
-    assert "there is no variation 'umsk'. Hint: did you mean 'umask'?" in told
+    assert "there is no variation 'umsk'\nHint: did you mean 'umask'?" in told

@@ -31,7 +31,7 @@ from reprokit.harness.running import emulation
 from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.request import Request, seeds_of, stamp
+from reprokit.harness.running.request import Request, recorded_seeds, stamp
 from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
@@ -92,12 +92,19 @@ def verify_cpus(
                 project=project,
                 progress=progress,
             )
-            for seed in seeds_of(recipe, request, project, platform):
+            for seed in _seeds(recipe, request, project, platform):
                 answers += judge.answers(seed)
         except ReprokitError as error:
             verdict = _WITHOUT_ANSWER.get(error.exit_code, CpuVerdict.UNJUDGED)
             answers.append(CpuAnswer(recipe=name, cpu="all", verdict=verdict, sentence=str(error)))
     return answers
+
+
+def _seeds(recipe: Recipe, request: Request, project: Project, platform: str) -> Sequence[int]:
+    """The seed requested, else all that have a golden, else the recipe's first: emulated runs take long."""
+    if request.seed is not None:
+        return (request.seed,)
+    return recorded_seeds(recipe, project, platform) or (recipe.seeds[0],)
 
 
 def _checked(request: Request, *, cpus: Sequence[str], updates: int) -> str:

@@ -329,3 +329,20 @@ def test_a_file_that_is_no_check_is_named_and_nothing_is_judged(discovered, text
 def test_two_rows_cannot_have_one_place(discovered):
     with pytest.raises(CannotJudgeError, match=r"other\.py: .*its ORDER 10 is that of mine\.py"):
         discovered(mine=WHOLE, other=WHOLE.replace("mine", "other"))
+
+
+def test_strict_requires_no_row_that_nobody_requested():
+    rows = checks.run_all(planted.with_(strict=True, sweep=None)(planted.clean()))
+    required = {row.id for row in rows if row.required}
+    assert {"several_seeds", "statistics"}.isdisjoint(required)
+    assert {"source_clean", "pinned_image", "hardened"} <= required
+
+
+def test_runs_of_nothing_but_nan_are_no_evidence():
+    evidence = planted.clean()
+    only_nan = replace(
+        evidence.repeats[0], problems=(planted.odd("only_nan", "every number is NaN", severity="warning"),)
+    )
+    rows = checks.run_all(replace(evidence, repeats=(only_nan, *evidence.repeats[1:])))
+    repeatable = next(row for row in rows if row.id == "repeatable")
+    assert (repeatable.status, "NaN" in repeatable.reason) == (Status.ERROR, True)

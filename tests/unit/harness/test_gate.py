@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from reprokit.harness import GateAnswer, Project, Request, gate_code, verify
+from reprokit.harness.running.request import seeds_of
 
 GRAVEST_FIRST = (130, 143, 1, 3, 2, 4, 0)
 
@@ -58,3 +60,12 @@ def test_a_recipe_that_was_named_but_is_not_there_is_wrong_usage(tmp_path: Path,
 def test_a_project_without_recipes_gives_no_answer(tmp_path: Path, told):
     (tmp_path / "recipes").mkdir()
     assert verify(Request(), project=Project.around(tmp_path), progress=told) == []
+
+
+def test_every_declared_seed_is_judged_whether_it_has_a_golden_or_not(tmp_path: Path):
+    recipe, project = SimpleNamespace(name="several", seeds=(42, 123, 456)), Project.around(tmp_path)
+    for seed in (42, 456, 7):  # the golden of 123 was deleted
+        (project.golden_dir / "several" / "cpu-x86_64" / f"seed-{seed}").mkdir(parents=True)
+
+    assert tuple(seeds_of(recipe, Request(), project, "cpu-x86_64")) == (42, 123, 456, 7)
+    assert tuple(seeds_of(recipe, Request(seed=9), project, "cpu-x86_64")) == (9,)
