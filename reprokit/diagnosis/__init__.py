@@ -1,10 +1,4 @@
-"""From traces of runs to a cause: which sources of chance differ, which of them matter, what they are called.
-
-This package knows traces and experiments as functions; it refuses to run anything.
-
-    >>> isolate(["clock", "unseeded"], enough=lambda held: "unseeded" in held)
-    ('unseeded',)
-"""
+"""From traces of runs to a cause: which sources of randomness differ, which matter, what they are called."""
 
 from reprokit.diagnosis.cause_names import (
     Cause,

@@ -1,19 +1,14 @@
-"""What a suspicion is called once it is a cause: its category, a sentence, and what would mend it.
-
-This module knows words; it refuses to know how a cause was found.
-
-    >>> category_of("unseeded")
-    'unseeded_rng'
-"""
+"""What a cause is called: its category, a sentence, and a fix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reprokit.diagnosis.lost_state import Lost
 from reprokit.diagnosis.operations import Operation
 from reprokit.diagnosis.traces import Site
 
-#: Kind → category, what happens there, what would mend it.
+#: Kind → category, what happens there, fix.
 _KINDS: dict[str, tuple[str, str, str]] = {
     "unseeded": (
         "unseeded_rng",
@@ -32,49 +27,49 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     ),
     "subprocess": (
         "unseeded_rng",
-        "uses the output of another program, which is another every time",
+        "uses the output of another program, which differs in every run",
         "seed that program, or do its work here from the seed",
     ),
     "temporary_name": (
         "process_identity",
-        "uses the name of a temporary file, which is another every time",
-        "let no number depend on the name",
+        "uses the name of a temporary file, which differs in every run",
+        "do not let the name affect a number",
     ),
     "set_order": (
         "hash_order",
-        "depends on the order of a set, which hash seed and addresses decide",
+        "depends on the order of a set, which depends on the hash seed and on addresses",
         "sort it: sorted(…)",
     ),
     "hash": (
         "hash_order",
-        "uses hash(), which is another in every process",
+        "uses hash(), which differs in every process",
         "use a stable digest, such as zlib.crc32 or hashlib",
     ),
     "address": (
         "process_identity",
-        "uses id(), an address, which is another in every process",
+        "uses id(), an address, which differs in every process",
         "number the objects yourself",
     ),
     "process_id": (
         "process_identity",
-        "uses a number of the process or thread, which is another every time",
+        "uses a process or thread ID, which differs in every run",
         "derive the value from the seed",
     ),
-    "clock": ("clock", "lets the clock reach a number", "count steps instead of seconds"),
+    "clock": ("clock", "lets the clock affect a number", "count steps instead of seconds"),
     "directory_order": (
         "file_order",
-        "uses a listing in the order in which the file system gives it",
+        "uses a directory listing in file-system order",
         "sort it: sorted(…)",
     ),
     "completion_order": (
         "concurrency",
         "takes results in the order in which they complete",
-        "take them in the order in which they were asked for",
+        "take them in the order in which they were submitted",
     ),
     "thread_order": (
         "concurrency",
-        "starts threads whose order of finishing reaches a number",
-        "join them, and put their results together in a fixed order",
+        "starts threads whose finishing order affects a number",
+        "join them, and combine their results in a fixed order",
     ),
     "queue_order": (
         "concurrency",
@@ -83,32 +78,32 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     ),
     "thread_state": (
         "concurrency",
-        "asks how far other threads or tasks are, which time decides",
+        "asks for the state of other threads or tasks, which depends on timing",
         "wait for them instead of asking",
     ),
-    "time_zone": ("environment", "lets local time reach a number", "name the time zone: tz=UTC"),
+    "time_zone": ("environment", "lets local time affect a number", "name the time zone: tz=UTC"),
     "unwritten": (
         "uninitialised_memory",
-        "reads memory that nobody has written",
-        "use zeros, or write it before it is read",
+        "reads uninitialised memory",
+        "use zeros, or write the memory before reading it",
     ),
-    "environment": ("environment", "lets an environment variable reach a number", "make it a setting"),
-    "host_name": ("environment", "lets the host's name reach a number", "derive the value from the seed"),
-    "cpu_count": ("environment", "lets the number of cores reach a number", "make it a setting"),
+    "environment": ("environment", "lets an environment variable affect a number", "make it a setting"),
+    "host_name": ("environment", "lets the host name affect a number", "derive the value from the seed"),
+    "cpu_count": ("environment", "lets the number of cores affect a number", "make it a setting"),
     "working_folder": (
         "environment",
-        "lets the path of the working folder reach a number",
-        "let no number depend on the path",
+        "lets the path of the working folder affect a number",
+        "do not let the path affect a number",
     ),
-    "surroundings": ("environment", "lets the user reach a number", "make it a setting"),
+    "surroundings": ("environment", "lets the user affect a number", "make it a setting"),
     "run_path": (
         "environment",
-        "lets the path of the run folder reach a number",
-        "let no number depend on the path",
+        "lets the path of the run folder affect a number",
+        "do not let the path affect a number",
     ),
     "file_read": (
         "environment",
-        "reads a file of the system that is another every time",
+        "reads a system file that differs in every run",
         "make the value a setting",
     ),
 }
@@ -125,105 +120,101 @@ class Cause:
         line: Of the file, or None.
         function: That the line stands in, or None.
         what: A sentence without a full stop.
-        fix: What would mend it.
-        confidence: ``high``: holding it alone makes the runs equal, and holding all else does not.
+        fix: What to do about it.
+        confidence: ``high``: holding it alone fixed makes the runs equal, and holding all else does not.
             ``medium``: the first of these only.
     """
 
     category: str
-    file: str | None
-    line: int | None
-    function: str | None
+    file: str | None = None
+    line: int | None = None
+    function: str | None = None
     what: str
     fix: str
     confidence: str
 
+    @classmethod
+    def at(
+        cls, place: Site | Operation | Lost, *, category: str, what: str, fix: str, confidence: str = "high"
+    ) -> Cause:
+        """The cause at a line of the program."""
+        file, line, function = place.file or None, place.line or None, place.function or None
+        return cls(
+            category=category,
+            file=file,
+            line=line,
+            function=function,
+            what=what,
+            fix=fix,
+            confidence=confidence,
+        )
+
 
 def category_of(kind: str) -> str:
-    """The category of a kind of call site; ``unknown`` for one that nobody knows."""
+    """The category of a kind of call site; ``unknown`` for any other."""
     return _KINDS.get(kind, _UNKNOWN)[0]
 
 
 def cause_of(site: Site, *, confidence: str) -> Cause:
-    """The cause that a call site has been shown to be."""
+    """The cause at a call site that experiments have confirmed."""
     category, what, fix = _KINDS.get(site.kind, _UNKNOWN)
     subject = f"{site.what}: " if site.what else ""
-    return Cause(
-        category=category,
-        file=site.file,
-        line=site.line,
-        function=site.function,
-        what=subject + what,
-        fix=fix,
-        confidence=confidence,
-    )
+    return Cause.at(site, category=category, what=subject + what, fix=fix, confidence=confidence)
 
 
-#: Operation → what is deterministic in its place. Source: torch.use_deterministic_algorithms' documentation.
+#: Operation → a deterministic alternative. Source: torch.use_deterministic_algorithms' documentation.
 _ALTERNATIVES = {
     "index_put": "torch.use_deterministic_algorithms(True), which gives index_put_ a fixed order",
     "put_": "index_add_ or scatter_add_ on one thread, or torch.use_deterministic_algorithms(True)",
     "scatter_add": "torch.use_deterministic_algorithms(True), or one thread",
     "index_add": "torch.use_deterministic_algorithms(True), or one thread",
 }
-
-
+_FEWER_THREADS = (
+    "fix the number of threads: torch.set_num_threads(1); or torch.use_deterministic_algorithms(True)"
+)
 _GIVEN, _DRAW, _STEP = "what ", "a draw from ", "the optimizer's step"
 
 
 def cause_of_operation(found: Operation, *, varied: bool) -> Cause | None:
-    """The cause that an operation is which gave another output for the same inputs.
+    """The cause where an operation gave a different output for the same inputs.
 
     Args:
-        found: The operation, or what the hook tells beside operations: a draw, or a step of an optimizer.
-        varied: Whether it took other surroundings for that.
+        found: The operation, or what the hook records beside operations: a draw, or a step of an optimizer.
+        varied: Whether that took varied conditions.
 
     Returns:
-        None for what only arrives with other numbers: where they come from is not known.
+        None for an input that differs: where its values come from is not known.
     """
     if found.name.startswith(_GIVEN):
         return None
     if found.name.startswith(_DRAW):
-        what = f"{found.name}: takes another number of values, though its state was equal before"
-        return _at(found, "unknown", what, "let the number of draws depend on nothing but the seed")
+        what = f"{found.name}: draws a different number of values, though its state was equal before"
+        fix = "let the number of draws depend on nothing but the seed"
+        return Cause.at(found, category="unknown", what=what, fix=fix)
     name = found.name.removeprefix("aten.").split(".")[0]
-    fix = next((text for word, text in _ALTERNATIVES.items() if name.startswith(word)), "")
-    fix = (
-        fix
-        or "fix the number of threads: torch.set_num_threads(1); or torch.use_deterministic_algorithms(True)"
-    )
+    fix = next((text for word, text in _ALTERNATIVES.items() if name.startswith(word)), _FEWER_THREADS)
     what = f"{found.name}: gives another output for the same inputs"
     if found.name == _STEP:
-        what = f"{found.name}: gives other parameters for the same gradients, state and settings"
-        fix = "let the optimizer's own code draw on nothing else; foreach=False, fused=False"
-    return _at(found, "nonportable_numerics" if varied else "nondeterministic_kernel", what, fix)
+        what = f"{found.name}: gives different parameters for the same gradients, state and settings"
+        fix = "let the optimizer's own code use nothing else; try foreach=False, fused=False"
+    category = "nonportable_numerics" if varied else "nondeterministic_kernel"
+    return Cause.at(found, category=category, what=what, fix=fix)
 
 
 def cause_of_simulator(found: Operation, *, confidence: str) -> Cause:
-    """The cause that an environment is which gave another answer to the same actions.
+    """The cause where an environment gave a different answer to the same actions.
 
     Args:
         found: What the hook calls ``environment N``.
-        confidence: ``high`` where it did so alone, in processes of its own; else ``medium``.
+        confidence: ``high`` where it also did so in processes of its own; else ``medium``.
     """
-    alone = ", alone in new processes too" if confidence == "high" else ""
-    what = f"{found.name}: answers the same actions otherwise{alone}"
-    return _at(found, "simulator", what, "seed it in reset(seed=…); else its own code draws", confidence)
+    alone = ", even alone in a new process" if confidence == "high" else ""
+    what = f"{found.name}: answers the same actions differently{alone}"
+    fix = "seed it in reset(seed=…); if that is done, its own code is not deterministic"
+    return Cause.at(found, category="simulator", what=what, fix=fix, confidence=confidence)
 
 
 def known_of_operation(found: Operation) -> str:
-    """What is known where something arrives with other numbers, and nothing watched explains them."""
+    """What is known where a value differs and nothing that was recorded explains it."""
     where = f" at {found.file}:{found.line}" if found.file else ""
-    return f"{found.name}{where} differs, and nothing that was watched before it does"
-
-
-def _at(found: Operation, category: str, what: str, fix: str, confidence: str = "high") -> Cause:
-    return Cause(
-        category=category,
-        file=found.file or None,
-        line=found.line or None,
-        function=found.function or None,
-        what=what,
-        fix=fix,
-        confidence=confidence,
-    )
+    return f"{found.name}{where} differs, and nothing that was recorded before it does"

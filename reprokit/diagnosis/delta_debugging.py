@@ -1,7 +1,6 @@
-"""The least that must be held for two runs to be equal: delta debugging over suspicions.
+"""The smallest set that must be held fixed for two runs to be equal.
 
-Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002 (ddmin). This
-module knows sets and an experiment; it refuses to know what is held and how runs are compared.
+Source: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002 (ddmin).
 
     >>> isolate("abcd", enough=lambda held: "c" in held)
     ('c',)
@@ -53,9 +52,7 @@ def _reduced(held: list[_Unit], ask: Callable[[Sequence[_Unit]], bool]) -> list[
         if smaller is not None:
             held, parts = smaller, 2
             continue
-        rests = (
-            ([one for one in held if one not in chunk] for chunk in chunks) if len(chunks) > 2 else iter(())
-        )
+        rests = ([one for one in held if one not in chunk] for chunk in chunks if len(chunks) > 2)
         rest = next((one for one in rests if one and ask(one)), None)
         if rest is not None:
             held, parts = rest, max(parts - 1, 2)

@@ -1,10 +1,4 @@
-"""Where two runs begin to differ: the first event of their training, in its own order, with another digest.
-
-This module knows the hook's events; it refuses to know what an event's difference comes from.
-
-    >>> first_difference(read_trace(Path("traces/1")), read_trace(Path("traces/2"))).update
-    37
-"""
+"""Where two runs first differ: the first event of their training, in order, whose digests differ."""
 
 from __future__ import annotations
 
@@ -34,18 +28,17 @@ class Began:
 
     Attributes:
         event: ``update``, ``batch``, ``loader``, ``epoch``, ``step``, ``reset``, ``environments``, or
-            ``course`` where the runs do not even do the same.
+            ``course`` where the events themselves differ.
         update: In or before which optimizer step it happens, from 1.
         steps: Steps of environments done by then.
         stream: What differs first in it: ``batch``, ``gradients``, ``optimizer``, ``parameters``,
             ``answers of environment 0``, …
         streams: All that differs in it.
-        generators: Generators whose state differs there or before: name → the update at which that was
-            seen first.
-        equal_before: What was the last event that was equal; "" where there was none.
+        generators: Generators whose state differs there or before: name → the first update with that.
+        equal_before: The last equal event; "" where there was none.
         since: Updates and steps done after the last equal event.
         until: Updates and steps done after this one.
-        single: Whether nothing was left out between the two.
+        single: Whether every event between the two was digested.
         process: Of the run: ``0`` is the first.
     """
 
@@ -99,7 +92,7 @@ def first_difference(first: Trace, second: Trace) -> Began | None:
 
 
 def same_samples(first: Trace, second: Trace) -> bool:
-    """Whether a loader handed out other batches, and yet the same samples by the end of the epoch."""
+    """Whether a loader gave different batches, yet the same samples by the end of the epoch."""
     for process, one in first.progress.items():
         pairs = list(zip(one["events"], second.progress.get(process, one)["events"], strict=False))
         batches = [pair for pair in pairs if pair[0]["event"] == pair[1]["event"] == "loader"]
@@ -111,9 +104,8 @@ def same_samples(first: Trace, second: Trace) -> bool:
 
 
 def schedules(trace: Trace) -> dict[str, Any]:
-    """Orders for another run, to look where this one has looked."""
-    chosen = {process: one["schedule"] for process, one in trace.progress.items()}
-    return {"mode": "follow", "schedules": chosen}
+    """Orders for another run, to digest the same events."""
+    return {"mode": "follow", "schedules": {name: one["schedule"] for name, one in trace.progress.items()}}
 
 
 def _compared(one: Mapping[str, Any], other: Mapping[str, Any], process: str) -> Began | None:
@@ -142,7 +134,7 @@ def _began(left: Sequence[Any], right: Sequence[Any], number: int, process: str,
         stream=streams[0] if streams else "",
         streams=streams,
         generators=_generators(left, right, number),
-        equal_before=_called(before),
+        equal_before=_described(before),
         since=(before["updates"], before["steps"]) if before else (0, 0),
         until=(max(updates), max(steps)),
         single=fine,
@@ -173,7 +165,7 @@ def _generators(left: Sequence[Any], right: Sequence[Any], until: int) -> dict[s
     return found
 
 
-def _called(event: Mapping[str, Any] | None) -> str:
+def _described(event: Mapping[str, Any] | None) -> str:
     if event is None:
         return ""
     name = event["event"]

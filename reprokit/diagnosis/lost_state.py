@@ -1,10 +1,4 @@
-"""Which variable a resumed run lost: a loop's variables where it goes on, against the whole run's.
-
-This module knows the hook's rounds and Python source; it refuses to know how a run is stopped.
-
-    >>> lost_states(whole, resumed, again=again)[0].name
-    'velocity'
-"""
+"""Which variable a resumed run lost: a loop's variables where it continues, against the whole run's."""
 
 from __future__ import annotations
 
@@ -22,14 +16,14 @@ LATER, ANEW, UNKNOWN = "later", "anew", "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """A variable that did not come back.
+    """A variable that was not restored.
 
     Attributes:
         name: Of the variable.
         file: Of the program.
         line: Where it gets its value before the loop, or of the loop.
         function: That the loop stands in.
-        round: Of the whole run, from 0, at which the resumed run goes on.
+        round: Of the whole run, from 0, at which the resumed run continues.
     """
 
     name: str
@@ -40,10 +34,10 @@ class Lost:
 
 
 def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ...]:
-    """Variables that change from round to round, and are not what they were where the resumed run goes on.
+    """Variables that change from round to round and differ where the resumed run continues.
 
     Args:
-        whole: The trace of an uninterrupted run, its loops remembered.
+        whole: The trace of an uninterrupted run, its loops recorded.
         resumed: That of a run that was stopped and resumed.
         again: That of a second uninterrupted run: what differs there, such as a clock, is no state.
     """
@@ -52,15 +46,10 @@ def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ..
         at = _same_round(rounds, first)
         missing = _missing(rounds, first, at) if at is not None else []
         if at is not None and missing:
+            lines = [_assigned(file, one, before=int(line)) for one in missing]
             return tuple(
-                Lost(
-                    name=one,
-                    file=file,
-                    line=_assigned(file, one, before=int(line)),
-                    function=function,
-                    round=at,
-                )
-                for one in missing
+                Lost(name=one, file=file, line=assigned, function=function, round=at)
+                for one, assigned in zip(missing, lines, strict=True)
             )
     return ()
 
@@ -68,13 +57,13 @@ def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ..
 def where_begun(whole: Trace, stopped: Trace | None, resumed: Trace, *, again: Trace) -> str:
     """Where a resumed run began: ``later`` than the whole run, ``anew``, or ``unknown``.
 
-    Only loops that the stopped run cut short tell it, or where none was stopped those of which the resumed
-    run makes fewer rounds. Rounds that were too many to be remembered do not.
+    Only loops that the stopped run cut short show it, or where none was stopped those of which the resumed
+    run makes fewer rounds. Loops with too many rounds to be recorded do not.
 
     Args:
-        whole: The trace of an uninterrupted run, its loops remembered.
+        whole: The trace of an uninterrupted run, its loops recorded.
         stopped: That of the run that was stopped, or None.
-        resumed: That of the run that went on.
+        resumed: That of the resumed run.
         again: That of a second uninterrupted run.
     """
     later = _loops(resumed)
@@ -122,10 +111,8 @@ def _same_round(rounds: Sequence[Round], first: Round) -> int | None:
 
 
 def _missing(rounds: Sequence[Round], first: Round, at: int) -> list[str]:
-    there = rounds[at]
-    return [
-        name for name in _changing(rounds) if name in there and name in first and there[name] != first[name]
-    ]
+    both = [name for name in _changing(rounds) if name in rounds[at] and name in first]
+    return [name for name in both if rounds[at][name] != first[name]]
 
 
 def _changing(rounds: Sequence[Round]) -> list[str]:

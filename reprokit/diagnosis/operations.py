@@ -1,10 +1,4 @@
-"""Operations of two runs side by side: the first that gave another output for the same inputs.
-
-This module knows the hook's stream of operations; it refuses to know why a kernel differs.
-
-    >>> first_operation(Path("traces/5"), Path("traces/6")).name
-    'aten.index_put.default'
-"""
+"""The first operation of two runs with equal inputs and different outputs."""
 
 from __future__ import annotations
 
@@ -49,19 +43,18 @@ class Operation:
 
 
 def _may_differ(name: str) -> bool:
-    """Whether the output is arbitrary by what the operation is: unwritten memory, or a random draw.
+    """Whether the output is arbitrary by nature: uninitialised memory, or a random draw.
 
-    Names of more than one word are the hook's own, of what is no operation: their inputs are all that counts.
+    Names of more than one word are the hook's own, and no operations.
     """
     return " " not in name and any(word in name for word in _ARBITRARY)
 
 
 def first_operation(one: Path, other: Path) -> Operation | None:
-    """The first that had equal inputs and another output, in the main process; None without one.
+    """The first in the main process that had equal inputs and different outputs; None without one.
 
-    Operations, and what the hook tells beside them: draws, environments, steps of optimizers. What has other
-    inputs is not to blame for its output. Where the operations themselves part there is nothing more to
-    compare.
+    Draws, environments and steps of optimizers count as well. Comparison ends where the runs' operations
+    themselves differ.
     """
     streams = [json.loads((folder / "trace-0.json").read_bytes())["streams"] for folder in (one, other)]
     for number, (left, right) in enumerate(zip(*streams, strict=False)):

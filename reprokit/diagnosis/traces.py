@@ -1,10 +1,4 @@
-"""What the hook left of a run: every call site that drew on surroundings, and every file left outside.
-
-This module knows the hook's files; it refuses to know what a difference means.
-
-    >>> differing(read_trace(Path("traces/1")), read_trace(Path("traces/2")))
-    ('clock|/home/me/train.py|12',)
-"""
+"""The hook's traces of a run: call sites that no seed governs, and files outside the run's folder."""
 
 from __future__ import annotations
 
@@ -20,7 +14,7 @@ from reprokit.errors import CannotJudgeError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A line of the program that drew on something that a seed does not govern.
+    """A line of the program that used something that a seed does not govern.
 
     Attributes:
         kind: The hook's word for it: ``clock``, ``unseeded``, ``set_order``, …
@@ -85,11 +79,7 @@ class Trace:
 
 
 def read_trace(folder: Path) -> Trace:
-    """The traces of all processes of a run.
-
-    Args:
-        folder: Where the hook wrote.
-    """
+    """The traces of all processes of a run, from the folder that the hook wrote."""
     records: dict[str, dict[str, Any]] = {}
     files: dict[str, OutsideFile] = {}
     facts: dict[str, Any] = {}
@@ -107,14 +97,12 @@ def read_trace(folder: Path) -> Trace:
             known["counts"].update(one["counts"])
             known["values"].update(one["values"])
         for name, one in trace["files"].items():
-            files.setdefault(name, _left(name, one))
-    sites = {name: _site(one) for name, one in records.items()}
-    started = len(list(folder.glob("started-*")))
+            files.setdefault(name, _outside_file(name, one))
     return Trace(
-        sites=sites,
+        sites={name: _site(one) for name, one in records.items()},
         files=files,
         processes=len(found),
-        started=started,
+        started=len(list(folder.glob("started-*"))),
         facts=facts,
         progress=progress,
         scripts=scripts,
@@ -125,46 +113,40 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         trace = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise _torn(path, str(error)) from error
+        raise _damaged(path, str(error)) from error
     if not isinstance(trace, dict) or not {"facts", "sites", "files"} <= trace.keys():
-        raise _torn(path, "no facts, sites and files")
+        raise _damaged(path, "no facts, sites and files")
     return trace
 
 
-def _torn(path: Path, why: str) -> CannotJudgeError:
+def _damaged(path: Path, why: str) -> CannotJudgeError:
     return CannotJudgeError(
-        "this trace is torn, or the watch did not write it",
+        "this trace is damaged, or the hook did not write it",
         where=str(path),
         actual=why[:120],
-        fix="run it again; a program must not write into the folder of its trace",
+        fix="run it again; the program must not write into the folder of its trace",
     )
 
 
 def differing(first: Trace, second: Trace) -> tuple[str, ...]:
     """The call sites whose values differ, in the order in which the first run came to them."""
-    both = sorted(first.sites, key=lambda name: first.sites[name].first)
-    return tuple(
-        name
-        for name in both
-        if name not in second.sites or first.sites[name].digest != second.sites[name].digest
-    )
+    digests = {name: site.digest for name, site in second.sites.items()}
+    ordered = sorted(first.sites.items(), key=lambda pair: pair[1].first)
+    return tuple(name for name, site in ordered if digests.get(name) != site.digest)
 
 
 def _site(record: Mapping[str, Any]) -> Site:
     digest = hashlib.sha256(json.dumps([record["counts"], record["values"]], sort_keys=True).encode())
+    words = {name: record[name] for name in ("kind", "file", "line", "function", "first")}
     return Site(
-        kind=record["kind"],
-        file=record["file"],
-        line=record["line"],
-        function=record["function"],
+        **words,
         what=record.get("what", ""),
         count=sum(record["counts"].values()),
         digest=digest.hexdigest(),
-        first=record["first"],
     )
 
 
-def _left(path: str, record: Mapping[str, Any]) -> OutsideFile:
+def _outside_file(path: str, record: Mapping[str, Any]) -> OutsideFile:
     return OutsideFile(
         path=path,
         written=_place(record.get("written")),

@@ -1,9 +1,4 @@
-"""Started by Python before the program: begins the watch, then whatever ``sitecustomize`` stood here before.
-
-This module knows how to hand on; it refuses to fail: a program is never kept from running by it.
-
-    $ PYTHONPATH=reprokit/instrumentation REPROKIT_HOOK=plan.json python train.py
-"""
+"""Loaded by Python before the program: starts the hook, then runs any other ``sitecustomize`` on the path."""
 
 import importlib.machinery
 import importlib.util

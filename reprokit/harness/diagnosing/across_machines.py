@@ -1,9 +1,6 @@
-"""Two comparable runs on two machines: how the machines differ, where the runs first differ, what follows.
+"""Two comparable runs on two machines: how the machines differ, and where the runs first differ.
 
-Nothing is run, so no cause is named: what differs and can change numbers is a suspicion until a run shows it.
-
-    >>> across(Path("here/runs/x/1"), Path("there/runs/x/1")).says[0]
-    'the first 3 updates are equal, bit for bit'
+Nothing is run, so no cause is named: a difference that can change numbers is only suspected.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ _NEVER_CHANGES = "no"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Across:
-    """What two runs on two machines say.
+    """How two runs on two machines compare.
 
     Attributes:
         verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``, as of two runs on one machine.
@@ -103,9 +100,8 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
     rounds = tuple(rounding.compare_records(*records).differing)
     update, began = _first_update(one / TRACE, other / TRACE), _first_event(one / WATCH, other / WATCH)
     equal = comparison.identical and update is None
-    says = _says(
-        comparison, update, mattering, rounds, traced=(one / TRACE).is_file() and (other / TRACE).is_file()
-    )
+    traced = (one / TRACE).is_file() and (other / TRACE).is_file()
+    says = _says(comparison, update, mattering, rounds, traced=traced)
     return Across(
         verdict=EQUAL if equal else DIFFERS,
         comparison=comparison,
@@ -130,7 +126,7 @@ def _check(one: runs.StoredRun, other: runs.StoredRun) -> None:
             )
     if one.path.resolve() == other.path.resolve() or one.record.get("run_id") == other.record.get("run_id"):
         raise UsageError(
-            "this is one run, given twice", where=str(other.path), fix="name a run of each machine"
+            "both paths are the same run", where=str(other.path), fix="name a run of each machine"
         )
     objection = why_not_comparable(identity_of(one), identity_of(other), question=ACROSS_MACHINES)
     if objection is not None:
@@ -142,7 +138,6 @@ def _check(one: runs.StoredRun, other: runs.StoredRun) -> None:
 
 
 def _first_update(one: Path, other: Path) -> dict[str, Any] | None:
-    """Where two traces first differ, and all that differs there."""
     if not one.is_file() or not other.is_file():
         return None
     for equal, (left, right) in enumerate(zip_longest(_records(one), _records(other))):
@@ -190,16 +185,17 @@ def _says(
         exactly = "numbers and traces" if traced else "numbers"
         yield f"the {exactly} are equal, bit for bit"
         if mattering:
-            yield f"{counted(len(mattering), 'fact')} that can change numbers differ and did not: {fields}"
+            differ = f"{counted(len(mattering), 'field')} that can change numbers differ"
+            yield f"{differ}, but did not change them: {fields}"
         return
     if update is not None:
         yield from _of_update(update)
     elif traced:
-        yield "the traces are equal: what differs is computed from the model, and not by training it"
+        yield "the traces are equal: the difference is computed from the model, not by training it"
     if rounds:
         yield rounding.sentence(rounds)
     if mattering:
-        differ = f"{counted(len(mattering), 'fact')} that can change numbers differ"
+        differ = f"{counted(len(mattering), 'field')} that can change numbers differ"
         yield f"{differ}: {fields}; none of them is shown to be the cause"
     else:
         yield (
@@ -214,10 +210,10 @@ def _of_update(update: Mapping[str, Any]) -> Iterator[str]:
         first = f"the first {counted(equal, 'update')}"
         yield f"{first}: equal, bit for bit, so data, seeds and model are the same"
     else:
-        yield "not one update is equal: data, seeds, initial model or rounding differ from the start"
+        yield "no update is equal: data, seeds, initial model or rounding differ from the start"
     if "random" in groups:
-        yield "a random generator is in another state by then: other draws, or more; rounding alone can do it"
+        yield "a random generator is in a different state by then: rounding alone can cause that"
     elif "gradients" in groups:
-        yield "every random generator is in the same state by then: the same draws, other gradients"
+        yield "every random generator is in the same state by then: the same draws, different gradients"
     elif groups & {"parameters", "optimizer"}:
         yield "the gradients are equal there, the parameters are not: the optimizer's step rounds differently"

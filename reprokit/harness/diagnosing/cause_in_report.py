@@ -1,11 +1,4 @@
-"""The cause of a difference, as part of a report: two runs differ, and somebody asked why.
-
-This module knows when it is worth asking and how the answer is kept; it refuses to know how it is found,
-and changes no verdict. A diagnosis that fails is told, and the report stands.
-
-    >>> with_cause(report, recipe=recipe, command=(), request=request, project=project, phases=phases).cause
-    {'verdict': 'NONDETERMINISTIC', …}
-"""
+"""Adds the cause of a difference to a report. It changes no verdict; a failed diagnosis is recorded."""
 
 from __future__ import annotations
 
@@ -34,15 +27,15 @@ def with_cause(
     Args:
         report: As it was judged.
         recipe: Its recipe; None for a plain command.
-        command: The plain command.
+        command: The plain command, or empty.
         request: Whether to diagnose, and how to run.
         project: Where everything lives.
-        phases: Timed and told.
+        phases: Times the diagnosis and shows it.
     """
     if not request.diagnose:
         return report
     if report.verdict is not Verdict.NONDETERMINISTIC:
-        phases.progress.note("nothing to diagnose: no two runs differ")
+        phases.progress.note("nothing to diagnose: the runs do not differ")
         return report
     asked = replace(request, seed=report.seed)
     try:

@@ -1,7 +1,4 @@
-"""What a run under watch is made under, how long it may take, and what it left.
-
->>> Conditions(pins=("*",), like=first, hash_seed=True)
-"""
+"""The conditions of an instrumented run, its time limit, and its results."""
 
 from __future__ import annotations
 
@@ -18,23 +15,23 @@ _LEAST_LIMIT_S, _TIMES_THE_FIRST = 60.0, 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """What a run is made under.
+    """The conditions of a run.
 
     Attributes:
         pins: Call sites that get the values of the run ``like``; ``*`` for all of them.
-        like: The run whose values, hash seed and leftovers are held, or None.
+        like: The run whose values and hash seed are replayed, or None.
         hash_seed: Whether Python's hash seed is that run's too.
-        fresh: Whether files that earlier runs left are put back as they were first.
+        fresh: Whether files that earlier runs left are restored to before the first run.
         vary: What the hook is to vary.
         serial: Call sites whose threads take turns; ``*`` for all of them.
-        level: How closely operations are watched.
+        level: What is recorded: ``light``, ``loops`` or ``deep``.
         environment: Variables to set.
         run_folder: Name of the folder that the program is given.
-        start: What a process inherits and is to be changed: words for ``execution/varied_start.py``.
+        start: What to change of what a process inherits: words for ``execution/varied_start.py``.
         cpu: The CPU to emulate, or "".
         words: What is added to the command.
         command: What is run in the program's place; empty for the program itself.
-        progress: Where the hook is to look into the training; empty for where it looked in the run ``like``.
+        progress: Which events the hook digests; empty for those of the run ``like``.
         seed: Another seed than the program's own, or None.
     """
 
@@ -57,16 +54,16 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstrumentedRun:
-    """What a run left.
+    """A finished run, and what it left.
 
     Attributes:
         label: Its name.
         folder: Its folder: ``output/``, ``stdout.log``, ``stderr.log``.
         trace: What the hook left.
         traced: The hook's folder.
-        key: What its chance was drawn from.
+        key: What its random values were drawn from.
         hash_seed: Python's hash seed, or what the caller's environment says.
-        trouble: Why it has no result, or "".
+        trouble: Why it has no result; "" where it finished.
         duration_s: Wall clock.
         limit_s: How long it could take; None for as long as it liked.
         overdue: Whether it was stopped at that limit.

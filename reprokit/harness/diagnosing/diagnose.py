@@ -1,10 +1,6 @@
-"""Where two runs begin to differ, and which line of whose code makes them.
+"""``reprokit diagnose``: where two runs first differ, and which line causes it.
 
-This module knows the order of the questions: are two runs equal, are they equal under other surroundings,
-what makes them differ. It refuses to know the experiments.
-
-    >>> diagnose_command(("python", "train.py"), Request(), project=project, progress=progress).cause.line
-    88
+Asked in order: are two runs equal, are they equal under varied conditions, what makes them differ.
 """
 
 from __future__ import annotations
@@ -34,8 +30,8 @@ from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
 from reprokit.workspace import write_json
 
-#: Where lines that draw on surroundings differ and the numbers do not, programs that take less than so long
-#: are run again: twice, and up to ten times as long as all of it takes less than that.
+#: Where values that no seed governs differ and the numbers do not, a program that takes less than so long is
+#: run again: twice, and up to ten times while all of these runs together take less than that.
 _MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
 _Placed = TypeVar("_Placed", Cause, Tap)
 
@@ -56,13 +52,13 @@ def diagnose_command(
         command: With the placeholders ``{seed}`` and ``{run_dir}``.
         request: Seed, time limit, metrics to ignore.
         project: Where the reports go.
-        progress: Told what is run.
+        progress: Shows what is run.
         budget: How many runs at most.
         deep: Whether operations are watched even where a line was found.
         vary: Names of the variations to make; None for all that do not take long.
 
     Raises:
-        CannotRunError: The program does not come to its end.
+        CannotRunError: The program does not finish.
         MetricsError: It leaves nothing that can be compared.
     """
     seed = request.seed if request.seed is not None else 0
@@ -72,20 +68,16 @@ def diagnose_command(
     )
     spec = plan.specs[0]
     folder = project.reports_dir / spec.recipe / f"{moment}-diagnose"
-    with Laboratory(
+    lab = Laboratory(
         spec,
         folder=folder,
         backend=local_backend.LocalBackend(),
         progress=progress,
         budget=budget,
         ignore=request.ignore,
-    ) as lab:
-        lab.deep, lab.vary = deep, vary
-        found = _diagnose(lab)
-    line = shell_line(["reprokit", "diagnose", "--seed", str(seed), "--", *command])
-    found = replace(found, replay=(line,))
-    write_json(folder / "diagnosis.json", found.as_data())
-    return found
+    )
+    lab.deep, lab.vary = deep, vary
+    return _written(lab, ["--seed", str(seed), "--", *command])
 
 
 def diagnose_recipe(
@@ -104,13 +96,13 @@ def diagnose_recipe(
         name: The recipe.
         request: Seed, overrides, time limit.
         project: Where recipes, environments and reports live.
-        progress: Told what is run.
+        progress: Shows what is run.
         budget: How many runs at most.
-        deep: Whether operations are watched even where a line was found.
+        deep: Whether operations are recorded even where a line was found.
         vary: Names of the variations to make; None for all that do not take long.
 
     Raises:
-        CannotRunError: The training does not come to its end, or no engine answers that was asked for.
+        CannotRunError: The training does not finish, or the engine that was asked for does not answer.
     """
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     seed = request.seed_of(recipe.seeds)
@@ -130,27 +122,31 @@ def diagnose_recipe(
         timeout_s=request.timeout_s,
     )
     folder = project.reports_dir / recipe.name / f"{moment}-diagnose"
-    with Laboratory(
+    lab = Laboratory(
         plan.specs[0],
         folder=folder,
         backend=backend_named(backend, project),
         progress=progress,
         budget=budget,
         files=plan.files,
-    ) as lab:
-        lab.deep, lab.vary = deep, vary
-        found = _diagnose(lab)
-    sets = [word for override in request.overrides for word in ("--set", override)]
-    found = replace(
-        _in_source(found, recipe),
-        replay=(shell_line(["reprokit", "diagnose", recipe.name, "--seed", str(seed), *sets]),),
     )
-    write_json(folder / "diagnosis.json", found.as_data())
+    lab.deep, lab.vary = deep, vary
+    sets = [word for override in request.overrides for word in ("--set", override)]
+    return _written(lab, [recipe.name, "--seed", str(seed), *sets], recipe=recipe)
+
+
+def _written(lab: Laboratory, arguments: Sequence[str], *, recipe: Recipe | None = None) -> Diagnosis:
+    """The answer, written beside its runs with the command that shows it again."""
+    with lab:
+        found = _diagnose(lab)
+    found = _in_source(found, recipe) if recipe else found
+    found = replace(found, replay=(shell_line(["reprokit", "diagnose", *arguments]),))
+    write_json(lab.folder / "diagnosis.json", found.as_data())
     return found
 
 
 def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
-    """The same answer, with the paths of trainer and parts in place of those of their copies."""
+    """The same answer, with the paths of the trainer and its parts instead of their copies."""
     files = {f"trainers/{recipe.trainer.name}": recipe.trainer}
     files |= {f"{PARTS}/{part.name}": part.path for part in recipe.parts}
     names = "|".join(map(re.escape, files))
@@ -176,7 +172,7 @@ def _diagnose(lab: Laboratory) -> Diagnosis:
     first = need(lab.run("first", Conditions(progress=MEASURE)))
     if not first.trace.processes:
         raise CannotJudgeError(
-            "the watch was not loaded into the program",
+            "the hook was not loaded into the program",
             where=str(first.folder),
             fix="start it with a Python that reads PYTHONPATH (no -I, -E or -S)",
         )
@@ -186,11 +182,10 @@ def _diagnose(lab: Laboratory) -> Diagnosis:
     alike = Conditions(progress=like(first))
     second = need(lab.run("second", alike))
     second = _equal_by_luck(lab, first, second, alike)
-    if not lab.equal(first, second):
-        inquiry = Inquiry(lab=lab, first=first, other=second)
-        return _explained(inquiry)
     inquiry = Inquiry(lab=lab, first=first, other=second)
-    return _explained(inquiry) if differs_when_varied(inquiry) else _answer(inquiry, None)
+    if lab.equal(first, second) and not differs_when_varied(inquiry):
+        return _answer(inquiry, None)
+    return _explained(inquiry)
 
 
 def _equal_by_luck(
@@ -209,7 +204,7 @@ def _equal_by_luck(
 
 
 def _explained(inquiry: Inquiry) -> Diagnosis:
-    """Hold lines; where that is not enough, let threads take turns; where not even that, watch operations."""
+    """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
     held = explain(inquiry)
     inquiry.began = where_it_began(inquiry)
     if inquiry.lab.deep and held is not None:
@@ -244,7 +239,7 @@ def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
 
 
 def _variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
-    """The variation that a line's kind of value goes with, or leftovers of a run with another seed."""
+    """The variation that matches a line's kind of value, or leftovers of a run with another seed."""
     if LEFTOVERS in held and inquiry.lab.leftovers.another is not None:
         return LEFTOVERS
     kinds = {one.split("|")[0] for one in held}
@@ -252,14 +247,10 @@ def _variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
     if by_kind or "environment" not in kinds:
         return by_kind
     words = " ".join(one.what for name, one in inquiry.first.trace.sites.items() if name in held)
-    return next(
-        (
-            one.name
-            for one in inquiry.variations
-            if any(f"variable {key}" in words for key in one.environment)
-        ),
-        None,
-    )
+    for one in inquiry.variations:
+        if any(f"variable {key}" in words for key in one.environment):
+            return one.name
+    return None
 
 
 def _causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
@@ -267,9 +258,8 @@ def _causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
     sites.sort(key=_rank)
     causes = [diagnosis.cause_of(site, confidence=inquiry.confidence) for site in sites]
     if HASH_SEED in held:
-        causes.append(
-            _general("hash_order", "depends on Python's hash seed", "sort what comes out of sets", inquiry)
-        )
+        what = "depends on Python's hash seed"
+        causes.append(_general("hash_order", what, "sort what comes out of sets", inquiry))
     if LEFTOVERS in held:
         causes.append(_leftover(inquiry))
     causes += [
@@ -286,15 +276,7 @@ def _rank(site: Site) -> tuple[int, int]:
 
 
 def _general(category: str, what: str, fix: str, inquiry: Inquiry) -> Cause:
-    return Cause(
-        category=category,
-        file=None,
-        line=None,
-        function=None,
-        what=f"the program {what}",
-        fix=fix,
-        confidence=inquiry.confidence,
-    )
+    return Cause(category=category, what=f"the program {what}", fix=fix, confidence=inquiry.confidence)
 
 
 def _leftover(inquiry: Inquiry) -> Cause:
@@ -310,22 +292,10 @@ def _leftover(inquiry: Inquiry) -> Cause:
                 confidence=inquiry.confidence,
                 fix="keep it in the run's own folder, or remove it first",
             )
-    return _general(
-        "leftover_state",
-        "depends on files that an earlier run left",
-        "write into the run's own folder",
-        inquiry,
-    )
+    what = "depends on files that an earlier run left"
+    return _general("leftover_state", what, "write into the run's own folder", inquiry)
 
 
 def _tap(site: Site, *, differs: bool) -> Tap:
-    return Tap(
-        category=diagnosis.category_of(site.kind),
-        kind=site.kind,
-        file=site.file,
-        line=site.line,
-        function=site.function,
-        what=site.what,
-        count=site.count,
-        differs=differs,
-    )
+    words = {name: getattr(site, name) for name in ("kind", "file", "line", "function", "what", "count")}
+    return Tap(category=diagnosis.category_of(site.kind), differs=differs, **words)

@@ -1,10 +1,7 @@
 """What a program loses when it is stopped and resumed: a whole run against one in two parts.
 
-How the program stops and goes on is told in words. Where it does not stop, a checkpoint on its way is enough:
-that of a run that writes one and goes on to its end, or of the whole run itself.
-
-    >>> diagnose_resume(command, request, words, project=project, progress=progress).cause.confidence
-    'low'
+Arguments added to the command stop and resume the program. Where it does not stop, a checkpoint written on
+the way is enough: from a run that writes one and continues to its end, or from the whole run itself.
 """
 
 from __future__ import annotations
@@ -52,14 +49,14 @@ class Words:
 def diagnose_resume(
     command: Sequence[str], request: Request, words: Words, *, project: Project, progress: Progress
 ) -> Diagnosis:
-    """Hold an uninterrupted run against one that was stopped and resumed; name what is suspected to be lost.
+    """Compare an uninterrupted run with one that was stopped and resumed; name what may be lost.
 
     Args:
         command: With the placeholders ``{seed}`` and ``{run_dir}``.
         request: Seed, time limit, metrics to ignore.
         words: What stops it and what makes it go on.
         project: Where the reports go.
-        progress: Told what is run.
+        progress: Shows what is run.
 
     Raises:
         CannotRunError: One of the runs does not come to its end.
@@ -91,9 +88,9 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
     again = need(lab.run("whole-again", loops))
     if not lab.equal(whole, again):
         raise CannotJudgeError(
-            "two uninterrupted runs differ already",
+            "two uninterrupted runs already differ",
             where=str(lab.folder),
-            fix="find out why first: the same line without --resume",
+            fix="find out why first: run the same command without --resume",
         )
     stopped, left = _stopped(lab, whole, words)
     resumed = _resumed(lab, words, left, was_stopped=stopped is not None)
@@ -106,17 +103,17 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
     equal = found.divergence is None
     lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace)
     stop = ["--stop-args", words.stop] if words.stop else []
-    said = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
-    unknown = () if equal or lost else ("no variable of a loop is known that did not come back",)
+    options = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
+    unknown = () if equal or lost else ("every recorded loop variable was restored",)
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,
         divergence=found.divergence,
         causes=tuple(map(_cause, lost)),
         known=unknown,
-        replay=(shell_line(["reprokit", "diagnose", "--resume", *said, "--", *lab.spec.command]),),
+        replay=(shell_line(["reprokit", "diagnose", "--resume", *options, "--", *lab.spec.command]),),
         folder=lab.folder,
         runs=lab.made,
-        equality="the stopped and resumed run's records are the whole run's; surroundings were not varied",
+        equality="the stopped and resumed run has the whole run's records; conditions were not varied",
     )
 
 
@@ -136,10 +133,10 @@ def _resumed(lab: Laboratory, words: Words, left: Path, *, was_stopped: bool) ->
     resumed = lab.run("resumed", Conditions(level="loops", words=added))
     if resumed.trouble and not was_stopped:
         raise UsageError(
-            "nothing was stopped: the stopped run has the whole run's last record, and it cannot be resumed",
+            "nothing was stopped: the stopped run has the whole run's last record and cannot be resumed",
             where=str(resumed.folder),
             actual=resumed.trouble,
-            fix="give --stop-args that end the run on its way, or name a checkpoint from its middle",
+            fix="give --stop-args that end the run early, or name a checkpoint from its middle",
         )
     return need(resumed)
 
@@ -152,48 +149,41 @@ def _filled_in(word: str, left: Path) -> str:
     fitting = sorted(map(str, left.glob(pattern.lstrip("/"))), key=_natural)
     if not fitting:
         raise UsageError(
-            f"no checkpoint fits {pattern!r}",
+            f"no checkpoint matches {pattern!r}",
             where=str(left),
-            fix="see what lies there, and give --resume-args a pattern that fits it",
+            fix="list that folder, and give --resume-args a pattern that matches a file in it",
         )
     return before + fitting[(len(fitting) - 1) // 2]
 
 
 def _natural(path: str) -> list[tuple[int, str]]:
-    """Sort key: numbers in a name by their value."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", path)]
 
 
 def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> None:
-    """Where the resumed run's log begins where the whole one's does: whether it is known to have gone on."""
+    """Refuse an answer where it is not known that the resumed run continued."""
     if begun == diagnosis.ANEW:
         raise UsageError(
-            "nothing was resumed: the resumed run trains anew, from the first round to the last",
+            "nothing was resumed: the resumed run starts again from the first round",
             where=str(resumed.folder),
-            fix="give --resume-args that make the program go on",
+            fix="give --resume-args that make the program resume",
         )
     if found.before_the_stop:
         raise CannotJudgeError(
-            "the resumed run's log begins where the whole one's does, and does not carry the stopped one's",
+            "the resumed run's log begins where the whole run's does, but lacks the stopped run's records",
             where=str(resumed.folder),
-            fix="let it write the records that it makes at the whole run's steps",
+            fix="let it write its records with the whole run's step numbers",
         )
     if found.divergence is None and begun != diagnosis.LATER:
         raise CannotJudgeError(
-            "the records are equal, but whether the resumed run went on or trained anew cannot be told",
+            "the records are equal, but nothing shows whether the resumed run continued or started again",
             where=str(resumed.folder),
-            expected="a loop of the program's own that goes on at a later round",
-            fix="stop earlier (400 rounds are remembered), or write only the resumed run's own records",
+            expected="a loop of the program that continues at a later round",
+            fix="stop earlier (400 rounds are recorded), or write only the resumed run's own records",
         )
 
 
 def _cause(lost: Lost) -> Cause:
-    return Cause(
-        category="resume_state",
-        file=lost.file,
-        line=lost.line,
-        function=lost.function,
-        confidence="low",
-        what=f"suspected, not proven, that `{lost.name}` begins anew on resuming (round {lost.round})",
-        fix=f"see whether `{lost.name}` belongs in the checkpoint",
-    )
+    what = f"suspected, not proven, that `{lost.name}` begins anew on resuming (round {lost.round})"
+    fix = f"see whether `{lost.name}` belongs in the checkpoint"
+    return Cause.at(lost, category="resume_state", what=what, fix=fix, confidence="low")

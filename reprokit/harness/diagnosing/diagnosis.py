@@ -1,10 +1,4 @@
-"""The answer of ``reprokit diagnose``, as data.
-
-This module knows what is told; it refuses to know how it was found.
-
-    >>> found.cause.line
-    88
-"""
+"""The answer of ``reprokit diagnose``, as data."""
 
 from __future__ import annotations
 
@@ -21,7 +15,7 @@ DIFFERS, EQUAL = "NONDETERMINISTIC", "REPEATABLE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuledOut:
-    """A suspicion that is no cause, and how that is known."""
+    """A candidate that is no cause, and how that is known."""
 
     what: str
     how: str
@@ -29,7 +23,7 @@ class RuledOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tap:
-    """A line that drew on surroundings, and whether it did so differently in the two runs."""
+    """A line that used something no seed governs, and whether its values differ between the two runs."""
 
     category: str
     kind: str
@@ -48,18 +42,18 @@ class Diagnosis:
     Attributes:
         verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``.
         divergence: Where the metrics first differ, or None.
-        began: Where they begin to differ in the training, as far as the trace knows it, or None.
-        causes: What makes them differ; empty where the evidence carries none.
-        variation: The name of the variation that it takes, or None where equal surroundings are enough.
+        began: The first event of the training that differs, or None where none was recorded.
+        causes: What makes them differ; empty where the evidence shows none.
+        variation: The variation needed for them to differ, or None where equal conditions are enough.
         known: What is known besides, a sentence each.
         ruled_out: What is no cause.
-        not_varied: Surroundings that were not varied, and why: nothing is known of them.
-        limits: What the watch could not see in this program, a sentence each.
-        taps: Every line that draws on surroundings.
-        replay: Commands that show it again.
-        folder: Where all of it lies.
+        not_varied: Conditions that were not varied, and why: nothing is known of them.
+        limits: What could not be recorded in this program, a sentence each.
+        taps: Every line that used something no seed governs.
+        replay: Commands that reproduce it.
+        folder: Of the runs and this answer.
         runs: How many runs it took.
-        equality: What is known where nothing differs; empty where surroundings were varied too.
+        equality: What is known where nothing differs; empty where conditions were varied too.
     """
 
     verdict: str
@@ -101,7 +95,6 @@ class Diagnosis:
         }
 
     def _divergence(self) -> dict[str, Any] | None:
-        """Where the metrics first differ, and where the training does."""
         if self.divergence is None:
             return None
         found, began = to_json(self.divergence), self.began

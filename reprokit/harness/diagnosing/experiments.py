@@ -1,11 +1,8 @@
-"""Which of the suspicions are causes: runs in which all but one of them are held as they were.
+"""Which candidates are causes: runs in which all but some of them are held fixed.
 
-What one run drew at a suspicious line is given to another run at that line. Where that makes the runs
-equal, and giving it the other run's values makes it that other run, the line is a cause. This module knows
-the order of experiments; it refuses to guess: what is equal by luck, and moves nothing, is no cause.
-
-    >>> explain(Inquiry(lab=lab, first=first, other=second, conditions=Conditions(like=first)))
-    ('unseeded|/home/me/train.py|88',)
+The values of one run at a candidate line are replayed in another run. Where that makes the runs equal, and
+replaying the other run's values reproduces the other run, the line is a cause. What is equal by chance, and
+changes nothing, is no cause.
 """
 
 from __future__ import annotations
@@ -32,11 +29,11 @@ _BY_TIME = ("thread_order", "completion_order", "thread_state", "queue_order")
 
 @dataclass(slots=True)
 class Inquiry:
-    """What is known so far.
+    """What is known so far about two runs.
 
     Attributes:
         lab: Where runs are made.
-        first: The run that the others are held against.
+        first: The run that the others are compared with.
         other: A run that differs from it.
         variations: What was varied for ``other``.
         causes: What was found without holding a line.
@@ -73,7 +70,7 @@ def under(chosen: Sequence[Variation], first: InstrumentedRun) -> Conditions:
 
 
 def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
-    """The least to hold for the other run to be equal to the first; None where nothing is enough."""
+    """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
     lab = inquiry.lab
     lab.progress.phase("isolate")
     units = _units(inquiry)
@@ -83,28 +80,28 @@ def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
     if not _enough(inquiry, held, repeats=_CONFIRMATIONS):  # equal by luck: ask more than once
         held = _isolated(inquiry, units, repeats=_CAREFUL)
         if not _enough(inquiry, held, repeats=_CAREFUL):
-            inquiry.known.append("what was held made the runs equal only now and then")
+            inquiry.known.append("what was held fixed made the runs equal only sometimes")
             return None
     rest = _rest(units, held)
     before = lab.made
     if not _brings_back(inquiry, held, rest):
-        inquiry.known.append(_suspicion(inquiry, held, made=lab.made - before))
+        inquiry.known.append(_suspected(inquiry, held, made=lab.made - before))
         return None
-    if not rest or _differs_without(inquiry, rest):
+    if not rest or (not lab.spent and not _enough(inquiry, rest, repeats=_CONFIRMATIONS)):
         inquiry.confidence = "high"
     for one in rest:
         how = "left to chance, the runs are equal all the same"
-        inquiry.ruled_out.append(RuledOut(what=_called(inquiry, one), how=how))
+        inquiry.ruled_out.append(RuledOut(what=_described(inquiry, one), how=how))
     return held
 
 
-def _called(inquiry: Inquiry, unit: str) -> str:
+def _described(inquiry: Inquiry, unit: str) -> str:
     site = inquiry.first.trace.sites.get(unit)
     return f"{site.file}:{site.line} ({site.kind})" if site else unit
 
 
 def _rest(units: tuple[str, ...], held: tuple[str, ...]) -> tuple[str, ...]:
-    """What could be held besides; the hash seed is no other thing than an order that it makes."""
+    """What else could be held; the hash seed counts as the order that it decides."""
     by_hash = any(one.split("|")[0] in _BY_HASH for one in held)
     return tuple(
         one
@@ -113,19 +110,14 @@ def _rest(units: tuple[str, ...], held: tuple[str, ...]) -> tuple[str, ...]:
     )
 
 
-def _differs_without(inquiry: Inquiry, rest: tuple[str, ...]) -> bool:
-    """Whether runs differ, once at least, with all held but the suspicion."""
-    return not inquiry.lab.spent and not _enough(inquiry, rest, repeats=_CONFIRMATIONS)
-
-
 def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
-    """Whether the difference goes with what was held, and not with something rare that nobody sees.
+    """Whether the difference follows what was held fixed, and not something rare that was not recorded.
 
-    A rare cause that nobody sees leaves most runs equal, whatever is held. Given what the other run drew,
-    though, a run becomes that other run each time only by the cause. Where that is not so, runs in which
-    the suspicion alone is left to chance must differ for the most part, and none in which it is held.
+    A rare, unrecorded cause leaves most runs equal, whatever is held. Given the other run's values, though, a
+    run equals that other run each time only by the cause. Otherwise, most runs in which the suspected lines
+    alone are left free must differ, and none in which they are held.
     """
-    if all(_moved(inquiry, held) for _ in range(_MOVES)):
+    if all(_reproduces(inquiry, held) for _ in range(_MOVES)):
         return True
     if not _enough(inquiry, held, repeats=_CAREFUL - _CONFIRMATIONS):
         return False
@@ -133,11 +125,11 @@ def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...])
     return 2 * differed > _CAREFUL
 
 
-def _moved(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
-    """Whether one more run is the other one, made so by what was held; or, with nothing held, another.
+def _reproduces(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
+    """Whether one more run with the other's values equals it; or, when varied, differs with nothing held.
 
-    The other run may have been made under variations, or beside leftovers: where lines are enough to make it
-    again without those, that shows more than that they make a difference.
+    The other run may have been made under variations, or beside leftovers: where lines alone reproduce it
+    without those, that shows more than that they make a difference.
     """
     lab, other = inquiry.lab, inquiry.other
     elsewhere = bool(inquiry.variations) or LEFTOVERS in held
@@ -149,11 +141,11 @@ def _moved(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
     return elsewhere and not _equal_with(inquiry, ())
 
 
-def _suspicion(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:
-    names = ", ".join(_called(inquiry, one) for one in held)
+def _suspected(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:
+    names = ", ".join(_described(inquiry, one) for one in held)
     return (
-        f"{names}: a suspicion, no more: with it held the runs were equal, "
-        f"but it did not bring the difference back each time ({made} more runs)"
+        f"{names}: suspected, not proven: with it held fixed the runs were equal, "
+        f"but it did not reproduce the difference each time ({made} more runs)"
     )
 
 
@@ -191,9 +183,7 @@ def _equal_with(inquiry: Inquiry, held: Sequence[str]) -> bool:
         hash_seed=HASH_SEED in held,
         fresh=LEFTOVERS in held,
     )
-    label = _label(held)
-    ran = inquiry.lab.run(label, given)
-    return inquiry.lab.equal(inquiry.first, ran)
+    return inquiry.lab.equal(inquiry.first, inquiry.lab.run(_label(held), given))
 
 
 def _label(held: Sequence[str]) -> str:
@@ -206,7 +196,7 @@ def _is_site(unit: str) -> bool:
 
 
 def in_turn(inquiry: Inquiry) -> tuple[Cause, ...]:
-    """Threads whose interleaving makes the runs differ: with them one after another, two runs are equal."""
+    """Threads whose interleaving makes the runs differ: run one after another, two runs are equal."""
     sites = [one for one in inquiry.first.trace.sites if one.startswith("thread_order|")]
     if not sites or not _equal_in_turn(inquiry, ("*",)):
         return ()

@@ -1,13 +1,9 @@
-"""Where two runs begin to differ: the pair is made again, and looked at ever more closely.
+"""Where two runs first differ: the pair is run again, with ever more events digested.
 
-The digests of the first pair leave a stretch between the last that were equal and the first that were not.
-The pair is made again with every update, batch and step of that stretch digested; then, where no line was
-found by experiment, with every operation and every draw of the one update that is left.
-
-This module knows which runs to make; it refuses to call anything a cause that another experiment has denied.
-
-    >>> where_it_began(inquiry).update
-    37
+The digests of the first pair leave a range between the last equal event and the first that differs. The pair
+is run again with every update, batch and step of that range digested; then, where no experiment found a
+line, with every operation and every draw of the one update that is left. An operation is called a cause only
+where no other experiment contradicts it.
 """
 
 from __future__ import annotations
@@ -22,7 +18,7 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.experiments import Inquiry, all_held, under
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
-_WORLD = "environment "
+_ENVIRONMENT = "environment "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +43,7 @@ def where_it_began(inquiry: Inquiry) -> Began | None:
 
 
 def narrowed(inquiry: Inquiry, pair: Pair, coarse: Began) -> Began:
-    """The same, with the pair made again and everything looked at since the last that was equal."""
+    """The same, with the pair run again and every event since the last equal one digested."""
     inquiry.lab.progress.phase("narrow")
     orders = {"mode": "narrow", "from": coarse.since, "to": coarse.until}
     one, other = _made(inquiry, pair, orders, label="narrow")
@@ -57,24 +53,22 @@ def narrowed(inquiry: Inquiry, pair: Pair, coarse: Began) -> Began:
         inquiry.known.append("made again, the two runs did not begin to differ at the same place")
         return coarse
     if diagnosis.same_samples(one.trace, other.trace):
-        inquiry.known.append("the loader hands out the same samples in another order")
+        inquiry.known.append("the loader gives the same samples in a different order")
     if not found.equal_before:
         found = replace(found, equal_before=coarse.equal_before)
     return replace(found, generators={**coarse.generators, **found.generators})
 
 
 def _again(inquiry: Inquiry) -> Pair:
-    """The first run and the other once more: each with its own values, hash seed and surroundings."""
-    one = Conditions(like=inquiry.first, pins=("*",), hash_seed=True, fresh=True)
+    """The first run and the other once more: each with its own values, hash seed and conditions."""
     varied = under(inquiry.variations, inquiry.other)
-    return Pair(one=one, other=replace(varied, pins=("*",), hash_seed=True))
+    return Pair(one=all_held(inquiry), other=replace(varied, pins=("*",), hash_seed=True))
 
 
 def _held(inquiry: Inquiry) -> Pair:
     """Two runs with everything held that can be: what still differs, nothing that was held explains."""
-    held = all_held(inquiry)
     varied = under(inquiry.variations, inquiry.first)
-    return Pair(one=held, other=replace(varied, pins=("*",), hash_seed=True, fresh=True))
+    return Pair(one=all_held(inquiry), other=replace(varied, pins=("*",), hash_seed=True, fresh=True))
 
 
 def _made(
@@ -101,18 +95,16 @@ def by_operation(inquiry: Inquiry) -> tuple[Cause, ...]:
         everything = {"mode": "deep", "from": (0, 0), "to": (2**62, 2**62)}
         found = _first(inquiry, pair, everything)
     if found is None:
-        inquiry.known.append("no operation of PyTorch gave another output for the same inputs")
+        inquiry.known.append("no operation of PyTorch gave a different output for the same inputs")
         return ()
     return _cause(inquiry, pair, found)
 
 
 def _began_though_held(inquiry: Inquiry, pair: Pair) -> Began | None:
-    schedule = like(inquiry.first)
-    updates = max((one["updates"] for one in inquiry.first.trace.progress.values()), default=0)
-    steps = max((one["steps"] for one in inquiry.first.trace.progress.values()), default=0)
-    if not updates + steps or inquiry.lab.spent:
+    progress = inquiry.first.trace.progress.values()
+    if not any(one["updates"] or one["steps"] for one in progress) or inquiry.lab.spent:
         return None
-    one, other = _made(inquiry, pair, schedule, label="all-held")
+    one, other = _made(inquiry, pair, like(inquiry.first), label="all-held")
     coarse = diagnosis.first_difference(one.trace, other.trace)
     return narrowed(inquiry, pair, coarse) if coarse else None
 
@@ -122,13 +114,13 @@ def _first(inquiry: Inquiry, pair: Pair, orders: dict[str, Any]) -> Operation | 
         return None
     one, other = _made(inquiry, pair, orders, label="operations")
     if one.trouble or other.trouble:
-        inquiry.known.append("with every operation watched the program does not come to its end")
+        inquiry.known.append("with every operation recorded the program does not finish")
         return None
     return diagnosis.first_operation(one.traced, other.traced)
 
 
 def _cause(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ...]:
-    if found.name.startswith(_WORLD):
+    if found.name.startswith(_ENVIRONMENT):
         return simulator(inquiry, pair, found)
     cause = diagnosis.cause_of_operation(found, varied=bool(inquiry.variations))
     if cause is None:
@@ -138,13 +130,12 @@ def _cause(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ...]:
 
 
 def simulator(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ...]:
-    """An environment that answers otherwise, if it does so alone: its actions again in two new processes."""
-    number = int(found.name.removeprefix(_WORLD))
+    """An environment that answers differently, checked by replaying its actions in two new processes."""
+    number = int(found.name.removeprefix(_ENVIRONMENT))
     scripted = inquiry.lab.run("actions", replace(pair.one, progress={"mode": "record", "record": number}))
     script = scripted.trace.scripts.get(str(number))
     if script is None or not script["spec"]:
-        inquiry.known.append(f"environment {number} could not be made alone: no module registers it")
-        return (diagnosis.cause_of_simulator(found, confidence="medium"),)
+        return _not_alone(inquiry, found, "no module registers it")
     orders = {"mode": "alone", "script": {**script, "path": scripted.trace.facts.get("path", [])}}
     alone = replace(
         pair.one,
@@ -154,15 +145,17 @@ def simulator(inquiry: Inquiry, pair: Pair, found: Operation) -> tuple[Cause, ..
     )
     answers = [_answers(inquiry.lab.run("simulator-alone", alone)) for _ in range(2)]
     if None in answers:
-        inquiry.known.append(f"environment {number} could not be made alone: see simulator-alone/stderr.log")
-        return (diagnosis.cause_of_simulator(found, confidence="medium"),)
+        return _not_alone(inquiry, found, "see simulator-alone/stderr.log")
     if answers[0] == answers[1]:
-        inquiry.known.append(
-            f"environment {number} answers the same actions alike when it is alone: "
-            "what differs came to it from outside"
-        )
+        equal = "answers the same actions equally when it runs alone: the difference comes from outside it"
+        inquiry.known.append(f"{found.name} {equal}")
         return ()
     return (diagnosis.cause_of_simulator(found, confidence="high"),)
+
+
+def _not_alone(inquiry: Inquiry, found: Operation, why: str) -> tuple[Cause, ...]:
+    inquiry.known.append(f"{found.name} could not be created alone: {why}")
+    return (diagnosis.cause_of_simulator(found, confidence="medium"),)
 
 
 def _answers(ran: InstrumentedRun) -> Any:

@@ -1,10 +1,6 @@
-"""Runs of one program under watch, each under surroundings that are chosen: what `diagnose` experiments with.
+"""Instrumented runs of one program under chosen conditions: the experiments of ``reprokit diagnose``.
 
-This module knows how such a run is made, compared and undone. It refuses to draw conclusions. Its folders
-are no run folders: they stand among the reports, hold no ``run.json`` and never get COMPLETE.
-
-    >>> with Laboratory(plan.specs[0], folder=folder, backend=LocalBackend(), progress=progress) as lab:
-    ...     first = lab.run("first")
+Their folders are no run folders: they stand among the reports, hold no ``run.json`` and never get COMPLETE.
 """
 
 from __future__ import annotations
@@ -15,13 +11,11 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from reprokit import adapters, diagnosis, workspace
 from reprokit.core.difference import Comparison
 from reprokit.core.records import Outcome, RunSpec
-from reprokit.core.tolerance import Tolerances
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, limit_of
@@ -43,22 +37,21 @@ from reprokit.workspace import cannot_write
 
 
 class Laboratory:
-    """A place for the runs of one program. Leaving the context puts nothing back but itself.
+    """Makes the runs of one program, as a context.
 
     Args:
         spec: The run; its command may hold the placeholders.
         folder: For everything that the runs leave.
-        files: What stands in every run's folder: relative name → content.
+        files: Files of every run's folder: relative name → content.
         backend: How programs are run.
-        progress: Told what is run.
+        progress: Shows what is run.
         budget: How many runs at most.
-        tolerances: How far metrics may be off; None for not at all.
         ignore: Patterns of metrics to leave out.
 
     Attributes:
         apart: A folder of its own with a short path, for homes and temporary files; removed with it.
-        deep: Whether operations are to be watched even where a line was found.
-        draws: Whether every operation of PyTorch is looked at for draws from a generator without a seed.
+        deep: Whether operations are recorded even where a line was found.
+        draws: Whether every operation of PyTorch is checked for draws from an unseeded generator.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
     """
 
@@ -71,13 +64,11 @@ class Laboratory:
         progress: Progress,
         budget: int,
         files: Mapping[str, bytes] | None = None,
-        tolerances: Tolerances | None = None,
         ignore: Sequence[str] = (),
     ) -> None:
         self.spec, self.folder, self.progress = spec, folder, progress
         self.budget, self.made = budget, 0
         self._backend, self._files, self._ignore = backend, dict(files or {}), tuple(ignore)
-        self._tolerances = tolerances
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
         self.leftovers = Leftovers(folder / "left-by-another-seed")
@@ -91,10 +82,8 @@ class Laboratory:
             raise cannot_write(self.folder, error) from error
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing is held open; what runs left among the temporary files goes."""
+    def __exit__(self, *_: object) -> None:
+        """Remove what runs left among the temporary files."""
         shutil.rmtree(self.apart, ignore_errors=True)
 
     @property
@@ -146,11 +135,8 @@ class Laboratory:
         except OSError as error:
             raise cannot_write(stage, error) from error
         limit_s = self._limit_s(given)
-        result = self._backend.run(
-            self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=limit_s),
-            stage,
-            on_tick=lambda: self.progress.alive(label, "at work"),
-        )
+        spec = self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=limit_s)
+        result = self._backend.run(spec, stage, on_tick=lambda: self.progress.alive(label, "running"))
         bring_out(self.spec, stage, traced)
         if self._first_s is None:
             self._first_s = result.duration_s
@@ -182,13 +168,12 @@ class Laboratory:
         return adapters.compare_runs(
             first.folder / OUTPUT,
             second.folder / OUTPUT,
-            tolerances=self._tolerances,
             ignore=self._ignore,
             places=(first.places, second.places),
         )
 
     def equal(self, first: InstrumentedRun, second: InstrumentedRun) -> bool:
-        """Whether two runs have the same numbers; a run that failed is like no other."""
+        """Whether two runs have the same numbers; a run that failed equals no other."""
         return not second.trouble and self.compare(first, second).within_tolerance
 
     def _hash_seed(self, given: Conditions) -> str:
@@ -254,14 +239,14 @@ class Laboratory:
 
 
 def need(ran: InstrumentedRun) -> InstrumentedRun:
-    """A run, where nothing can go on without its result.
+    """The run itself, where its result is needed.
 
     Raises:
-        CannotRunError: It did not come to its end, or the hook was not loaded.
+        CannotRunError: It did not finish.
     """
     if ran.trouble:
         raise CannotRunError(
-            f"the program did not come to its end: {ran.trouble}",
+            f"the program did not finish: {ran.trouble}",
             where=str(ran.folder),
             fix=f"see {ran.folder / 'stderr.log'}",
         )

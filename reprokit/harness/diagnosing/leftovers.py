@@ -1,9 +1,4 @@
-"""What runs leave outside their folders: put back as before the first run, or as another seed's run left it.
-
->>> leftovers = Leftovers(folder / "left")
->>> leftovers.note(ran.trace)
->>> leftovers.restore()
-"""
+"""Files that runs leave outside their folders: restored to before the first run, or to another seed's run."""
 
 from __future__ import annotations
 

@@ -1,10 +1,6 @@
-"""A resumed run's records against those of a whole run, from the step on at which it begins to write.
+"""A resumed run's records against a whole run's, from the step at which it begins to write.
 
-This module knows records and their steps; it refuses to know how a run was stopped, and to guess where
-records cannot be aligned.
-
-    >>> rejoined(whole, stopped, resumed).divergence is None
-    True
+Records that cannot be aligned are an error, never a guess.
 """
 
 from __future__ import annotations
@@ -28,7 +24,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejoined:
-    """What came of it.
+    """How the records of a resumed run compare with the whole run's.
 
     Attributes:
         divergence: The first difference, or None.
@@ -43,7 +39,7 @@ class Rejoined:
 
 
 def is_cut_short(whole: Path, stopped: Path) -> bool:
-    """Whether a run was stopped on its way: some log of the whole run goes further.
+    """Whether a run was stopped early: some log of the whole run goes further.
 
     Args:
         whole: The folder of the uninterrupted run.
@@ -60,8 +56,8 @@ def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequen
 
     Args:
         whole: Of the uninterrupted run.
-        stopped: Of the run that was stopped; None where a run to the end left a checkpoint on its way.
-        resumed: Of the run that went on.
+        stopped: Of the run that was stopped; None where a run to the end left a checkpoint.
+        resumed: Of the resumed run.
         ignore: Patterns of metrics to leave out.
 
     Raises:
@@ -70,12 +66,12 @@ def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequen
     pairs, log = adapters.pair_runs(whole, resumed)
     if not pairs or log.has(problems.DIFFERENCE):
         missing = "; ".join(one.message for one in log.problems()) or "no metrics file in either"
-        raise _no_way(f"the resumed run has other logs than the whole one ({missing})", resumed)
+        raise _unaligned(f"the resumed run's logs differ from the whole run's ({missing})", resumed)
     cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]} if stopped else {}
     every = [(left.name, _records(left), cut.get(left.name, []), _records(right)) for left, right in pairs]
     logs = [one for one in every if one[1] or one[3]]
     if not logs:
-        raise _no_way("every log is empty", resumed)
+        raise _unaligned("every log is empty", resumed)
     firsts = [_first(one, right, part, where=resumed) for _, one, part, right in logs]
     for (name, one, part, right), first in zip(logs, firsts, strict=True):
         own = f"{name}:"
@@ -90,12 +86,12 @@ def _records(source: MetricsSource) -> list[Record]:
     readings = list(adapters.adapter_named(source.adapter).read(source.path))
     found = [one.record for one in readings if one.record is not None]
     if len(found) != len(readings):
-        raise _no_way("a log has records that cannot be read", source.path)
+        raise _unaligned("a log has records that cannot be read", source.path)
     return found
 
 
 def _reaches(part: Sequence[Record], whole: Sequence[Record]) -> bool:
-    """Whether a part of a run comes as far as all of it."""
+    """Whether a part of a run reaches the whole run's last step."""
     if not part or not whole:
         return len(part) >= len(whole)
     name = steps.name_in(whole[-1])
@@ -109,26 +105,26 @@ def _first(
 ) -> int:
     """Position in the whole run of the record that the resumed run begins with."""
     if not whole or not resumed:
-        raise _no_way("a log is empty", where)
+        raise _unaligned("a log is empty", where)
     name = steps.name_in(resumed[0])
     if name is None or name != steps.name_in(whole[0]):
         if stopped and list(resumed[: len(stopped)]) == list(stopped):
             return 0
-        raise _no_way("the records have no step numbers, and are not the stopped run's carried on", where)
+        raise _unaligned("the records have no step numbers, and do not continue the stopped run's", where)
     for records in (whole, resumed):
         if any(not one <= two for one, two in pairwise(_steps(records, name, where))):
-            raise _no_way("a log's steps do not rise", where)
+            raise _unaligned("a log's steps do not increase", where)
     begun = resumed[0][name]
     at = next((place for place, one in enumerate(whole) if one[name] == begun), None)
     if at is None:
-        raise _no_way(f"the resumed run begins at step {begun}, which the whole run does not have", where)
+        raise _unaligned(f"the resumed run begins at step {begun}, which the whole run does not have", where)
     return at
 
 
 def _steps(records: Sequence[Record], name: str, where: Path) -> list[float]:
     found = [one.get(name) for one in records]
     if not all(isinstance(one, (int, float)) for one in found):
-        raise _no_way("a record has no step number", where)
+        raise _unaligned("a record has no step number", where)
     return [float(one) for one in found if one is not None]
 
 
@@ -151,13 +147,13 @@ def _compare(
     found = comparer.finish()
     if found.within_tolerance or found.divergence is not None:
         return found.divergence
-    raise _no_way("; ".join(one.message for one in found.problems), Path())
+    raise _unaligned("; ".join(one.message for one in found.problems), Path())
 
 
-def _no_way(what: str, where: Path) -> CannotJudgeError:
+def _unaligned(what: str, where: Path) -> CannotJudgeError:
     return CannotJudgeError(
         what,
         where=str(where),
-        expected="logs that can be held against each other from a step on",
-        fix="let the program write its `step`, and the resumed run its records into its own {run_dir}",
+        expected="logs that can be compared from some step on",
+        fix="write `step` in every record, and the resumed run's records into its own {run_dir}",
     )

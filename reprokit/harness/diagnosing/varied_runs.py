@@ -1,10 +1,4 @@
-"""Runs that are equal under equal surroundings, made once more under other ones: all at once.
-
-This module knows which variations a program bears; it refuses to know which of them is guilty.
-
-    >>> differs_when_varied(inquiry)   # True where the numbers are others then
-    False
-"""
+"""Runs that are equal under equal conditions, run once more with all variations at once."""
 
 from __future__ import annotations
 
@@ -18,24 +12,24 @@ from reprokit.harness.diagnosing.first_divergence import like
 from reprokit.harness.running.apply_variations import there
 from reprokit.variations import Unmade, Variation, survey
 
-_CRASHED = "with it changed the program does not come to its end"
-#: How many runs are made at most to find what the program does not bear.
+_CRASHED = "with it changed the program does not finish"
+#: How many runs are made at most to find the variations under which the program fails.
 _MOST_RUNS = 12
 
 
 def differs_when_varied(inquiry: Inquiry) -> bool:
-    """Make a run under all variations, and say in the inquiry what came of it.
+    """Make a run under all variations, and note the result in the inquiry.
 
     Args:
         inquiry: Of two runs that are equal. Where the varied run differs, it becomes the other one.
 
     Returns:
-        Whether the numbers are others.
+        Whether the numbers differ.
     """
     lab, first = inquiry.lab, inquiry.first
     lab.progress.phase("vary")
     found = survey(there(lab.spec, folder=lab.apart), only=lab.vary)
-    inquiry.not_varied += [_told(one) for one in found.unmade if not one.held]
+    inquiry.not_varied += [_ruled_out(one) for one in found.unmade if not one.held]
     chosen = tuple(one for one in found.made if one.name != LEFTOVERS)
     says = next((one.says for one in found.made if one.name == LEFTOVERS), "")
     if says and _another_seed_goes_first(inquiry, says):
@@ -43,12 +37,12 @@ def differs_when_varied(inquiry: Inquiry) -> bool:
         if not other.trouble and not lab.equal(first, other):
             inquiry.other = other
             return True
-        how = "beside what a run with another seed left, the numbers stay"
+        how = "beside the files of a run with another seed, the numbers are equal"
         inquiry.ruled_out.append(RuledOut(what=says, how=_why_not(other) if other.trouble else how))
         lab.leftovers.forget()
     other = _all_at_once(inquiry, chosen)
     if other.trouble:
-        chosen = _bearable(inquiry, chosen, other)
+        chosen = _survivable(inquiry, chosen, other)
         if not chosen:
             return False
         other = _all_at_once(inquiry, chosen)
@@ -56,9 +50,9 @@ def differs_when_varied(inquiry: Inquiry) -> bool:
         inquiry.not_varied += [RuledOut(what=one.says, how=_why_not(other)) for one in chosen]
         return False
     if lab.equal(first, other):
-        how = "varied together with all others: the numbers stay"
+        how = "varied together with all others: the numbers are equal"
         inquiry.ruled_out += [RuledOut(what=one.says, how=how) for one in chosen]
-        inquiry.ruled_out += [_told(one) for one in found.unmade if one.held]
+        inquiry.ruled_out += [_ruled_out(one) for one in found.unmade if one.held]
         return False
     inquiry.other, inquiry.variations = other, chosen
     return True
@@ -73,13 +67,13 @@ def _another_seed_goes_first(inquiry: Inquiry, says: str) -> bool:
     if not lab.left or lab.spent:
         return False
     if not any("{seed}" in word for word in lab.spec.command):
-        how = "of a run with another seed: the command has no {seed} by which it could be given one"
+        how = "of a run with another seed: the command has no {seed}"
         inquiry.not_varied.append(RuledOut(what=says, how=how))
         return False
     given = Conditions(seed=lab.spec.seed + 1, fresh=True, progress=like(inquiry.first))
     made = lab.run("another-seed", given)
     if made.trouble:
-        how = "with another seed the program does not come to its end"
+        how = "with another seed the program does not finish"
         inquiry.not_varied.append(RuledOut(what=says, how=how))
         lab.leftovers.restore()
         return False
@@ -92,17 +86,17 @@ def _all_at_once(inquiry: Inquiry, chosen: Sequence[Variation]) -> InstrumentedR
     return inquiry.lab.run("all-varied", replace(under(chosen, first), progress=like(first)))
 
 
-def _told(one: Unmade) -> RuledOut:
+def _ruled_out(one: Unmade) -> RuledOut:
     return RuledOut(what=one.says, how=one.why)
 
 
-def _bearable(
+def _survivable(
     inquiry: Inquiry, chosen: tuple[Variation, ...], failed: InstrumentedRun
 ) -> tuple[Variation, ...]:
-    """The variations under which the program still comes to its end, with those that it does not bear told.
+    """The variations under which the program still finishes; the others are noted as not varied.
 
-    One that it does not bear is looked for by halving and taken out, then the rest is tried at once: a few
-    runs for each, and of a program that hangs each costs its time limit.
+    One under which it fails is found by halving and taken out, then the rest is tried at once: a few runs
+    for each, and each costs its time limit where the program hangs.
     """
     lab, rest = inquiry.lab, chosen
     last = min(lab.budget, lab.made + _MOST_RUNS)
@@ -120,7 +114,7 @@ def _bearable(
             failed = lab.run("the-rest-varied", under(rest, inquiry.first))
     if not failed.trouble:
         return rest
-    how = f"{_why_not(failed)}; which of several it is was not looked for any longer"
+    how = f"{_why_not(failed)}; the search for which of them it is was stopped"
     inquiry.not_varied += [RuledOut(what=one.says, how=how) for one in rest]
     return ()
 

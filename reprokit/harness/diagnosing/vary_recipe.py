@@ -1,12 +1,8 @@
-"""Training once more under the variations that a recipe says it is immune to, and finding the guilty ones.
+"""Trains again under the variations that a recipe says it is immune to, and finds those that change numbers.
 
-This module knows which runs to make, and in which order; it refuses to judge them: what comes of each is
-read from its folder again (``varied_evidence``).
-
-    >>> folders = vary(recipe, pair, Request(vary=True), project=project, phases=phases)
-
-All at once first: where that run is equal, all are innocent. Where it is not, delta debugging leaves the
-least set that is enough; then the rest is tried again without it.
+All at once first: where that run is equal, none changes numbers. Where it is not, delta debugging leaves the
+smallest set that does; then the rest is tried again without it. ``varied_evidence`` judges each run from its
+folder.
 """
 
 from __future__ import annotations
@@ -35,18 +31,18 @@ _APART = "{mounts}/../e"
 def vary(
     recipe: Recipe, folders: Sequence[Path], request: Request, *, project: Project, phases: Phases
 ) -> tuple[Path, ...]:
-    """Train under other surroundings.
+    """Train under the recipe's variations.
 
     Args:
         recipe: As it was trained.
-        folders: The runs whose surroundings nobody touched.
+        folders: The runs that were not varied.
         request: How to run.
         project: Where runs live.
         phases: The clock.
 
     Returns:
         The folders of the varied runs; none where the recipe states no variation, or where the runs
-        themselves do not agree, which is an answer of its own.
+        themselves do not agree.
     """
     if not recipe.immune_to or not agree(folders):
         return ()
@@ -90,16 +86,13 @@ class _Trials:
         """Runs under all of the group, less the guilty ones that are found, until one is equal."""
         rest = group
         while not self._equal(rest) and rest and not self.unusable:
-            guilty = rest
-            if len(rest) > 1:
-                guilty = self._least(rest)
+            guilty = self._least(rest) if len(rest) > 1 else rest
             self._confirm(guilty)
             rest = tuple(one for one in rest if one not in guilty)
             if not rest:
                 return
 
     def _least(self, group: tuple[Variation, ...]) -> tuple[Variation, ...]:
-        """The smallest set of variations under which the run is not equal."""
         by_name = {one.name: one for one in group}
 
         def chosen(some: tuple[str, ...]) -> tuple[Variation, ...]:
@@ -108,7 +101,7 @@ class _Trials:
         return chosen(diagnosis.isolate(tuple(by_name), enough=lambda some: not self._equal(chosen(some))))
 
     def _confirm(self, guilty: tuple[Variation, ...]) -> None:
-        """The same once more, and a run without it: neither luck nor the watch may be taken for a cause."""
+        """Repeat it, and run without it: neither chance nor the hook may be taken for a cause."""
         self._equal(guilty)
         self._equal((), watched=any(one.vary for one in guilty))
 
@@ -126,7 +119,7 @@ class _Trials:
         return seen.is_equal
 
     def _limited(self) -> Request:
-        """The same with a time limit: a training that hangs under a variation is not waited for for ever."""
+        """The same with a time limit, for a training that hangs under a variation."""
         took_s = read_json(self.first / RECORD).get("duration_s")
         asked = self.request.timeout_s or self.recipe.limits.timeout_s
         if not isinstance(took_s, int | float):

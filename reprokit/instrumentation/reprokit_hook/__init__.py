@@ -1,9 +1,7 @@
-"""The watch over one program: which sources of chance it draws on, and from which of its lines.
+"""The hook inside a program: records which sources of randomness it uses, and from which of its lines.
 
-``start`` reads its orders from the file that REPROKIT_HOOK names, and leaves ``trace-<process>.json`` in
-the folder that the orders name. It knows what is called; it refuses to know what that means.
-
-    >>> start()   # by sitecustomize
+``start`` reads its orders from the file that REPROKIT_HOOK names, and writes ``trace-<process>.json`` to the
+folder that the orders name.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ _current: list[Watch] = []
 
 
 def current() -> Watch | None:
-    """The watch over this process; None before it began."""
+    """The watch of this process; None before it began."""
     return _current[0] if _current else None
 
 
@@ -62,7 +60,7 @@ def start() -> None:
 
 
 def _follow_training(watch: Watch) -> Callable[[], None]:
-    """Look at updates, loaders and environments, where that is ordered; what is to be done last of all."""
+    """Record updates, loaders and environments, where that is ordered; returns what is to be called last."""
     from . import gym_envs, imports, torch_updates
     from .draws import Draws
     from .progress import TrainingProgress
@@ -83,7 +81,7 @@ def _follow_training(watch: Watch) -> Callable[[], None]:
 
 
 def _watch_completion(watch: Watch) -> None:
-    """Whatever comes in the order in which it is done: threads, tasks, pools, queues."""
+    """Record the order in which threads, tasks, pools and queues complete."""
     from . import futures, imports, pools, queues, threads
 
     threads.watch(watch)

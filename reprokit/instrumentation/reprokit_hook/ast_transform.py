@@ -1,10 +1,7 @@
-"""The program's own code, compiled so that what has no function to wrap can be seen too.
+"""The program's own source files, compiled with a call around each place that cannot be wrapped otherwise.
 
-Iterating over a set, ``hash()``, ``id()``, ``datetime.now()`` and memory that nobody has written have no
-place where they could be wrapped; the program's own files are compiled with a call around each of them.
-Line numbers stay, files stay, nothing is cached. Libraries are compiled as ever.
-
-    >>> compile(rewritten(ast.parse("for name in {'a', 'b'}: print(name)"), "x.py"), "x.py", "exec")
+Iterating over a set, ``hash()``, ``id()``, ``datetime.now()`` and uninitialised memory have no function that
+could be replaced. Line numbers stay the same, nothing is cached, and libraries are compiled as usual.
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ import builtins
 import importlib.machinery
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from . import loop_variables, wrapped_calls
 from .frames import is_own, real
@@ -84,7 +81,7 @@ def begin(watch: Watch) -> None:
 
 
 def _when_the_script_starts(act: Callable[[str], None]) -> None:
-    """Python tells of the script before it runs it; running it here ends with its exit code: PEP 578."""
+    """Python announces the script (PEP 578) before running it; run here, it ends with its own exit code."""
     done: list[str] = []
 
     def heard(event: str, args: tuple[Any, ...]) -> None:
@@ -101,7 +98,7 @@ def _run_script(path: str) -> None:
         with open(path, "rb") as stream:
             source = stream.read()
     except OSError:
-        return  # Python will say it
+        return  # Python will report it
     code = compiled(source, path) if is_own(path) else None
     if code is None:
         return
@@ -114,7 +111,7 @@ def _run_script(path: str) -> None:
 
 
 def compiled(source: bytes, path: str) -> Any:
-    """The code object of a file of the program; None where it cannot be parsed, which Python will say."""
+    """The code object of a file of the program; None where it cannot be parsed, which Python will report."""
     try:
         return compile(rewritten(ast.parse(source, path), path), path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
@@ -123,8 +120,7 @@ def compiled(source: bytes, path: str) -> Any:
 
 def rewritten(tree: ast.Module, path: str) -> ast.Module:
     """The tree with a call around every place that is watched."""
-    changed: ast.Module = _Rewriter(path).visit(tree)
-    return changed
+    return cast("ast.Module", _Rewriter(path).visit(tree))
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -132,18 +128,20 @@ class _Rewriter(ast.NodeTransformer):
         self._path = real(path)
         self._function = ["<module>"]
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._inside(node, node.name)
+    def visit_FunctionDef(self, node: Any) -> Any:
+        self._function.append(node.name)
+        self.generic_visit(node)
+        self._function.pop()
+        return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._inside(node, node.name)
+    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 - ast's name
 
-    def visit_For(self, node: ast.For) -> ast.AST:
+    def visit_For(self, node: ast.For) -> Any:
         self.generic_visit(node)
         node.iter = self._iterated(node.iter)
         return self._remembered(node)
 
-    def visit_While(self, node: ast.While) -> ast.AST:
+    def visit_While(self, node: ast.While) -> Any:
         self.generic_visit(node)
         return self._remembered(node)
 
@@ -151,10 +149,6 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         if not node.is_async:
             node.iter = self._iterated(node.iter)
-        return node
-
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        self.generic_visit(node)
         return node
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
@@ -196,20 +190,12 @@ class _Rewriter(ast.NodeTransformer):
             node.value = self._iterated(node.value)
         return node
 
-    def _remembered(self, node: Any) -> ast.AST:
-        """A loop whose body begins by telling what its variables hold, where that is asked for."""
+    def _remembered(self, node: Any) -> Any:
+        """A loop whose body begins by recording its variables, where that is asked for."""
         if hasattr(builtins, _REMEMBER):
-            told = _call(_REMEMBER, [_call("locals", [], node), *self._place(node)], node)
-            node.body.insert(0, ast.Expr(told, **_at(node)))
-        changed: ast.AST = node
-        return changed
-
-    def _inside(self, node: Any, name: str) -> ast.AST:
-        self._function.append(name)
-        self.generic_visit(node)
-        self._function.pop()
-        changed: ast.AST = node
-        return changed
+            recorded = _call(_REMEMBER, [_call("locals", [], node), *self._place(node)], node)
+            node.body.insert(0, ast.Expr(recorded, **_at(node)))
+        return node
 
     def _iterated(self, node: ast.expr) -> ast.expr:
         if isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.ListComp, ast.Starred, ast.Dict)):
@@ -229,10 +215,4 @@ def _call(name: str, args: list[ast.expr], node: Any, *, keywords: Any = ()) -> 
 
 
 def _at(node: Any) -> dict[str, Any]:
-    """Where a node stands: what is put around it stands there too."""
-    return {
-        "lineno": node.lineno,
-        "col_offset": node.col_offset,
-        "end_lineno": node.end_lineno,
-        "end_col_offset": node.end_col_offset,
-    }
+    return {name: getattr(node, name) for name in ("lineno", "col_offset", "end_lineno", "end_col_offset")}

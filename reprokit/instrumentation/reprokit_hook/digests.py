@@ -2,7 +2,7 @@
 
 On the CPU BLAKE2b over the memory itself. On an accelerator the digest is computed there: two sums of the
 32-bit words, each times a random 64-bit weight, modulo 2**64; 16 bytes a chunk come back. Two tensors that
-differ collide with probability below 2**-60. What has no bits that could be read counts by its type.
+differ collide with probability below 2**-60. A value whose bits cannot be read counts by its type.
 
     >>> of([1.0, "a"]) == of([1.0, "a"])
     True
@@ -17,7 +17,7 @@ from typing import Any
 _CHUNK = 1 << 22
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _DEEPEST = 8
-#: Not empty while a tensor is read: what PyTorch does for that is no operation of the program's.
+#: Not empty while a tensor is read: PyTorch's operations for that are not the program's.
 at_work: list[bool] = []
 
 
@@ -31,8 +31,7 @@ def of(*values: Any) -> str:
     seen = new()
     for value in values:
         feed(seen, value)
-    text: str = seen.hexdigest()
-    return text
+    return str(seen.hexdigest())
 
 
 def feed(seen: Any, value: Any, deep: int = 0) -> None:
@@ -57,7 +56,7 @@ def feed(seen: Any, value: Any, deep: int = 0) -> None:
 def _feed_tensor(seen: Any, value: Any) -> None:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor):
-        seen.update(_told(torch, value).encode("utf-8", "replace"))
+        seen.update(_text_of(torch, value).encode("utf-8", "replace"))
         return
     seen.update(f"{tuple(value.shape)}{value.dtype}".encode())
     if value.is_meta or not value.numel():
@@ -78,8 +77,8 @@ def _bits(torch: Any, value: Any) -> Any:
     return words.numpy() if words.device.type == "cpu" else _sums(torch, words)
 
 
-def _told(torch: Any, value: Any) -> str:
-    """What has no bits: settings such as a type or a device by their text, anything else by its type."""
+def _text_of(torch: Any, value: Any) -> str:
+    """A value without bits: a setting such as a type or a device by its text, anything else by its type."""
     settings = () if torch is None else (torch.dtype, torch.device, torch.layout, torch.memory_format)
     if isinstance(value, settings):
         return repr(value)
@@ -89,7 +88,6 @@ def _told(torch: Any, value: Any) -> str:
 
 
 def _sums(torch: Any, words: Any) -> bytes:
-    """Two weighted sums of every chunk, computed on the tensor's own device."""
     if words.numel() % 4:
         words = torch.nn.functional.pad(words, (0, 4 - words.numel() % 4))
     numbers = words.view(torch.int32)
@@ -99,8 +97,7 @@ def _sums(torch: Any, words: Any) -> bytes:
         for chunk in numbers.split(_CHUNK)
         for which in (0, 1)
     ]
-    told: bytes = torch.stack(sums).cpu().numpy().tobytes()
-    return told
+    return bytes(torch.stack(sums).cpu().numpy().tobytes())
 
 
 def _weights(torch: Any, device: str, made: dict[str, Any] = {}) -> Any:  # noqa: B006 - kept for the next call

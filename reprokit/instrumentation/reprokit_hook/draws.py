@@ -1,9 +1,6 @@
-"""Who draws: after every line of the program's own code, which generators have another state than before it.
+"""Which line draws: after every line of the program's own code, the generators whose state has changed.
 
-Python's trace function tells of the lines; a generator's state says whether the line, or what it called,
-drew from it. Only for as long as ``TrainingProgress`` wants everything.
-
-    >>> Draws(watch, progress).listen()
+Tracing is on only while ``TrainingProgress`` asks for the next update.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ class Draws:
         self._on = self._alone = False
 
     def listen(self) -> None:
-        """Begin or end, as ``TrainingProgress`` says."""
+        """Begin or end tracing, as ``TrainingProgress`` asks."""
         if self._progress.due and not self._on:
             self._on, self._alone = True, threading.active_count() == 1
             self._states = self._progress.generators.states()
@@ -59,7 +56,7 @@ class Draws:
         before, self._states = self._states, self._progress.generators.states()
         was_alone, self._alone = self._alone, threading.active_count() == 1
         if before == self._states or self._last is None or not (was_alone and self._alone):
-            return  # with other threads about, it need not be this line that drew
+            return  # another thread may have drawn
         for name, now in self._states.items():
             if before.get(name, now) != now:
                 self._watch.note_operation(f"a draw from {name}", *self._last, given=before[name], made=now)

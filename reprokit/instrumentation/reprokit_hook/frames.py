@@ -1,8 +1,4 @@
-"""Whose line it is: the program's own code, told from that of the libraries.
-
->>> site_of(sys._getframe(1), "clock")
-('clock', '/home/me/train.py', 12, 'main')
-"""
+"""Tells the program's own code from that of libraries, by file name."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from types import FrameType
 
 Site = tuple[str, str, int, str]
 
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _HOOK = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PACKAGE = os.path.dirname(os.path.dirname(_HOOK[:-1])) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
@@ -33,7 +29,7 @@ def is_own(filename: str) -> bool:
         path = filename if filename.startswith(("/", "<")) else os.path.join(_BEGAN_IN, filename)
         foreign = (
             filename.startswith("<")
-            or path.startswith((_STANDARD, _PACKAGE))
+            or path.startswith((STANDARD, _PACKAGE))
             or any(part in path for part in _PACKAGES)
             or any(part in path for part in _REPROKIT)
         )
@@ -44,7 +40,7 @@ def is_own(filename: str) -> bool:
 def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
     """The nearest frame of the program's own code, from ``depth`` frames up on; None where there is none.
 
-    What a library does while it is imported is nobody's draw.
+    A library's own work while it is imported belongs to no line.
     """
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and limit:
@@ -58,7 +54,7 @@ def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
 
 
 def direct_caller() -> FrameType | None:
-    """The program's line that called this one's caller, by way of the watch or not; None for any other."""
+    """The program's frame that called the caller of this, skipping the hook; None for other code."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and frame.f_code.co_filename.startswith(_HOOK):
         frame = frame.f_back
@@ -72,7 +68,7 @@ def site_of(frame: FrameType, kind: str) -> Site:
 
 
 def real(filename: str) -> str:
-    """A file's name that holds from run to run: links, such as a run's mounts, are followed."""
+    """A file's name that is the same in every run: links, such as a run's mounts, are followed."""
     found = _real.get(filename)
     if found is None:
         found = _real[filename] = os.path.realpath(os.path.join(_BEGAN_IN, filename))

@@ -1,8 +1,6 @@
-"""Tasks of ``concurrent.futures`` and asyncio: numbered, and taken in the order in which they complete.
+"""Tasks of ``concurrent.futures`` and asyncio: numbered, and recorded in the order in which they complete.
 
-Where a call site is pinned its results come in the other run's order.
-
-    >>> watch_futures(concurrent.futures, a_watch)
+At a pinned call site, results come in the order of the replayed run.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from .watch import Watch, unit
 
 
 def watch_futures(module: Any, watch: Watch) -> None:
-    """Order what completes."""
+    """Record or replay the order in which futures complete."""
     natural = module.as_completed
 
     @functools.wraps(natural)
@@ -50,8 +48,7 @@ def _number(future: Any) -> str:
 
 
 def _as_submitted(future: Any) -> int:
-    number: int = getattr(future, "_reprokit_number", 0)
-    return number
+    return int(getattr(future, "_reprokit_number", 0))
 
 
 def watch_executors(module: Any, watch: Watch) -> None:

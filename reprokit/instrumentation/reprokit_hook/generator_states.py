@@ -1,11 +1,8 @@
-"""The states of every random generator that can be reached, each under a name that holds from run to run.
+"""The states of every random generator that can be reached, each under a name that is stable between runs.
 
-Python's and NumPy's global generators and PyTorch's defaults count once they are seeded; before, every line
-draws from one of its own (see ``standard``). Generators that the program makes are known by the line that
-makes them, an environment's by the environment. Nothing is drawn here.
-
-    >>> Generators().states()
-    {"PyTorch's generator": '0c7d…'}
+Python's and NumPy's global generators and PyTorch's defaults count once they are seeded; until then, every
+call site draws from its own (see ``stdlib_sources``). Generators that the program creates are named by the
+line that creates them, an environment's by the environment. Nothing is drawn here.
 """
 
 from __future__ import annotations
@@ -78,7 +75,6 @@ def _of_devices(torch: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _state(generator: Any) -> Any:
-    """The state of a generator of any library; None for what is none."""
     if isinstance(generator, random.Random) and not isinstance(generator, random.SystemRandom):
         version, words, spare = random.Random.getstate(generator)
         return version, array("Q", words).tobytes(), spare

@@ -1,8 +1,6 @@
-"""Every environment of Gymnasium: what is done in it, and what it answers.
+"""Every environment of Gymnasium, below all wrappers: what it is given, and what it answers.
 
-The simulator itself is looked at, below all wrappers. Between windows a step costs a count and a comparison.
-
-    >>> watch_environments(gymnasium.core, watch, progress)
+Outside the windows that are digested, a step costs a count and a comparison.
 """
 
 from __future__ import annotations
@@ -24,25 +22,25 @@ _MOST_CALLS = 200_000
 
 def watch_environments(module: Any, watch: Watch, progress: TrainingProgress) -> None:
     """``gymnasium.core``: every class of environments that is made from now on."""
-    worlds = _worlds(watch, progress)
-    _subclasses(module.Env, lambda kind: not issubclass(kind, module.Wrapper), worlds)
+    recorder = _recorder(watch, progress)
+    _subclasses(module.Env, lambda kind: not issubclass(kind, module.Wrapper), recorder)
 
 
 def watch_vectors(module: Any, watch: Watch, progress: TrainingProgress) -> None:
     """``gymnasium.vector.vector_env``: environments that are many by themselves, not made of single ones."""
     made_of_others = ("Wrapper", "SyncVectorEnv", "AsyncVectorEnv")
-    worlds = _worlds(watch, progress)
-    _subclasses(module.VectorEnv, lambda kind: not kind.__name__.endswith(made_of_others), worlds)
+    recorder = _recorder(watch, progress)
+    _subclasses(module.VectorEnv, lambda kind: not kind.__name__.endswith(made_of_others), recorder)
 
 
-def _worlds(watch: Watch, progress: TrainingProgress) -> _Worlds:
-    if watch.worlds is None:
-        watch.worlds = _Worlds(watch, progress)
-    found: _Worlds = watch.worlds
+def _recorder(watch: Watch, progress: TrainingProgress) -> _Environments:
+    if watch.environments is None:
+        watch.environments = _Environments(watch, progress)
+    found: _Environments = watch.environments
     return found
 
 
-def _subclasses(base: Any, wanted: Any, worlds: _Worlds) -> None:
+def _subclasses(base: Any, wanted: Any, recorder: _Environments) -> None:
     natural = base.__init_subclass__.__func__
 
     def made(cls: Any, /, **options: Any) -> None:
@@ -50,12 +48,12 @@ def _subclasses(base: Any, wanted: Any, worlds: _Worlds) -> None:
         if wanted(cls):
             for name in ("step", "reset"):
                 if name in vars(cls):
-                    setattr(cls, name, worlds.around(vars(cls)[name], resets=name == "reset"))
+                    setattr(cls, name, recorder.around(vars(cls)[name], resets=name == "reset"))
 
     base.__init_subclass__ = classmethod(made)
 
 
-class _Worlds:
+class _Environments:
     """All environments of a process, numbered as they are first used."""
 
     def __init__(self, watch: Watch, progress: TrainingProgress) -> None:
@@ -71,7 +69,7 @@ class _Worlds:
         progress.generators.others.append(self._generators)
 
     def around(self, natural: Any, *, resets: bool) -> Any:
-        """A class's ``step`` or ``reset``, looked at where it is the outermost call."""
+        """A class's ``step`` or ``reset``, recorded where it is the outermost call."""
         inside, progress, scripted = self._inside, self._progress, self._scripted is not None
 
         @functools.wraps(natural)
@@ -87,11 +85,11 @@ class _Worlds:
             try:
                 if not (progress.window or scripted):
                     return natural(this, *args, **options)
-                return self._looked_at(natural, this, args, options, resets=resets)
+                return self._recorded(natural, this, args, options, resets=resets)
             finally:
                 inside.discard(me)
                 if progress.steps >= progress.wake:
-                    progress.stepped()
+                    progress.look()
 
         if resets or scripted or _may_step_others(natural):
             return called
@@ -99,14 +97,14 @@ class _Worlds:
         @functools.wraps(natural)
         def stepped(this: Any, *args: Any, **options: Any) -> Any:
             steps = progress.steps + 1
-            if steps < progress.wake:  # nobody looks: a count and a comparison are all that is done
+            if steps < progress.wake:  # nothing is digested: a count and a comparison are all that is done
                 progress.steps = steps
                 return natural(this, *args, **options)
             return called(this, *args, **options)
 
         return stepped
 
-    def _looked_at(self, natural: Any, this: Any, args: Any, options: Any, *, resets: bool) -> Any:
+    def _recorded(self, natural: Any, this: Any, args: Any, options: Any, *, resets: bool) -> Any:
         began = perf_counter()
         number, progress = self._number(this), self._progress
         given = digests.of("reset" if resets else "step", args, options)
@@ -117,11 +115,11 @@ class _Worlds:
         began = perf_counter()
         answer = made[0] if resets else made[:4]
         if progress.fine:
-            told = digests.of(answer)
-            names = {f"actions in environment {number}": given, f"answers of environment {number}": told}
+            answered = digests.of(answer)
+            names = {f"actions in environment {number}": given, f"answers of environment {number}": answered}
             progress.tell("reset" if resets else "step", names)
             if progress.mode == "deep":
-                self._watch.note_operation(f"environment {number}", own_caller(), given=given, made=told)
+                self._watch.note_operation(f"environment {number}", own_caller(), given=given, made=answered)
         elif progress.window:
             actions, answers = self._seen.setdefault(number, (digests.new(), digests.new()))
             actions.update(given.encode())
@@ -153,7 +151,6 @@ class _Worlds:
         self._all.pop(number, None)
 
     def _generators(self) -> Iterator[tuple[str, Any]]:
-        """The generators of environments that are there, and of the spaces that actions are drawn from."""
         for number, found in list(self._all.items()):
             this = found()
             spaces = {"": this, "the action space of ": getattr(this, "action_space", None)}
@@ -163,11 +160,11 @@ class _Worlds:
                     yield f"the generator of {name}environment {number}", made
 
     def _write(self, number: int, this: Any, args: Any, options: Any, *, resets: bool) -> None:
-        """Write down what is done in an environment, to be done again in another process."""
+        """Record a call, to be replayed in another process."""
         script = self.scripts.setdefault(number, {"spec": _spec(this), "calls": []})
         if len(script["calls"]) < _MOST_CALLS:
-            words = {"reset": resets, "args": _plain(args), "options": _plain(options)}
-            script["calls"].append(words)
+            call = {"reset": resets, "args": _as_json(args), "options": _as_json(options)}
+            script["calls"].append(call)
 
 
 def _may_step_others(function: Any) -> bool:
@@ -184,12 +181,11 @@ def _spec(this: Any) -> str:
     return spec.to_json() if module is not None else ""
 
 
-def _plain(value: Any) -> Any:
-    """An action as JSON can hold it: arrays with their type."""
+def _as_json(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return {"array": value.tolist(), "dtype": str(value.dtype)}
     if isinstance(value, (list, tuple)):
-        return {"tuple": [_plain(one) for one in value]}
+        return {"tuple": [_as_json(one) for one in value]}
     if isinstance(value, dict):
-        return {"dict": [[key, _plain(one)] for key, one in value.items()]}
+        return {"dict": [[key, _as_json(one)] for key, one in value.items()]}
     return value if isinstance(value, (bool, int, float, str, type(None))) else {"unknown": repr(value)}

@@ -1,4 +1,4 @@
-"""Doing something to a module right after the program has imported it, and not otherwise.
+"""Callbacks that run right after the program has imported a module.
 
 >>> after("numpy.random", watch_it)
 >>> begin()
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 #: What could not be watched, and why.
 failed: list[str] = []
@@ -26,17 +26,17 @@ def after(name: str, act: Callable[[ModuleType], None]) -> None:
 
 
 def begin() -> None:
-    """Stand before the other finders."""
+    """Install the finder ahead of the others."""
     sys.meta_path.insert(0, _Finder())
 
 
 class _Finder:
-    """Finds what others find, and has the loader call back."""
+    """Finds what the other finders find, with a loader that calls back."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The other finders' answer for a module that somebody waits for; None for any other."""
+        """The other finders' answer for a module that has callbacks; None for any other."""
         if name not in _wanted:
             return None
         for finder in sys.meta_path:
@@ -51,7 +51,7 @@ class _Finder:
 
 
 class _Loader:
-    """The real loader, and then the acts."""
+    """The real loader, followed by the callbacks."""
 
     def __init__(self, real: Any, acts: Sequence[Callable[[ModuleType], None]]) -> None:
         self._real = real
@@ -62,11 +62,10 @@ class _Loader:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """As the real loader does."""
-        made: ModuleType | None = self._real.create_module(spec)
-        return made
+        return cast("ModuleType | None", self._real.create_module(spec))
 
     def exec_module(self, module: ModuleType) -> None:
-        """As the real loader does; then the acts, and the real loader is put back."""
+        """As the real loader does; then put it back and call the callbacks."""
         self._real.exec_module(module)
         module.__loader__ = self._real
         if module.__spec__ is not None:

@@ -1,8 +1,6 @@
-"""What the watch cannot see in this process: frameworks, compiled code, kernels, threads of C libraries.
+"""What cannot be recorded in this process: frameworks, compiled code, kernels, threads of C libraries.
 
-It counts at the end of the process, and refuses to guess what any of it does. Nothing is imported for it.
-
-    >>> watch(a_watch)   # facts["limits 0"] is there once the process has ended
+Counted when the process ends. Nothing is imported for it.
 """
 
 from __future__ import annotations
@@ -13,19 +11,18 @@ import sys
 import threading
 from typing import Any
 
-from .frames import is_own
+from .frames import STANDARD, is_own
 from .watch import Watch
 
 _FRAMEWORKS = ("jax", "tensorflow", "mxnet", "paddle", "mindspore", "cupy", "tinygrad", "mlx", "dgl")
 _KERNELS = ("cupy", "pycuda", "numba.cuda", "pyopencl")
 #: Whose operations and draws are watched.
 _WATCHED = ("numpy", "torch")
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _SUFFIXES = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
 def watch(watch: Watch) -> None:
-    """Look around when the process ends."""
+    """Count when the process ends."""
     watch.at_end.append(lambda: watch.facts.update({f"limits {watch.process}": found()}))
 
 
@@ -48,7 +45,7 @@ def _extensions(modules: dict[str, Any]) -> set[str]:
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or not file.endswith(_SUFFIXES):
             continue
-        inside = file.removeprefix(_STANDARD)
+        inside = file.removeprefix(STANDARD)
         standard = inside != file and not inside.startswith(("site-packages", "dist-packages"))
         package = name.partition(".")[0]
         if not standard and package not in _WATCHED:
@@ -73,7 +70,6 @@ def _own_kernels(modules: dict[str, Any]) -> set[str]:
 
 
 def _threads() -> int:
-    """How many threads the system counts in this process; 0 where it does not say."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:

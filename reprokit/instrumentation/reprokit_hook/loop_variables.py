@@ -1,7 +1,4 @@
-"""What the variables of a loop hold as each round begins: so a resumed run is aligned with a whole one.
-
->>> remembering(watch)({"step": 3, "weights": array}, "train.py", 12, "main")
-"""
+"""Digests of a loop's variables as each round begins: a resumed run is aligned with a whole one by them."""
 
 from __future__ import annotations
 
@@ -15,15 +12,15 @@ _MOST_ROUNDS, _MOST_NAMES, _DEEP = 400, 60, 6
 
 
 def remembering(watch: Watch) -> Callable[..., None]:
-    """What stands at the beginning of the body of every loop of the program."""
+    """The function that the body of every loop of the program calls first."""
     loops: dict[str, list[dict[str, str]]] = watch.facts.setdefault("loops", {})
 
     def remember(variables: Mapping[str, Any], file: str, line: int, function: str) -> None:
         rounds = loops.setdefault(f"{file}|{line}|{function}", [])
         if len(rounds) < _MOST_ROUNDS:
             names = [name for name in list(variables)[:_MOST_NAMES] if not name.startswith("__")]
-            told = {name: _told(variables[name], _DEEP) for name in names}
-            rounds.append({name: _short(text) for name, text in told.items() if text is not None})
+            texts = {name: _text_of(variables[name], _DEEP) for name in names}
+            rounds.append({name: _short(text) for name, text in texts.items() if text is not None})
 
     return remember
 
@@ -32,26 +29,25 @@ def _short(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def _told(value: Any, deep: int) -> str | None:
-    """A value as text that is equal where the values are; None for what cannot be told."""
+def _text_of(value: Any, deep: int) -> str | None:
+    """A value as text that is equal where the values are; None for a value that has none."""
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return repr(value)
     if deep and isinstance(value, (list, tuple)):
-        return repr([_told(one, deep - 1) for one in value[:1000]]) + str(len(value))
+        return repr([_text_of(one, deep - 1) for one in value[:1000]]) + str(len(value))
     if deep and isinstance(value, dict):
-        return repr(sorted((repr(key), _told(one, deep - 1)) for key, one in list(value.items())[:1000]))
+        return repr(sorted((repr(key), _text_of(one, deep - 1)) for key, one in list(value.items())[:1000]))
     if hasattr(value, "tobytes") and hasattr(value, "dtype"):
         return f"{value.dtype}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
-    return _state_told(value, deep)
+    return _state_text(value, deep)
 
 
-def _state_told(value: Any, deep: int) -> str | None:
-    """The state of what has one: a generator, an optimizer, a module, a tensor."""
+def _state_text(value: Any, deep: int) -> str | None:
     if hasattr(value, "bit_generator"):
         return repr(value.bit_generator.state)
     for state in ("state_dict", "getstate", "get_state"):
         if deep and callable(getattr(value, state, None)) and not isinstance(value, type):
-            return _told(getattr(value, state)(), deep - 1)
+            return _text_of(getattr(value, state)(), deep - 1)
     if hasattr(value, "detach") and hasattr(value, "numpy"):
-        return _told(value.detach().cpu().numpy(), deep)
+        return _text_of(value.detach().cpu().numpy(), deep)
     return None

@@ -1,8 +1,6 @@
 """Files outside the run's own folder that the program reads and writes: what one run leaves to the next.
 
-Before a file is written for the first time a copy is kept, so that it can be put back as it was.
-
-    >>> watch(a_watch)
+Before a file is written for the first time a copy is kept, so that it can be restored.
 """
 
 from __future__ import annotations

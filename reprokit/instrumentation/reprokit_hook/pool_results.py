@@ -1,8 +1,4 @@
-"""What ``Pool.imap_unordered`` returns under watch: results in an order that is recorded, varied or held.
-
->>> Results(Asked(pool_iterator, multiprocessing.TimeoutError), a_watch, site).next(timeout=1)
-4
-"""
+"""What ``Pool.imap_unordered`` returns: results in an order that is recorded, varied or replayed."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ class Results:
         site: The program's line.
     """
 
-    def __init__(self, results: Asked, watch: Watch, site: Site) -> None:
+    def __init__(self, results: ResultReader, watch: Watch, site: Site) -> None:
         self._results, self._watch, self._site = results, watch, site
         self._ahead: dict[int, Any] = {}
         self._given: list[int] = []
@@ -86,8 +82,8 @@ class Results:
             self._ahead[number] = value
 
 
-class Asked:
-    """A pool's own iterator, asked for one result at a time; chunks are taken apart.
+class ResultReader:
+    """Reads a pool's own iterator one result at a time; chunks are taken apart.
 
     Args:
         results: As the pool returns it: an ``IMapIterator``, or a generator over the chunks of one.

@@ -1,8 +1,6 @@
 """Pools of processes: the order in which their results come back.
 
-Every piece of a pool's work has a name, so that it draws the same in whichever worker it falls to.
-
-    >>> watch_pools(multiprocessing.pool, a_watch)
+Every piece of a pool's work has a name, so that it draws the same numbers in whichever worker it runs.
 """
 
 from __future__ import annotations
@@ -14,11 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from .frames import Site, own_caller, site_of
-from .pool_results import Asked, Results
+from .pool_results import ResultReader, Results
 from .watch import Watch, unit
 
-#: How long workers without a task have to end, and how often that is looked at.
-_FAREWELL_S, _GLANCE_S = 2.0, 0.002
+#: How long workers without a task have to end, and how often that is checked.
+_END_S, _POLL_S = 2.0, 0.002
 _monotonic, _sleep = time.monotonic, time.sleep  # as they were before they were wrapped
 
 
@@ -34,13 +32,12 @@ def watch_pools(module: Any, watch: Watch) -> None:
         if frame is None:
             return natural(self, func, iterable, chunksize)
         results = natural(self, Numbered(func), enumerate(iterable), chunksize)
-        return Results(Asked(results, module.TimeoutError), watch, site_of(frame, "completion_order"))
+        return Results(ResultReader(results, module.TimeoutError), watch, site_of(frame, "completion_order"))
 
     module.Pool.imap_unordered = imap_unordered
 
 
 def _name_tasks(module: Any) -> None:
-    """Give every piece of a pool's work a name, so that it draws the same in whichever worker."""
     natural = module.Pool._get_tasks
     jobs = [0]
 
@@ -55,7 +52,7 @@ def _name_tasks(module: Any) -> None:
 def _let_idle_workers_end(module: Any) -> None:
     """Have a pool without open tasks end its workers by asking, not by a signal: so each leaves its trace.
 
-    A handler of that signal would not do: one that comes just before a worker waits is not heard.
+    A handler of that signal would not do: one that comes just before a worker waits is missed.
     """
     natural = module.Pool._terminate_pool.__func__
 
@@ -68,9 +65,9 @@ def _let_idle_workers_end(module: Any) -> None:
             if workers and not parts[-1]:
                 found["worker_handler"]._state = module.TERMINATE
                 found["change_notifier"].put(None)
-                end = _monotonic() + _FAREWELL_S
+                end = _monotonic() + _END_S
                 while any(one.exitcode is None for one in workers) and _monotonic() < end:
-                    _sleep(_GLANCE_S)
+                    _sleep(_POLL_S)
         natural(kind, *parts)
 
     module.Pool._terminate_pool = classmethod(terminate_pool)
@@ -125,12 +122,10 @@ def watch_callbacks(module: Any, watch: Watch) -> None:
         site = site_of(frame, "completion_order")
         state = counts.setdefault(unit(site), [0, 0, {}, watch.ranks(site)])
         number, state[0] = state[0], state[0] + 1
-        heard = (
-            None if callback is None else lambda value: _in_turn(watch, site, state, number, callback, value)
-        )
-        return natural(
-            self, Named(func, f"call {unit(site)} {number}"), args, kwds or {}, heard, error_callback
-        )
+        if callback is not None:
+            callback = functools.partial(_in_turn, watch, site, state, number, callback)
+        named = Named(func, f"call {unit(site)} {number}")
+        return natural(self, named, args, kwds or {}, callback, error_callback)
 
     module.Pool.apply_async = apply_async
 

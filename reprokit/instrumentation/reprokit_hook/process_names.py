@@ -1,8 +1,8 @@
-"""A name for every process, which no other process of the run has and which is the same in every run.
+"""A name for every process: unique in the run, and the same in every run.
 
 The first is ``0``. A rank is named by its RANK or LOCAL_RANK, whatever started it: ranks start in any order.
-Anything else is named by its place among what its parent has spawned, not by when it began; where nobody
-says that place (a shell in between), by when it began after all. A forked child is named by its watch.
+Any other process is named by its position among those that its parent has spawned; where that is not known
+(a shell in between), by when it began. A forked child is named by its watch.
 
     >>> claim("/tmp/traces/1", {})
     '0'
@@ -56,7 +56,7 @@ def rank_of(environment: Mapping[str, str]) -> str:
 
 
 def inherit(process: str) -> None:
-    """Have what this process starts know its parent's name."""
+    """Tell processes that this one starts its name."""
     os.environ[PARENT] = process
     os.environ.pop(SPAWNED, None)
 
@@ -73,11 +73,7 @@ def started(out: str, process: str) -> bool:
 
 
 class Spawning:
-    """Gives what this process spawns its place: ``subprocess`` and the start methods of ``multiprocessing``.
-
-    Args:
-        watch: The watch, for the name of this process.
-    """
+    """Numbers what this process spawns by ``subprocess`` and the start methods of ``multiprocessing``."""
 
     def __init__(self, watch: Any) -> None:
         self._watch, self._lock = watch, threading.Lock()
@@ -89,7 +85,7 @@ class Spawning:
         return f"{process}.s{number}"
 
     def watch_subprocess(self, module: Any) -> None:
-        """Programs that are started: by way of their environment, where that has the watch in it."""
+        """Programs that are started: through their environment, where that has the hook in it."""
         natural = module.Popen.__init__
 
         @functools.wraps(natural)

@@ -1,7 +1,4 @@
-"""What other programs, the system's own files and temporary names bring in.
-
->>> watch_subprocess(subprocess, watch)
-"""
+"""Values from other programs, system files and temporary names."""
 
 from __future__ import annotations
 

@@ -1,17 +1,12 @@
-"""Where a program is in its training, and what is looked at there: the events of a run, in its own order.
+"""How far a program is in its training, which events are digested, and the events themselves, in order.
 
 Orders (``progress`` in the watch's): ``mode``, and what goes with it.
 
 - ``measure``: digests at updates and in windows of environment steps that are chosen on the way, so that
-  each kind takes at most half a hundredth of the run's time. What was chosen is left in the trace.
+  each kind takes at most 0.5 % of the run's time. The choice is recorded in the trace.
 - ``follow``: at those that another run has chosen (``schedules``: process → updates and windows).
 - ``narrow``: at every one between two places of the run (``from``, ``to``: updates and steps done).
 - ``deep``: there, every operation and every draw as well.
-
-This module counts and chooses; it refuses to know how a digest is made.
-
-    >>> progress.due
-    False
 """
 
 from __future__ import annotations
@@ -36,10 +31,10 @@ class TrainingProgress:
         steps: How many steps of environments.
         due: Whether the next update is to be digested.
         window: Whether the next step of an environment is.
-        wake: From how many steps on ``stepped`` wants to be told of each.
-        fine: Whether every event is told by itself.
+        wake: From how many steps on ``look`` must be called after each.
+        fine: Whether every event is recorded by itself.
         changed: Called whenever ``due`` has changed.
-        flush: Told before an event is written, so that what came earlier stands before it.
+        flush: Called before an event is written, so that earlier ones come before it.
     """
 
     def __init__(self, orders: dict[str, Any], process: str) -> None:
@@ -61,7 +56,7 @@ class TrainingProgress:
         self._windows = _Choice(self.mode, chosen.get("windows", ()), length=_WINDOW, began=self._began)
         self.due = self.window = False
         self.wake = 0.0
-        self._look()
+        self.look()
 
     def updated(self, streams: Digests, *, spent: float) -> None:
         """An update is done; ``streams`` is empty where it was not due."""
@@ -71,11 +66,7 @@ class TrainingProgress:
         if streams:
             self.write("update", streams)
             self._updates.took(spent)
-        self._look()
-
-    def stepped(self) -> None:
-        """A step of an environment has been counted."""
-        self._look()
+        self.look()
 
     def tell(self, event: str, streams: Digests) -> None:
         """Write an event: what it is, where the run is after it, and the digests."""
@@ -92,7 +83,7 @@ class TrainingProgress:
         """Time that a window has taken so far."""
         self._windows.took(seconds)
 
-    def told(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, Any]:
         """What goes into the trace."""
         self._flush()
         return {
@@ -108,7 +99,8 @@ class TrainingProgress:
         for act in self.flush:
             act()
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Decide whether what comes next is digested: after an update, or a counted environment step."""
         if self.fine:
             due = window = self._within()
         else:

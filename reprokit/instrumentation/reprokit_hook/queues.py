@@ -1,7 +1,4 @@
-"""Which item of a queue comes next: recorded, and where pinned the other run's, once it has come.
-
->>> watch_queues(queue, a_watch)
-"""
+"""The order of a queue's items: recorded, and at a pinned call site that of the replayed run."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""What another run had at a call site: its values by context, and its order of names.
-
-This module knows the files that a watch left; it refuses to know what is pinned.
-
-    >>> Earlier.read("traces/01-first").at("clock|train.py|3", "0", 7)
-    '1763708400.25'
-"""
+"""What an earlier run had at a call site: its values by context, and its order of names."""
 
 from __future__ import annotations
 
@@ -32,7 +26,20 @@ class Earlier:
         Raises:
             OSError: The folder cannot be read.
         """
-        return cls(_trace_of(folder))
+        merged: dict[str, dict[str, _Values]] = {}
+        if not folder:
+            return cls(merged)
+        for name in sorted(os.listdir(folder)):
+            if not (name.startswith("trace-") and name.endswith(".json")):
+                continue
+            with open(os.path.join(folder, name), encoding="utf-8") as stream:
+                sites = json.load(stream)["sites"]
+            for one, record in sites.items():
+                for context, values in record["values"].items():
+                    pairs = sorted((int(at), text) for at, text in values.items())
+                    found = record["counts"][context], [at for at, _ in pairs], [text for _, text in pairs]
+                    merged.setdefault(one, {})[context] = found
+        return cls(merged)
 
     def at(self, unit: str, context: str, number: int) -> str | None:
         """The last change at or before this number."""
@@ -66,21 +73,3 @@ def named(items: list[Any], key: Callable[[Any], str]) -> list[tuple[str, Any]]:
         seen[name] = number = seen.get(name, -1) + 1
         both.append((f"{name} {number}" if number else name, item))
     return both
-
-
-def _trace_of(folder: str | None) -> dict[str, dict[str, tuple[int, list[int], list[str]]]]:
-    """Every process's values of an earlier run: call site → context → how many, where it changed, to what."""
-    merged: dict[str, dict[str, tuple[int, list[int], list[str]]]] = {}
-    if not folder:
-        return merged
-    for name in sorted(os.listdir(folder)):
-        if not (name.startswith("trace-") and name.endswith(".json")):
-            continue
-        with open(os.path.join(folder, name), encoding="utf-8") as stream:
-            sites = json.load(stream)["sites"]
-        for one, record in sites.items():
-            for context, values in record["values"].items():
-                pairs = sorted((int(at), text) for at, text in values.items())
-                found = record["counts"][context], [at for at, _ in pairs], [text for _, text in pairs]
-                merged.setdefault(one, {})[context] = found
-    return merged

@@ -1,9 +1,9 @@
-"""A simulator alone: what was done in an environment, done again in a process of its own.
+"""Replays the recorded calls of one environment in a process of its own.
 
-Global generators are seeded first: an environment that draws from them is not to blame for what they hold.
+Global generators are seeded first: an environment that draws from them is not the cause of what they hold.
 
-Orders as for the watch; ``progress`` holds ``script``: the environment's specification and every call. What
-it answered is left as ``alone.json`` where the trace goes.
+Orders as for the watch; ``progress`` holds ``script``: the environment's specification and every call. The
+digests of its answers are written to ``alone.json`` beside the trace.
 
     $ REPROKIT_HOOK=orders.json python -m reprokit_hook.simulator_replay
 """
@@ -28,26 +28,25 @@ def main() -> None:
     import gymnasium
 
     spec = gymnasium.envs.registration.EnvSpec.from_json(script["spec"])
-    world = gymnasium.make(spec, disable_env_checker=True).unwrapped
+    environment = gymnasium.make(spec, disable_env_checker=True).unwrapped
     _seed_globals()
-    answers = [_done(world, one) for one in script["calls"]]
+    answers = [_done(environment, one) for one in script["calls"]]
     with open(os.path.join(orders["out"], "alone.json"), "w", encoding="utf-8") as stream:
         json.dump(answers, stream)
 
 
 def _seed_globals() -> None:
-    """The program has seeded them, perhaps: what only draws from them answers alike, and is not accused."""
+    """As the program may have done: an environment that only draws from them then answers alike."""
     random.seed(0)
     for name, seed in (("numpy.random", "seed"), ("torch", "manual_seed")):
         if name in sys.modules:
             getattr(sys.modules[name], seed)(0)
 
 
-def _done(world: Any, call: dict[str, Any]) -> str:
+def _done(environment: Any, call: dict[str, Any]) -> str:
     args, options = _read(call["args"]), _read(call["options"])
-    made = world.reset(*args, **options) if call["reset"] else world.step(*args, **options)
-    told: str = digests.of(made[0] if call["reset"] else made[:4])
-    return told
+    made = (environment.reset if call["reset"] else environment.step)(*args, **options)
+    return str(digests.of(made[0] if call["reset"] else made[:4]))
 
 
 def _read(value: Any) -> Any:

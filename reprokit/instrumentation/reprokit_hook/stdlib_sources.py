@@ -1,9 +1,7 @@
-"""The standard library's sources of chance: random, entropy, clocks, names of process and host, listings.
+"""The standard library's sources of randomness: random, entropy, clocks, environment variables, listings.
 
-Each is wrapped where it lives. What the program's own code calls is recorded with its line; what a library
-calls for itself passes through, but for entropy and listings, whose caller is looked for further up.
-
-    >>> watch(a_watch)
+Each is wrapped where it is defined. Calls from the program's own code are recorded with their line; calls
+from a library pass through, except for entropy and listings, which are attributed to the program's line.
 """
 
 from __future__ import annotations
@@ -14,11 +12,11 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any
 
-from . import told_values
+from . import system_values
 from .frames import own_caller, site_of
+from .unseeded_draws import GlobalGenerator
 from .watch import Watch
 
 _CLOCKS = (
@@ -33,31 +31,9 @@ _CLOCKS = (
     "thread_time",
     "clock_gettime",
 )
-#: Those that tell the date; the others begin anywhere, so that every run sees others already.
+#: Those that give the date; the others start at an arbitrary time, so they differ between runs anyway.
 _DATED = ("time", "time_ns")
-_TOLD = ("localtime", "gmtime", "strftime", "ctime", "asctime")
-_DRAWS = (
-    "random",
-    "uniform",
-    "randint",
-    "choice",
-    "choices",
-    "sample",
-    "shuffle",
-    "randrange",
-    "gauss",
-    "normalvariate",
-    "lognormvariate",
-    "betavariate",
-    "expovariate",
-    "gammavariate",
-    "triangular",
-    "paretovariate",
-    "weibullvariate",
-    "vonmisesvariate",
-    "getrandbits",
-    "randbytes",
-)
+_TEXTS = ("localtime", "gmtime", "strftime", "ctime", "asctime")
 _DAY_S = 86_400
 _LONG = 6
 
@@ -67,7 +43,7 @@ def watch(watch: Watch) -> None:
     _clocks(watch)
     _entropy(watch)
     _global_random(watch)
-    told_values.watch(watch)
+    system_values.watch(watch)
     _environment(watch)
     _listings(watch)
 
@@ -76,9 +52,9 @@ def _clocks(watch: Watch) -> None:
     for name in _CLOCKS:
         if hasattr(time, name):
             shift = _DAY_S * (10**9 if name.endswith("_ns") else 1) if name in _DATED else None
-            told_values.wrap(time, name, "clock", watch, shift=shift)
-    for name in _TOLD:
-        told_values.wrap(time, name, "clock", watch, at_most=1 if name == "strftime" else 0)
+            system_values.wrap(time, name, "clock", watch, shift=shift)
+    for name in _TEXTS:
+        system_values.wrap(time, name, "clock", watch, at_most=1 if name == "strftime" else 0)
 
 
 def _entropy(watch: Watch) -> None:
@@ -91,7 +67,7 @@ def _entropy(watch: Watch) -> None:
     os.urandom = urandom
     random._urandom = urandom  # type: ignore[attr-defined]
     if hasattr(os, "getrandom"):
-        _getrandom(watch, urandom)
+        os.getrandom = lambda size, flags=0: urandom(size)  # noqa: ARG005 - os.getrandom's parameter
 
     def uuid4() -> uuid.UUID:
         return uuid.UUID(bytes=urandom(16), version=4)
@@ -99,68 +75,26 @@ def _entropy(watch: Watch) -> None:
     uuid.uuid4 = uuid4
 
 
-def _getrandom(watch: Watch, urandom: Callable[[int], bytes]) -> None:
-    def getrandom(size: int, flags: int = 0) -> bytes:
-        return urandom(size)
-
-    os.getrandom = getrandom
-
-
 def _global_random(watch: Watch) -> None:
     """``random.Random`` without a seed, and the module's own generator until somebody seeds it."""
     seed = random.Random.seed
     module: Any = random._inst
-    state = {"seeded": False}
-    of_site: dict[str, random.Random] = {}
+    default = GlobalGenerator("random", lambda drawn: drawn, watch)
 
     def seeding(self: random.Random, a: Any = None, version: int = 2) -> None:
         frame = own_caller() if a is None else None
         if frame is not None:
             a = int.from_bytes(watch.entropy(site_of(frame, "unseeded"), 32), "little")
         if self is module:
-            state["seeded"] = True
-            _is_seeded(watch)
+            default.seeded()
         seed(self, a, version)
 
     random.Random.seed = seeding  # type: ignore[method-assign]
     random.seed = functools.partial(seeding, module)
-    setstate: Any = module.setstate
-
-    def restored(state_of_generator: Any) -> None:
-        state["seeded"] = True
-        _is_seeded(watch)
-        setstate(state_of_generator)
-
-    setattr(random, "setstate", restored)  # noqa: B010 - typeshed gives it another parameter
-    for name in _DRAWS:
-        if hasattr(random, name):
-            setattr(random, name, _unseeded(getattr(random, name), name, state, of_site, watch))
-
-
-def _is_seeded(watch: Watch) -> None:
-    if watch.progress is not None:
-        watch.progress.generators.seeded.add("random")
-
-
-def _unseeded(
-    natural: Any, name: str, state: dict[str, bool], of_site: dict[str, random.Random], watch: Watch
-) -> Any:
-    @functools.wraps(natural, assigned=("__name__", "__doc__"))
-    def draw(*args: Any, **options: Any) -> Any:
-        frame = None if state["seeded"] else own_caller()
-        if frame is None:
-            return natural(*args, **options)
-        site = site_of(frame, "unseeded")
-        generator = of_site.get(where := f"{watch.context}{site[1]}:{site[2]}")
-        if generator is None:
-            generator = of_site[where] = watch.random(site)
-        value = getattr(generator, name)(*args, **options)
-        watch.seen(site, f"{name} {watch.random(site).getrandbits(64):x}", what=f"random.{name}")
-        return value
-
-    draw.__module__ = "random"
-    draw.__qualname__ = name
-    return draw
+    random.setstate = default.seeding(module.setstate)
+    for name, draw in list(vars(random).items()):
+        if name != "getstate" and getattr(draw, "__self__", None) is module:
+            setattr(random, name, default.drawing(draw, name))
 
 
 def _environment(watch: Watch) -> None:
@@ -219,7 +153,5 @@ class _Entries:
     def __enter__(self) -> _Entries:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

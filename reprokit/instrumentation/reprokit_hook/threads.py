@@ -1,8 +1,6 @@
-"""Who finishes first among threads: their turns, and what they are asked.
+"""Threads: the order in which they finish, and questions about their state.
 
 Where a call site is pinned, its threads take turns in the order in which they finished in the other run.
-
-    >>> watch(a_watch)
 """
 
 from __future__ import annotations
@@ -76,11 +74,6 @@ def watch(watch: Watch) -> None:
         natural(self)
 
     threading.Thread.start = start  # type: ignore[method-assign]
-    watch_states(watch)
-
-
-def watch_states(watch: Watch) -> None:
-    """Events that other threads set."""
     asked(threading.Event, "is_set", watch)
     asked(threading.Thread, "is_alive", watch)
 

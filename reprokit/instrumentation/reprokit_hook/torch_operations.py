@@ -1,8 +1,6 @@
-"""Every operation of PyTorch: digests of what went in and came out, and the line: level ``deep``.
+"""Every operation of PyTorch: digests of inputs and outputs, and the line (level ``deep``).
 
-Without a stretch to look at, from the first operation on; else only there.
-
->>> Operations(torch, dispatch, watch).begin()
+Without a stretch of the training to record, from the first operation on; else only there.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""PyTorch's sources of chance: its default generator until it is seeded, whoever draws from it.
+"""PyTorch's default generator until it is seeded, whoever draws from it.
 
-Every random operation without a generator of its own is given a state of its call site's: the program's
-own line, however deep in PyTorch the draw happens. Once the program has seeded PyTorch, nothing is watched.
-
-    >>> watch_torch(torch, watch)
+Every random operation without a generator of its own draws from a state of its call site: the program's own
+line, however deep in PyTorch the draw happens. Once the program has seeded PyTorch, nothing is recorded.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from .frames import own_caller, site_of
 from .watch import Watch, unit
 
 
-def _tell_saved(module: Any, watch: Watch) -> None:
+def _note_saved(module: Any, watch: Watch) -> None:
     """Files that ``torch.save`` writes: its own code opens them, unseen by Python."""
     natural = module.save
 
@@ -34,33 +32,28 @@ def watch_torch(module: Any, watch: Watch) -> None:
 
     watch.facts["torch"] = str(module.__version__)
     if watch.orders.get("draws"):
-        from torch.utils import _python_dispatch as dispatch  # type: ignore[import-not-found, unused-ignore]
-
         _unseeded_mode(module, dispatch, watch).__enter__()
     else:
-        _tell_draws(module, watch)
-    _tell_saved(module, watch)
+        _note_draws(module, watch)
+    _note_saved(module, watch)
     natural = module.seed
 
     def seed() -> int:
         frame = own_caller()
         if frame is None:
-            made: int = natural()
-            return made
+            return int(natural())
         made = int.from_bytes(watch.entropy(site_of(frame, "torch_unseeded"), 7), "little")
         module.manual_seed(made)
         return made
 
     module.seed = module.random.seed = seed
     if watch.orders.get("level") == "deep":
-        from torch.utils import _python_dispatch as dispatch  # type: ignore[import-not-found, unused-ignore]
-
         from .torch_operations import watch_operations
 
         watch_operations(module, dispatch, watch)
 
 
-def _tell_draws(module: Any, watch: Watch) -> None:
+def _note_draws(module: Any, watch: Watch) -> None:
     """Whether anything is drawn before the program seeds: only then is every operation looked at."""
     began = _state(module)
     seeded: list[bool] = []
@@ -83,8 +76,7 @@ def _tell_draws(module: Any, watch: Watch) -> None:
 
 def _state(torch: Any) -> bytes:
     """The default generator's state, read without an operation that anybody would watch."""
-    state: bytes = torch.default_generator.get_state().numpy().tobytes()
-    return state
+    return bytes(torch.default_generator.get_state().numpy().tobytes())
 
 
 def _unseeded_mode(torch: Any, dispatch: Any, watch: Watch) -> Any:
@@ -113,10 +105,7 @@ def _unseeded_mode(torch: Any, dispatch: Any, watch: Watch) -> Any:
             finally:
                 of_site[name] = generator.get_state()
                 generator.set_state(before)
-                watch.seen(
-                    site,
-                    f"{watch.random(site).getrandbits(64):x}",
-                    what=f"torch.{func._schema.name.split('::')[-1]}",
-                )
+                what = f"torch.{func._schema.name.split('::')[-1]}"
+                watch.seen(site, f"{watch.random(site).getrandbits(64):x}", what=what)
 
     return Unseeded()

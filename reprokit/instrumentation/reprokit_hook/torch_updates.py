@@ -1,11 +1,8 @@
-"""Every update of PyTorch's parameters: what went in, what came out.
+"""Every update of PyTorch's parameters: digests of what went in and what came out.
 
-An update is a step of any ``torch.optim`` optimizer, or a call of one of the fused kernels behind them. What
-is digested, and only where ``TrainingProgress`` says so: what modules were given with gradients on, what
-loaders handed out, gradients, the optimizer's state and settings, parameters, and the state of every random
-generator.
-
-    >>> watch_learning(torch, watch)
+An update is a step of any ``torch.optim`` optimizer, or a call of one of the fused kernels behind them.
+Digested, only where ``TrainingProgress`` says so: the inputs of modules while gradients are on, batches of
+loaders, gradients, the optimizer's state and settings, parameters, and the state of every random generator.
 """
 
 from __future__ import annotations
@@ -74,9 +71,8 @@ class _Updates:
             streams = {**batch, **self._given, "parameters": digests.of(parameters)}
             if before:
                 given = digests.of(before, *self._given.values())
-                self._watch.note_operation(
-                    "the optimizer's step", own_caller(), given=given, made=streams["parameters"]
-                )
+                made = streams["parameters"]
+                self._watch.note_operation("the optimizer's step", own_caller(), given=given, made=made)
             streams |= {f"state of {name}": one for name, one in self._progress.generators.states().items()}
             self._given, self._seen = {}, digests.new()
         spent, self._spent = self._spent + perf_counter() - began, 0.0
@@ -117,11 +113,11 @@ class _Updates:
             return
         began = perf_counter()
         if self._progress.fine:
-            told = digests.of(given)
-            self._progress.tell("batch", {"batch": told})
+            digest = digests.of(given)
+            self._progress.tell("batch", {"batch": digest})
             if self._progress.mode == "deep":
                 name = f"what {type(module).__name__} is given"
-                self._watch.note_operation(name, own_caller(), given="", made=told)
+                self._watch.note_operation(name, own_caller(), given="", made=digest)
         else:
             digests.feed(self._seen, given)
         self._spent += perf_counter() - began
@@ -132,9 +128,8 @@ class _Updates:
 
 def _of_optimizer(optimizer: Any) -> tuple[Any, Any, Any]:
     parameters = _parameters(optimizer)
-    settings = [
-        {name: one for name, one in group.items() if name != "params"} for group in optimizer.param_groups
-    ]
+    groups = optimizer.param_groups
+    settings = [{name: one for name, one in group.items() if name != "params"} for group in groups]
     states = [optimizer.state.get(one, {}) for one in parameters]
     return [one.grad for one in parameters], (settings, states), parameters
 

@@ -1,8 +1,6 @@
-"""Leaving the trace of a process: at its end, and where it may be killed also now and then.
+"""Writes the trace of a process: at its end, and now and then where it may be killed.
 
-Nothing here reaches the program as an exception: a trace that is missing is told by the tool.
-
-    >>> TraceWriter(a_watch).write()
+No exception reaches the program: the tool reports a missing trace.
 """
 
 from __future__ import annotations
@@ -25,22 +23,18 @@ _monotonic = time.monotonic  # as it was before it was wrapped
 
 
 class TraceWriter:
-    """Writes what a watch holds.
-
-    Args:
-        watch: The watch.
-    """
+    """Writes what a watch holds."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._written_at, self._took_s = 0.0, 0.0
 
     def write(self) -> None:
-        """Leave the trace; twice is harmless."""
+        """Write the trace; twice is harmless."""
         began = _monotonic()
         try:
             self._write()
-        except Exception as error:  # a trace that is missing is told; the program must not end by it
+        except Exception as error:  # the tool reports a missing trace; the program must not fail by it
             imports.failed.append(f"the trace of process {self._watch.process}: {error!r}")
         self._written_at = _monotonic()
         self._took_s = self._written_at - began
@@ -68,17 +62,14 @@ class TraceWriter:
 
     def _content(self) -> dict[str, Any]:
         watch = self._watch
-        watch.facts |= {
-            "not_watched": list(imports.failed),
-            "executable": sys.executable,
-            "path": sys.path,
-        }
+        facts = {"not_watched": list(imports.failed), "executable": sys.executable, "path": sys.path}
+        watch.facts |= facts
         sites = {
             name: {word: one for word, one in record.items() if word != "last"}
             for name, record in list(watch.sites.items())
         }
-        progress = {} if watch.progress is None else {"progress": watch.progress.told()}
-        scripts = {} if watch.worlds is None else {"scripts": watch.worlds.scripts}
+        progress = {} if watch.progress is None else {"progress": watch.progress.as_data()}
+        scripts = {} if watch.environments is None else {"scripts": watch.environments.scripts}
         return {
             "process": watch.process,
             "python": sys.version.split()[0],

@@ -1,10 +1,6 @@
-"""Memory that is read before it is written: filled with arbitrary numbers, the run's own.
+"""Memory that is read before it is written: filled with random numbers of the run's key and the call site.
 
-What ``empty`` returns is anybody's guess; here it is the guess of this run's key and the call site. A
-program that writes before it reads cannot notice.
-
-    >>> unwritten(watch, ("unwritten", "train.py", 3, "main"), np.empty, (3,), {})
-    array([ 0.53, -1.21, 0.07])
+A program that writes before it reads cannot notice.
 """
 
 from __future__ import annotations

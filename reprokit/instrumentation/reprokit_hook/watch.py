@@ -1,14 +1,11 @@
-"""The record of a process: every source of chance, by the line that drew on it; and what is to be pinned.
+"""The record of a process: every source of randomness, by the line that used it; and what is replayed.
 
-Orders (JSON): ``out`` (folder of the trace), ``key`` (hex: what this run's chance is drawn from), ``pins``
-(call sites whose values are to be those of another run; ``["*"]`` for all), ``replay`` (that run's folder,
-or null), ``vary`` (names of surroundings to change), ``output`` (the run's own folder).
+Orders (JSON): ``out`` (folder of the trace), ``key`` (hex: what this run's random values are drawn from),
+``pins`` (call sites whose values are to be those of another run; ``["*"]`` for all), ``replay`` (that run's
+folder, or null), ``vary`` (names of conditions to change), ``output`` (the run's own folder).
 
-Chance that a seed does not govern is drawn here from ``key``, the call site and a counter: as arbitrary as
-it was, but another run can draw the very same at one line and its own everywhere else.
-
-    >>> watch.value(("clock", "train.py", 3, "main"), time.time)
-    1763708400.25
+Randomness that a seed does not govern is drawn here from ``key``, the call site and a counter: as arbitrary
+as before, but another run can draw the very same at one line and its own everywhere else.
 """
 
 from __future__ import annotations
@@ -55,7 +52,7 @@ class Watch:
         self._forks = 0
         self.at_end: list[Callable[[], None]] = []
         self.progress: TrainingProgress | None = None
-        self.worlds: Any = None
+        self.environments: Any = None
         #: Process ids that the program was told, and whose they really are: another run's may be pinned.
         self.real_pids: dict[int, int] = {}
         self.writer = TraceWriter(self)
@@ -74,11 +71,11 @@ class Watch:
         os.environ[RANK] = rank_of(os.environ)
         inherit(watch.process)
         os.register_at_fork(before=watch._before_fork, after_in_child=watch._after_fork)
-        atexit.register(watch.write)
+        atexit.register(watch.writer.write)
         leave = os._exit
 
         def leave_with_trace(status: int) -> None:
-            watch.write()
+            watch.writer.write()
             leave(status)
 
         os._exit = leave_with_trace  # type: ignore[assignment]
@@ -107,8 +104,6 @@ class Watch:
             inherit(self.process)
             started(self.out, self.process)
 
-    # --- what the taps ask -------------------------------------------------------------------------
-
     def pinned(self, site: Site) -> bool:
         """Whether this call site is to have the values of the other run."""
         return bool(self.pins) and ("*" in self.pins or unit(site) in self.pins)
@@ -127,7 +122,7 @@ class Watch:
     ) -> Any:
         """A value that surroundings decide: the natural one, or the other run's; recorded either way."""
         number = self._next(site)
-        found = self._replayed(site, number) if self.pinned(site) else None
+        found = self._replayed(site, number)
         if found is not None and found != _RAISED:
             value = (decode or _same)(literal_eval(found))
         else:
@@ -143,8 +138,6 @@ class Watch:
 
     def expected(self, site: Site) -> str | None:
         """Of a pinned call site: what the other run had where this one is now; None where not pinned."""
-        if not self.pinned(site):
-            return None
         number = self.sites.get(unit(site), {"counts": {}})["counts"].get(self.context, 0)
         found = self._replayed(site, number)
         return None if found is None else literal_eval(found)
@@ -155,9 +148,7 @@ class Watch:
 
     def expected_order(self, site: Site) -> dict[int, int]:
         """Of a pinned call site: rank → the number that the other run had there; empty where not pinned."""
-        number = self.sites.get(unit(site), {"counts": {}})["counts"].get(self.context, 0)
-        found = self._replayed(site, number) if self.pinned(site) else None
-        return dict(enumerate(map(int, literal_eval(found)))) if found is not None else {}
+        return dict(enumerate(map(int, self.expected(site) or ())))
 
     def order(
         self,
@@ -174,14 +165,14 @@ class Watch:
         plain = sorted(name for name, _ in both)
         if vary and self.varies(vary):
             self.random(site, number).shuffle(both)
-        found = self._replayed(site, number) if replay and self.pinned(site) else None
+        found = self._replayed(site, number) if replay else None
         if found is not None:
             both = reordered(both, plain, literal_eval(found))
         self._note(site, number, repr([name for name, _ in both]))
         return [item for _, item in both]
 
     def entropy(self, site: Site, num_bytes: int) -> bytes:
-        """Bytes that nobody could foretell, but for who knows the run's key."""
+        """Bytes that only the run's key can predict."""
         number = self._next(site)
         data = self._drawn(site, number, num_bytes)
         self._note(site, number, repr(data[:16].hex()))
@@ -209,12 +200,9 @@ class Watch:
     ) -> None:
         """Keep something that was computed: its name and line, what went in and what came out."""
         if not self.full:
-            code = frame.f_code if frame else None
-            place = (
-                (real(code.co_filename), line or frame.f_lineno, code.co_name)
-                if code and frame
-                else ("", 0, "")
-            )
+            place: tuple[str, int, str] = ("", 0, "")
+            if frame is not None:
+                place = real(frame.f_code.co_filename), line or frame.f_lineno, frame.f_code.co_name
             self.streams.append([name, *place, given, made])
 
     @property
@@ -231,30 +219,19 @@ class Watch:
         finally:
             self.busy.context = before
 
-    # --- below --------------------------------------------------------------------------------------
-
     def _drawn(self, site: Site, number: int, num_bytes: int) -> bytes:
         key = self._earlier_key if self.pinned(site) else self.key
         origin = f"{key}|{self.context}|{unit(site)}|{number}".encode()
         return hashlib.shake_128(origin).digest(num_bytes)
 
     def _next(self, site: Site) -> int:
-        """How often this call site has been used before, in this context."""
         name, context = unit(site), self.context
         with self.lock:
             record = self.sites.get(name)
             if record is None:
-                kind, file, line, function = site
                 self._events += 1
-                record = self.sites[name] = {
-                    "kind": kind,
-                    "file": file,
-                    "line": line,
-                    "function": function,
-                    "first": self._events,
-                    "counts": {},
-                    "values": {},
-                }
+                place = dict(zip(("kind", "file", "line", "function"), site, strict=True))
+                record = self.sites[name] = {**place, "first": self._events, "counts": {}, "values": {}}
             number: int = record["counts"].get(context, 0)
             record["counts"][context] = number + 1
         return number
@@ -269,11 +246,10 @@ class Watch:
             values[number] = last[self.context] = text
 
     def _replayed(self, site: Site, number: int) -> str | None:
+        """What the other run had there; None where it had nothing, or the site is not pinned."""
+        if not self.pinned(site):
+            return None
         return self._earlier.at(unit(site), self.context, number)
-
-    def write(self) -> None:
-        """Leave the trace of this process. Called at its end; calling it twice is harmless."""
-        self.writer.write()
 
 
 def unit(site: Iterable[Any]) -> str:

@@ -1,8 +1,4 @@
-"""What stands around the watched places of the program's own code: see ``rewriting``.
-
->>> iterating(watch)({"b", "a"}, "train.py", 3, "<module>")
-{'a', 'b'}
-"""
+"""The functions that compiled program code calls around its watched places: see ``ast_transform``."""
 
 from __future__ import annotations
 
@@ -14,29 +10,6 @@ from typing import Any
 from . import outside_files, uninitialised_memory
 from .watch import Watch
 
-#: Names whose calls are looked at; what a call really calls decides at run time.
-NAMES = frozenset(
-    {
-        "hash",
-        "id",
-        "now",
-        "utcnow",
-        "today",
-        "pop",
-        "seed",
-        "repr",
-        "str",
-        "fromtimestamp",
-        "astimezone",
-        "mktime",
-        "default_rng",
-        "Generator",
-        "RandomState",
-        "Random",
-        "execute",
-        *uninitialised_memory.NAMES,
-    }
-)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _FIXED = (int, float, complex, bool)
 _MOST = 100_000
@@ -79,9 +52,8 @@ def calling(watch: Watch) -> Callable[..., Any]:
 
     def call(name: str, file: str, line: int, function: str, real: Any, *args: Any, **options: Any) -> Any:
         if name in uninitialised_memory.NAMES:
-            return uninitialised_memory.unwritten(
-                watch, ("unwritten", file, line, function), real, args, options
-            )
+            site = ("unwritten", file, line, function)
+            return uninitialised_memory.unwritten(watch, site, real, args, options)
         if name in _BUILT_IN:
             return _BUILT_IN[name](watch, (file, line, function), real, args, options)
         return real(*args, **options)
@@ -112,12 +84,12 @@ def _now(watch: Watch, place: Any, real: Any, args: Any, options: Any) -> Any:
         return value + datetime.timedelta(days=1) if watch.varies("clock") else value
 
     made = options.get("tz", args[0] if args else None)
-    return watch.value(
-        ("clock", *place),
-        natural,
-        encode=lambda value: value.isoformat(),
-        decode=lambda text: _read(owner, text, made),
-    )
+    site = ("clock", *place)
+    return watch.value(site, natural, encode=_iso, decode=lambda text: _read(owner, text, made))
+
+
+def _iso(value: Any) -> str:
+    return str(value.isoformat())
 
 
 def _read(owner: Any, text: str, zone: Any) -> Any:
@@ -132,12 +104,8 @@ def _local(watch: Watch, place: Any, real: Any, args: Any, options: Any) -> Any:
     kind: Any = owner if isinstance(owner, type) else type(owner)
     if datetime is None or not issubclass(kind, datetime.date) or len(args) > 1 or "tz" in options:
         return real(*args, **options)
-    return watch.value(
-        ("time_zone", *place),
-        lambda: real(*args, **options),
-        encode=lambda value: value.isoformat(),
-        decode=kind.fromisoformat,
-    )
+    site = ("time_zone", *place)
+    return watch.value(site, lambda: real(*args, **options), encode=_iso, decode=kind.fromisoformat)
 
 
 def _pop(watch: Watch, place: Any, real: Any, args: Any, options: Any) -> Any:
@@ -189,18 +157,13 @@ def _query(watch: Watch, place: Any, real: Any, args: Any, options: Any) -> Any:
 _BUILT_IN: dict[str, Callable[..., Any]] = {
     "hash": _hash,
     "id": _id,
-    "now": _now,
-    "utcnow": _now,
-    "today": _now,
+    **dict.fromkeys(("now", "utcnow", "today"), _now),
     "pop": _pop,
     "seed": _seed,
-    "fromtimestamp": _local,
-    "astimezone": _local,
-    "repr": _text,
-    "str": _text,
-    "default_rng": _generator,
-    "Generator": _generator,
-    "RandomState": _generator,
-    "Random": _generator,
+    **dict.fromkeys(("fromtimestamp", "astimezone"), _local),
+    **dict.fromkeys(("repr", "str"), _text),
+    **dict.fromkeys(("default_rng", "Generator", "RandomState", "Random"), _generator),
     "execute": _query,
 }
+#: Names whose calls are wrapped; what a call really calls decides at run time.
+NAMES = frozenset(_BUILT_IN) | uninitialised_memory.NAMES

@@ -65,8 +65,8 @@ def operation(name):
     ("name", "category", "word"),
     [
         ("aten.index_put_.default", "nondeterministic_kernel", "another output"),
-        ("the optimizer's step", "nondeterministic_kernel", "other parameters"),
-        ("a draw from NumPy's global generator", "unknown", "another number of values"),
+        ("the optimizer's step", "nondeterministic_kernel", "different parameters"),
+        ("a draw from NumPy's global generator", "unknown", "a different number of values"),
     ],
 )
 def test_what_gave_another_output_for_equal_inputs_is_named_with_its_line(name, category, word):

@@ -29,7 +29,7 @@ def test_updates_are_looked_at_ever_less_often_where_that_costs_too_much():
 def test_another_run_looks_at_the_very_same_updates_whatever_it_costs_there():
     first = TrainingProgress({"mode": "measure"}, "0")
     seen = updates_seen(first, 40, spent=60.0)
-    orders = {"mode": "follow", "schedules": {"0": first.told()["schedule"]}}
+    orders = {"mode": "follow", "schedules": {"0": first.as_data()["schedule"]}}
     assert updates_seen(TrainingProgress(orders, "0"), 40) == seen
 
 
@@ -52,7 +52,7 @@ def test_steps_of_environments_are_looked_at_in_windows():
             progress.spent(60.0)
         progress.steps += 1
         if progress.steps >= progress.wake:
-            progress.stepped()
+            progress.look()
     assert seen == [*range(64), *range(128, 192), *range(320, 384)]
 
 

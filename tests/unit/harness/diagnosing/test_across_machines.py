@@ -71,7 +71,7 @@ def test_where_nothing_that_counts_differs_it_says_to_look_on_one_machine(pair):
 
 def test_one_run_given_twice_is_refused(pair):
     one, _ = pair()
-    with pytest.raises(UsageError, match="one run, given twice"):
+    with pytest.raises(UsageError, match="same run"):
         across(one, one)
 
 

@@ -111,7 +111,7 @@ def test_a_rare_cause_that_nobody_sees_is_not_laid_to_a_line_that_was_held_when_
     inquiry = asked(Lab(hidden(*different)))
     assert explain(inquiry) is None
     assert inquiry.confidence == "medium"
-    assert "a suspicion, no more" in inquiry.known[0]
+    assert "suspected, not proven" in inquiry.known[0]
 
 
 def test_a_cause_that_is_rare_but_seen_is_found():
@@ -165,7 +165,7 @@ def test_a_rare_line_that_a_varied_run_happened_to_show_is_the_cause_and_not_the
 def test_a_variation_is_no_cause_where_only_one_run_differed():
     inquiry = varied(Lab(hidden(3)))
     assert explain(inquiry) is None
-    assert "a suspicion, no more" in inquiry.known[0]
+    assert "suspected, not proven" in inquiry.known[0]
 
 
 def test_the_hash_seed_is_a_cause_where_the_other_runs_seed_makes_the_other_run():

@@ -102,5 +102,5 @@ def test_a_first_step_that_the_whole_run_has_not_cannot_be_aligned(tmp_path):
 
 
 def test_steps_that_fall_cannot_be_aligned(answer):
-    with pytest.raises(CannotJudgeError, match="do not rise"):
+    with pytest.raises(CannotJudgeError, match="do not increase"):
         answer(stopped=range(3), resumed=[3, 5, 4])

@@ -120,7 +120,7 @@ def test_an_environment_that_answers_otherwise_alone_is_the_cause(tmp_path):
 def test_an_environment_that_answers_alike_alone_is_not_accused(tmp_path):
     causes, asked = checked(tmp_path, [["a", "b"], ["a", "b"]])
     assert causes == ()
-    assert "alike when it is alone" in asked.known[0]
+    assert "equally when it runs alone" in asked.known[0]
 
 
 @pytest.mark.parametrize(
@@ -129,4 +129,4 @@ def test_an_environment_that_answers_alike_alone_is_not_accused(tmp_path):
 def test_an_environment_that_could_not_be_made_alone_is_named_with_less_confidence(tmp_path, answers, spec):
     (cause,), asked = checked(tmp_path, answers, spec=spec)
     assert cause.confidence == "medium"
-    assert "could not be made alone" in asked.known[0]
+    assert "could not be created alone" in asked.known[0]

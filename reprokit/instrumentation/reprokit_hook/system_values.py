@@ -1,9 +1,7 @@
 """What the system tells a program of itself: process, host, cores, working folder.
 
-Where it is varied or another run's, what the program does with it still works: a signal reaches the process
-that is meant, a core that it asks for is there, a path leads to the same folder.
-
-    >>> watch(a_watch)
+A varied or replayed value still works: a signal reaches the right process, a core that is asked for exists,
+and a path leads to the same folder.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ def watch(watch: Watch) -> None:
     imports.after("multiprocessing", lambda module: wrap(module, "cpu_count", "cpu_count", watch, shift=3))
     if hasattr(os, "sched_getaffinity"):
         wrap(os, "sched_getaffinity", "cpu_count", watch)
-        _take_cores_that_there_are(watch)
+        _map_missing_cores(watch)
     _signal_the_real_process(watch)
 
 
@@ -53,12 +51,11 @@ def _host(module: Any, names: tuple[str, ...], watch: Watch) -> None:
 
 
 def _other_host(name: str) -> str:
-    """Another name that leads to this host too."""
     return "localhost" if name != "localhost" else "127.0.0.1"
 
 
-def _take_cores_that_there_are(watch: Watch) -> None:
-    """A program that is told of more cores than there are may ask for one of those."""
+def _map_missing_cores(watch: Watch) -> None:
+    """Allow a program to ask for a core that only the varied value has."""
     natural, real = os.sched_setaffinity, sorted(os.sched_getaffinity(0))
 
     def sched_setaffinity(pid: int, mask: Any, /) -> None:
@@ -71,7 +68,7 @@ def _take_cores_that_there_are(watch: Watch) -> None:
 
 
 def _signal_the_real_process(watch: Watch) -> None:
-    """A program that is told the process id of another run may send it a signal: to itself, it means."""
+    """A signal sent to another run's process ID, which the program takes for its own, goes to the program."""
     natural = os.kill
 
     def kill(pid: int, number: int, /) -> None:
@@ -96,13 +93,15 @@ def wrap(
 
     def varied(*args: Any, **options: Any) -> Any:
         value = natural(*args, **options)
-        if name == "getcwd" and watch.varies("working_folder"):
+        if not watch.varies(kind):
+            return value
+        if name == "getcwd":
             return _elsewhere(value, watch)
-        if name == "sched_getaffinity" and watch.varies(kind):
+        if name == "sched_getaffinity":
             return value | {max(value) + 1 + more for more in range(3)}
-        if watch.varies(kind) and kind == "host_name" and isinstance(value, str):
+        if kind == "host_name" and isinstance(value, str):
             return f"{value}-elsewhere" if name == "platform" else _other_host(value)
-        return value + shift if watch.varies(kind) and shift and value is not None else value
+        return value + shift if shift and value is not None else value
 
     @functools.wraps(natural)
     def watched(*args: Any, **options: Any) -> Any:
@@ -121,7 +120,6 @@ def wrap(
 
 
 def _elsewhere(folder: str, watch: Watch) -> str:
-    """Another path of the same folder."""
     path = os.path.join(watch.apart, f"w{hashlib.blake2b(os.fsencode(folder), digest_size=4).hexdigest()}")
     try:
         os.makedirs(watch.apart, exist_ok=True)

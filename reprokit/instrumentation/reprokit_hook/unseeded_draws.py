@@ -1,0 +1,62 @@
+"""A library's global generator until the program seeds it: each call site draws from one of its own."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable
+from typing import Any
+
+from .frames import own_caller, site_of
+from .watch import Watch
+
+
+class GlobalGenerator:
+    """Whether a global generator has been seeded, and what stands in for it until then.
+
+    Args:
+        library: The module whose functions draw from it: ``random`` or ``numpy.random``.
+        new: Makes a generator for a call site from random numbers of that site.
+        watch: The watch.
+    """
+
+    def __init__(self, library: str, new: Callable[[random.Random], Any], watch: Watch) -> None:
+        self._library, self._new, self._watch = library, new, watch
+        self._seeded = False
+        self._of_site: dict[str, Any] = {}
+
+    def seeded(self) -> None:
+        """The program has seeded it: from now on its draws are its own."""
+        self._seeded = True
+        if self._watch.progress is not None:
+            self._watch.progress.generators.seeded.add(self._library.partition(".")[0])
+
+    def seeding(self, natural: Any) -> Any:
+        """A function that seeds or restores it."""
+
+        @functools.wraps(natural)
+        def seed(*args: Any, **options: Any) -> Any:
+            self.seeded()
+            return natural(*args, **options)
+
+        return seed
+
+    def drawing(self, natural: Any, name: str) -> Any:
+        """A function that draws from it."""
+        watch, called = self._watch, f"{self._library.replace('numpy', 'np')}.{name}"
+
+        @functools.wraps(natural, assigned=("__name__", "__doc__"))
+        def draw(*args: Any, **options: Any) -> Any:
+            frame = None if self._seeded else own_caller()
+            if frame is None:
+                return natural(*args, **options)
+            site = site_of(frame, "unseeded")
+            where = f"{watch.context}{site[1]}:{site[2]}"
+            if where not in self._of_site:
+                self._of_site[where] = self._new(watch.random(site))
+            value = getattr(self._of_site[where], name)(*args, **options)
+            watch.seen(site, f"{name} {watch.random(site).getrandbits(64):x}", what=called)
+            return value
+
+        draw.__module__, draw.__qualname__ = self._library, name
+        return draw
