@@ -11,6 +11,7 @@ import json
 import math
 from fnmatch import fnmatchcase
 from fractions import Fraction
+from itertools import zip_longest
 
 ABSENT = object()
 
@@ -27,7 +28,7 @@ class Reference:
         left, right = self.read(expected), self.read(actual)
         wanted = self.selection(metrics, ignore)
         pairs = [(one, other) for one, other in self.pairs(left, right) if ABSENT not in (one, other)]
-        found, evidence, tallies, same = [], [], {}, True
+        found, texts, evidence, tallies, same = [], [], [], {}, True
         for position, (one, other) in enumerate(pairs):
             if one is None or other is None:
                 continue
@@ -49,13 +50,14 @@ class Reference:
                     step = one.get("step", other.get("step"))
                     tally["first_step"] = step if not tally["mismatches"] else tally["first_step"]
                     tally["mismatches"] += 1
-                    found.append((position, name))
+                    (texts if self.is_text(self.first_leaf(e, a)) else found).append((position, name))
         records = sum(one is not None and other is not None for one, other in pairs)
         bad = None in left or None in right or not left or not right
-        bad |= records > 0 and not evidence and not found and len(left) == len(right)
+        bad |= records > 0 and not evidence and not (found or texts) and len(left) == len(right)
         bad |= any(name not in tallies and wanted(name) for name in metrics or ())
         if len(left) != len(right) and not self.stops_early():
             found.append((min(len(left), len(right)), None))
+        found = self.in_order(found, texts)
         exit_code = 2 if bad or not records else 1 if found else 0
         return {
             "exit_code": exit_code,
@@ -141,8 +143,27 @@ class Reference:
             return [one for item in inner for one in self.evidence(item)]
         return [value]
 
+    def in_order(self, found, texts):
+        """A difference of texts alone never hides one of numbers."""
+        return found + texts
+
     def choose(self, found):
         return found[0] if found else None
+
+    def first_leaf(self, e, a):
+        """The first pair of scalars inside two values that is not accepted, or None."""
+        if isinstance(e, dict) and isinstance(a, dict):
+            inner = [
+                (e.get(name, ABSENT), a.get(name, ABSENT)) for name in [*e, *(n for n in a if n not in e)]
+            ]
+        elif isinstance(e, list) and isinstance(a, list):
+            inner = list(zip_longest(e, a, fillvalue=ABSENT))
+        else:
+            return None if self.accepts(e, a) else (e, a)
+        return next((leaf for pair in inner if (leaf := self.first_leaf(*pair)) is not None), None)
+
+    def is_text(self, leaf):
+        return leaf is not None and all(isinstance(one, str) for one in leaf)
 
     # Equality
 

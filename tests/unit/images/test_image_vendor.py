@@ -127,7 +127,7 @@ def test_the_archive_for_a_base_holds_what_the_lock_names_and_refuses_another_fi
 @pytest.mark.parametrize("listed", ["", "deb http://x other main"])
 def test_a_host_that_knows_no_archive_of_the_distribution_is_told_what_to_do(project, monkeypatch, listed):
     monkeypatch.setattr(bootstrap, "run_command", lambda *_given, on_line, **_more: on_line(listed))
-    with pytest.raises(ImageError, match="no sources of bookworm") as caught:
+    with pytest.raises(ImageError, match="no sources for bookworm") as caught:
         bootstrap.sources(read_lock(project).bootstrap)
     assert "--from-vendor" in caught.value.fix
 

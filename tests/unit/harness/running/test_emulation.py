@@ -161,7 +161,7 @@ def test_what_differs_on_the_trainings_own_inputs_goes_before_what_only_could():
 
 
 def test_when_no_operation_differs_by_itself_that_is_said():
-    assert "none of the 80 operations" in sentence([], num_operations=80)
+    assert "none of the 80 recorded operations" in sentence([], num_operations=80)
 
 
 def test_the_root_has_a_remedy_of_its_own():

@@ -214,7 +214,7 @@ def test_a_run_that_began_with_another_runtime_or_does_not_say_with_which_is_ref
     for digest in ("sha256:0", None):
         record["digests"][name] = digest
         (stopped / "run.json").write_text(json.dumps(record))
-        with pytest.raises(UsageError, match=f"anything else than it began with: the {name}"):
+        with pytest.raises(UsageError, match=f"so the run cannot be resumed: the {name}"):
             go_on(stopped, project)
 
 
@@ -226,7 +226,7 @@ def test_what_changes_no_number_keeps_no_run_from_going_on(stopped, project):
 def test_an_environment_of_another_lock_is_refused_when_it_is_there(tmp_path):
     point = ResumePoint(path=tmp_path, step=1, sha256="", run="r/1", attempt=1, lock_digest="sha256:1")
     must_be_same_environment(point, "sha256:1")
-    with pytest.raises(UsageError, match="another environment"):
+    with pytest.raises(UsageError, match="lock changed, so the run cannot be resumed"):
         must_be_same_environment(point, "sha256:2")
 
 
