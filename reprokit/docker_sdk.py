@@ -1,6 +1,7 @@
-"""The edge of the Docker SDK: the engine's address, and one table of what each of the SDK's errors means.
+"""The edge of the Docker SDK: the engine's address, and what each of the SDK's errors means.
 
-``execution`` and ``images`` catch ``SDK_ERRORS`` and ask ``fault_of``; neither names a class of the SDK's.
+``execution`` and ``images`` catch ``SDK_ERRORS`` (or ``ENGINE_ERRORS``, which adds those of the socket)
+and ask ``fault_of``; neither names a class of the SDK's.
 
     >>> fault_of(docker.errors.ImageNotFound("no such image"))
     <Fault.IMAGE_MISSING: 'the container engine does not have the image'>

@@ -73,7 +73,9 @@ KEYS = (
     Key(path="numerics", plural="numerics profiles", why="another profile may round differently"),
     Key(path="modified", plural="overrides (--set)", why="an override is another setting"),
     Key(path="config", plural="configurations", why="config.yaml holds the settings as they were used"),
-    Key(path="digests", plural="digests", why="recipe, trainer, runtime, configuration or lock changed"),
+    Key(
+        path="digests", plural="digests", why="recipe, trainer, parts, runtime, configuration or lock changed"
+    ),
     Key(path="image.variant", plural="environments", why="another variant has other packages"),
     Key(path="image.lock_digest", plural="package locks", why="another lock has other packages"),
     Key(path="backend", plural="backends", why="a container isolates, a virtual environment does not"),

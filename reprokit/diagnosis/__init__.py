@@ -1,4 +1,7 @@
-"""From traces of runs to a cause: which sources of randomness differ, which matter, what they are called."""
+"""From traces of runs to a cause: which sources of randomness differ, which matter, what they are called.
+
+Pure: traces in, causes out. The runs are made in ``harness.diagnosing``.
+"""
 
 from reprokit.diagnosis.cause_names import (
     Cause,

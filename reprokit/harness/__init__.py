@@ -1,7 +1,8 @@
 """Reproduce and verify: plan, run, read, judge. The only place where the parts meet.
 
-Here are the verbs on single recipes and runs. Each story has a package with names of its own: ``diagnosing``,
-``portability``, ``attribution``, ``curation`` and ``selftest``.
+Here are the verbs on single recipes and runs. ``running`` and ``judging`` are what they all stand on; each
+story has a package with names of its own: ``diagnosing``, ``portability``, ``attribution``, ``curation`` and
+``selftest``.
 """
 
 from reprokit.harness import selftest

@@ -81,7 +81,7 @@ def test_a_resumed_run_that_writes_only_its_own_records_and_loses_nothing_is_rep
     done = told(SPEED)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "varied ones" not in done.stdout
-    assert "surroundings were not varied" in done.stdout
+    assert "conditions were not varied" in done.stdout
 
 
 @pytest.mark.slow

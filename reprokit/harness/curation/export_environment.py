@@ -19,8 +19,8 @@ def export_environment(path: Path, *, form: str, root: Path) -> Exported:
     """Files that rebuild the environment of a record.
 
     Args:
-        path: Where the record stands, as ``capture.stored.read_record`` takes it.
-        form: A key of ``capture.export_forms.FORMS``.
+        path: Where the record stands, as ``capture.read_record`` takes it.
+        form: A key of ``capture.export_formats.FORMS``.
         root: The project: its locks give hashes, and its base image a digest, where they are the record's.
 
     Raises:

@@ -1,4 +1,7 @@
-"""Diagnosing: instrumented runs that show where two runs first differ, and which line causes it."""
+"""Diagnosing: instrumented runs that show where two runs first differ, and which line causes it.
+
+Here runs are made; what follows from their traces is in ``reprokit.diagnosis``.
+"""
 
 from reprokit.harness.diagnosing.across_machines import Across, across
 from reprokit.harness.diagnosing.diagnose import diagnose_command, diagnose_recipe

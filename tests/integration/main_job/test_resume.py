@@ -284,7 +284,8 @@ def kill_at_random(study, *, draw, tool_too=False):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    step, wait_s = draw.randrange(SAVED + UPDATE, STEPS - 4 * UPDATE, UPDATE), draw.uniform(0, 0.3)
+    # A quick machine does an update in some 0.06 s: the run must still have one to do when it is killed.
+    step, wait_s = draw.randrange(SAVED + UPDATE, STEPS - 4 * UPDATE, UPDATE), draw.uniform(0, 0.1)
     folder, end = None, time.monotonic() + 120
     while (
         folder is None

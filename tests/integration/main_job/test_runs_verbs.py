@@ -77,7 +77,7 @@ def test_another_lock_cannot_make_the_environment_that_the_run_names(study, thei
     lock.write_text(lock.read_text() + "# changed since\n")
     answer = study.reprokit("runs", "reproduce", str(theirs), "--backend", "local")
     assert answer.code == 3
-    assert "not the lock that the run's environment was made from" in answer.err
+    assert "differs from the one that the run's environment was made from" in answer.err
     assert study.runs == []
 
 
