@@ -170,8 +170,8 @@ def redact_command(arguments: Sequence[str]) -> tuple[str, ...]:
         name, sign, value = argument.partition("=")
         secret_follows = before.startswith("-") and _is_secret_name(before)
         if secret_follows and not argument.startswith("--"):
-            redacted.append(MARK)
-        elif sign and _is_secret_name(name) and not _NO_VALUE.fullmatch(value):
+            redacted.append(argument if _is_setting(before, argument) else MARK)
+        elif sign and _is_secret_name(name) and not (_NO_VALUE.fullmatch(value) or _is_setting(name, value)):
             redacted.append(f"{name}={MARK}")
         else:
             redacted.append(_redact_after(before, argument))
@@ -239,6 +239,11 @@ def _redact_scp_address(address: str) -> str:
 
 def _last_part(path: str) -> str:
     return path.rstrip("/").rpartition("/")[2]
+
+
+def _is_setting(name: str, value: str) -> bool:
+    """Whether a name that may be prose, such as --max-token, has a number: a setting, and no secret."""
+    return bool(_MAYBE_PROSE.fullmatch(name) and _NUMBER.fullmatch(value))
 
 
 def _without_value(match: re.Match[str]) -> str:

@@ -219,7 +219,7 @@ def _places_of(run_dir: Path) -> dict[str, str]:
     run_id = read_json(run_dir / RECORD).get("run_id")
     moved = [run_id] if isinstance(run_id, str) and len(run_id) >= _UNIQUE else []
     names = [str(run_dir.resolve()), str(run_dir.absolute()), *moved]
-    return {name: "{run_dir}" for one in names for name in (one, f"{one}/output")}
+    return {f"{one}{below}": f"{{run_dir}}{below}" for one in names for below in ("", "/output")}
 
 
 def _says_nothing(comparison: Comparison) -> bool:

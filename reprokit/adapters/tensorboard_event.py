@@ -80,7 +80,7 @@ def _tensor(data: bytes) -> float | int | str | None:
         held.setdefault(number, []).append(value)
     dtype = held.get(_DTYPE, [0])[-1]
     if dtype == _DT_STRING and _STRINGS in held:
-        return "\n".join(one.decode("utf-8", "backslashreplace") for one in _only_bytes(held, _STRINGS))
+        return _text(_only_bytes(held, _STRINGS))
     dims = sum(field == _DIM for shape in _only_bytes(held, _SHAPE) for field, _, _ in _fields(shape))
     if dtype not in _SCALAR_TYPES or dims:
         return None
@@ -90,6 +90,14 @@ def _tensor(data: bytes) -> float | int | str | None:
         return numbers[0] if len(numbers) == 1 else None
     found: float | int = np.frombuffer(content, _SCALAR_TYPES[dtype])[0].item()
     return found
+
+
+def _text(strings: list[bytes]) -> str | None:
+    """The one string of a tensor; None for several, or for bytes that are not UTF-8."""
+    try:
+        return strings[0].decode("utf-8") if len(strings) == 1 else None
+    except UnicodeDecodeError:
+        return None
 
 
 def _only_bytes(held: Mapping[int, list[int | bytes]], number: int) -> list[bytes]:

@@ -89,6 +89,7 @@ def merge(
     for section, content in sections.items():
         missing |= _reasons(section, content.pop("missing", {}))
     packages = _versions(sections["inside"].pop("packages", None))
+    sources = sections["inside"].pop("sources", None)
     if "variables" in sections["inside"]:
         sections["inside"]["variables"] = _allowed(sections["inside"]["variables"])
     _add_driver(sections["inside"], sections["host"])
@@ -97,6 +98,8 @@ def merge(
     cleaned: dict[str, Any] = redact(record)
     if packages is not None:  # put back: google-auth is a package's name, and its version no secret
         cleaned["inside"]["packages"] = packages
+    if isinstance(sources, Mapping):  # likewise: pyjwt is a package's name
+        cleaned["inside"]["sources"] = {str(name): redact(origin) for name, origin in sources.items()}
     return cleaned
 
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-#: A pattern with more would take a regular expression hours.
-_MOST_STARS = 6
+#: A pattern with more would take a regular expression hours: runs of stars in all, and between two slashes.
+_MOST_STARS, _MOST_BETWEEN_SLASHES = 6, 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,8 @@ class IgnoreRules:
 
 
 def _rules(text: str) -> tuple[_Rule, ...]:
-    return tuple(rule for line in text.splitlines() if (rule := _rule(line)) is not None)
+    lines = (line.removesuffix("\r") for line in text.split("\n"))  # as git does: at nothing else
+    return tuple(rule for line in lines if (rule := _rule(line)) is not None)
 
 
 def _rule(line: str) -> _Rule | None:
@@ -57,7 +58,7 @@ def _rule(line: str) -> _Rule | None:
     line = line.removeprefix("!")
     folders_only = line.endswith("/")
     line = line.removesuffix("/")
-    if not line or line.startswith("#") or line.count("*") > _MOST_STARS or "[[:" in line or "--" in line:
+    if not line or line.startswith("#") or _too_many_stars(line) or "[[:" in line or "--" in line:
         return None  # what is not understood leaves nothing out: rather one file too many than one hidden
     anywhere = "/" not in line
     expression = ("(?:.*/)?" if anywhere else "") + _translated(line.removeprefix("/"))
@@ -66,6 +67,11 @@ def _rule(line: str) -> _Rule | None:
     except re.error:
         return None
     return _Rule(pattern=pattern, again=again, folders_only=folders_only)
+
+
+def _too_many_stars(glob: str) -> bool:
+    runs = [len(re.findall(r"\*+", part)) for part in glob.split("/")]
+    return sum(runs) > _MOST_STARS or max(runs) > _MOST_BETWEEN_SLASHES
 
 
 @lru_cache(maxsize=4096)

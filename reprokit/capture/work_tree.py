@@ -37,6 +37,11 @@ _CODE = frozenset({".py", ".pyc", ".pyo", ".pyd", ".pyx", ".so", ".pth"})
 _LEFTOVERS = frozenset(
     {".hypothesis", ".idea", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".vscode"}
 )
+#: What tools put into a virtual environment.
+_OF_ENVIRONMENTS = frozenset(
+    {"pyvenv.cfg", "bin", "lib", "lib64", "include", "share", "Scripts", "Lib", "Include", ".gitignore"}
+    | {".lock", "CACHEDIR.TAG"}
+)
 _COUNTS, _LEFTOVER, _LEFT_OUT = "counts", "leftover", "left out"
 #: No blob of git's is larger in practice, and a sparse file would be read for hours.
 _MAX_BLOB_BYTES = 2 << 30
@@ -188,16 +193,15 @@ def _not_in_commit(
     left = [(within.rstrip("/"), _COUNTS)]
     while left:
         folder, standing = left.pop()
-        for name, is_folder in _children(root / folder):
+        for name, is_folder in _children(root / folder, own=not folder or folder in known):
             path = f"{folder}/{name}".lstrip("/")
             if f"{path}/".startswith(apart_from) or (path in entries and not is_folder):
                 continue
             left_out = standing is _LEFT_OUT or rules.leaves_out(path, is_folder=is_folder)
             of_child = _LEFT_OUT if left_out else standing
             if not is_folder:
-                is_code = PurePosixPath(path).suffix in _CODE
                 imported = not left_out or folder in with_code or folder in importable
-                if of_child is _COUNTS or (is_code and imported):
+                if of_child is _COUNTS or (imported and _is_code(root / path)):
                     yield path
             elif path not in entries and (path in known or not left_out or folder in with_code):
                 if left_out and path not in known:
@@ -205,10 +209,22 @@ def _not_in_commit(
                 left.append((path, _LEFTOVER if name in _LEFTOVERS and not left_out else of_child))
 
 
-def _children(folder: Path) -> list[tuple[str, bool]]:
-    """Name, and whether it is a folder, of what may count; none of an environment's."""
+def _is_code(path: Path) -> bool:
+    """Whether Python could import it: a file of code, or a link to a folder, which may hold some."""
+    return path.suffix in _CODE or (path.is_symlink() and path.is_dir())
+
+
+def _children(folder: Path, *, own: bool) -> list[tuple[str, bool]]:
+    """Name, and whether it is a folder, of what may count.
+
+    Args:
+        folder: Where to look.
+        own: Whether it is the root, or the commit has files in it: what an environment holds is left out
+            elsewhere only (its packages are recorded on their own).
+    """
     with os.scandir(folder) as found:
         children = [(child.name, child.is_dir(follow_symlinks=False)) for child in found]
-    if ("pyvenv.cfg", False) in children:
-        return []  # its packages are recorded on their own
-    return [one for one in children if one[0] != ".git" and one != ("__pycache__", True)]
+    if not own and ("pyvenv.cfg", False) in children:
+        children = [one for one in children if one[0] not in _OF_ENVIRONMENTS]
+    compiled = folder.name == "__pycache__"
+    return [one for one in children if one[0] != ".git" and not (compiled and one[0].endswith(".pyc"))]

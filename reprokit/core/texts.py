@@ -12,12 +12,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-#: A path of a run, as the program saw it → what stands for it; one that does not begin with a slash is the
-#: end of a path, wherever the run was when it wrote that.
+#: A path of a run, as the program saw it, or the run's id → what stands for it.
 Places = Mapping[str, str]
 _WORDS = re.compile(r"\S+|\s+")
 _LIMIT = 60
-_ANYWHERE = r"""(?:[^\s'"`|,;:()<>=]*/)?"""
 
 
 class Placeholders:
@@ -54,8 +52,7 @@ class _Side:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    before = "" if path.startswith("/") else _ANYWHERE
-    return re.compile(rf"(?<![\w.-]){before}{re.escape(path)}(?![\w.-])")
+    return re.compile(rf"(?<![\w.-]){re.escape(path)}(?![\w.-])")
 
 
 def differing_words(expected: str, actual: str, *, limit: int = _LIMIT) -> tuple[str, str]:

@@ -275,3 +275,49 @@ def test_a_configuration_made_to_break_git_ends_as_an_error_within_seconds(train
     reason = capture_source(trained.root)["missing"]["commit"]
     assert reason.startswith("git failed: ")
     assert time.monotonic() - began < 15
+
+
+def hide_beside_a_pyvenv_cfg_in_the_root(repository):
+    repository.write("pyvenv.cfg", "home = /usr/bin\n")
+    repository.write("numpy.py", "evil")
+
+
+def hide_beside_a_pyvenv_cfg_in_a_package(repository):
+    repository.commit(**{"pkg/__init__.py": ""})
+    repository.write("pkg/pyvenv.cfg", "home = /usr/bin\n")
+    repository.write("pkg/evil.py", "evil")
+
+
+def hide_in_a_folder_of_byte_code(repository):
+    repository.write("__pycache__/evil.py", "evil")
+
+
+def hide_behind_an_ignored_link(repository):
+    repository.commit(**{".gitignore": "gen\n"})
+    elsewhere = repository.root.parent / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "a.py").write_text("evil")
+    (repository.root / "gen").symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        hide_beside_a_pyvenv_cfg_in_the_root,
+        hide_beside_a_pyvenv_cfg_in_a_package,
+        hide_in_a_folder_of_byte_code,
+        hide_behind_an_ignored_link,
+    ],
+)
+def test_code_that_an_import_would_find_is_a_change(repository, hide):
+    repository.commit(**{"train.py": "good"})
+    hide(repository)
+    assert capture_source(repository.root)["dirty"] is True
+
+
+def test_a_virtual_environment_beside_the_code_is_none(repository):
+    repository.commit(**{"train.py": "good", ".gitignore": ".venv/\n"})
+    for name in ("pyvenv.cfg", "bin/python", "lib/python3.11/site-packages/numpy.py"):
+        repository.write(f".venv/{name}", "x")
+    repository.write("__pycache__/train.cpython-311.pyc", "x")
+    assert capture_source(repository.root)["dirty"] is False

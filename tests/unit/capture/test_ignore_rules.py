@@ -56,3 +56,15 @@ def test_a_nested_file_rules_below_its_folder_and_the_nearest_decides():
 
 def test_a_pattern_made_to_take_long_leaves_nothing_out():
     assert not IgnoreRules({"": "*a" * 40}).leaves_out("a" * 200, is_folder=False)
+
+
+def test_lines_end_where_git_ends_them_and_nowhere_else():
+    rules = IgnoreRules({"": "# section\x0c*\n# more\x85*\r\nbuild/\r\n"})
+    assert not rules.leaves_out("settings.cfg", is_folder=False)
+    assert rules.leaves_out("build", is_folder=True)
+
+
+def test_a_pattern_that_would_take_hours_leaves_nothing_out():
+    rules = IgnoreRules({"": "*a*a*a*a*a*b\n**/cache/*/*.py[co]\n"})
+    assert not rules.leaves_out("a" * 255 + "b", is_folder=False)
+    assert rules.leaves_out("x/cache/y/z.pyc", is_folder=False)

@@ -30,9 +30,11 @@ def test_a_runs_own_path_is_no_difference_and_any_other_is(expected, actual, ali
     assert (one == other) is alike
 
 
-def test_a_run_that_was_moved_is_known_by_the_end_of_its_path():
-    one, other = MOVED.put("dir: /a/b/20261120T102030Z-aaaa/x", "dir: /c/20261120T102030Z-bbbb/x")
-    assert one == other == "dir: {run_dir}/x"
+def test_a_run_that_was_moved_is_known_by_its_id_and_what_stands_before_it_counts():
+    one, other = MOVED.put("dir: /a/b/20261120T102030Z-aaaa/x", "dir: /a/b/20261120T102030Z-bbbb/x")
+    assert one == other == "dir: /a/b/{run_dir}/x"
+    one, other = MOVED.put("acc-0.91/20261120T102030Z-aaaa", "acc-0.42/20261120T102030Z-bbbb")
+    assert one != other
 
 
 @pytest.mark.parametrize(
