@@ -16,10 +16,10 @@ from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
 from reprokit.harness.reproduce import judge_again
-from reprokit.harness.running.request import Request
 from reprokit.layout import RECORD
 from reprokit.project import Project
 from reprokit.reports import signing, to_json
+from reprokit.request import Request
 
 #: What a second judgement cannot know or says otherwise: when, by which command, from which copy.
 #: Rows that --strict does not require unless somebody requested them.

@@ -16,14 +16,15 @@ from reprokit import adapters, runs
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.harness.judging.reference_run import recipe_of
 from reprokit.harness.portability.first_updates import Bench, need
+from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.request import Request, stamp
 from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, read_json
 from reprokit.learning import Answer, diagnose
 from reprokit.learning.curve import Point, learning_curve
 from reprokit.project import Project
+from reprokit.request import Request
 
 _UPDATES, _MOST_UPDATES = 2, 40
 _TAIL_BYTES = 1 << 16

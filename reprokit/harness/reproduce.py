@@ -16,17 +16,18 @@ from reprokit.harness.diagnosing.cause_in_report import with_cause
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
+from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.preflight import foresee, must_have_variant
-from reprokit.harness.running.request import Phases, Request, now, stamp
 from reprokit.harness.running.resume_point import choose, fit
 from reprokit.harness.running.run_kinds import ResumedRun, WholeRun
 from reprokit.harness.running.start_runs import run_command, run_recipe, settle
 from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

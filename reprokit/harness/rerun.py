@@ -17,13 +17,14 @@ from reprokit.core.checklist import Report
 from reprokit.core.comparison import Comparison
 from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeError, UsageError
 from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
+from reprokit.harness.running.clock import Phases, stamp
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.request import Phases, Request, stamp
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import choose_backend, run_recipe
 from reprokit.images import locks
 from reprokit.layout import CONFIG, ENVIRONMENT, SOURCE, read_json
 from reprokit.project import Project
+from reprokit.request import Request
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _MAX_SOURCE_BYTES = 1 << 20

@@ -13,8 +13,9 @@ from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReprokitError
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.request import Request, seeds_of
+from reprokit.harness.running.seeds import seeds_of
 from reprokit.project import Project
+from reprokit.request import Request
 
 _PRECEDENCE = (130, 143, 1, 3, 2, 4, 0)
 

@@ -24,11 +24,11 @@ from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
-from reprokit.harness.running.request import Request
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.layout import METRICS, read_json
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 CACHE = ".bisect"
 METRICS_FACTS = "metrics.json"

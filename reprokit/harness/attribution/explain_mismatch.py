@@ -17,11 +17,12 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
 from reprokit.harness.attribution.four_cells import attribute
+from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.numbers import paths_of
-from reprokit.harness.running.request import Phases, Request
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 _MISMATCH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN)
 

@@ -24,10 +24,10 @@ from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.reference import tolerances_of
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import environment_digest
-from reprokit.harness.running.request import Request
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
+from reprokit.request import Request
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not run"
 

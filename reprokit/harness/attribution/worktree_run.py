@@ -17,9 +17,9 @@ from reprokit.core.comparability import Objection
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import package_of
-from reprokit.harness.running.request import Request
 from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 _STOP_S = 30
 

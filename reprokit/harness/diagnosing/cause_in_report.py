@@ -8,9 +8,10 @@ from dataclasses import replace
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.harness.diagnosing.diagnose import diagnose_command, diagnose_recipe
-from reprokit.harness.running.request import Phases, Request
+from reprokit.harness.running.clock import Phases
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 
 def with_cause(

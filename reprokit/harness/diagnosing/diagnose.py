@@ -22,12 +22,13 @@ from reprokit.harness.diagnosing.experiments import HASH_SEED, LEFTOVERS, VARIAT
 from reprokit.harness.diagnosing.first_divergence import MEASURE, by_operation, like, where_it_began
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
+from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, plan_recipe, shell_line
-from reprokit.harness.running.request import Request, stamp
 from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
 from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
+from reprokit.request import Request
 from reprokit.workspace import write_json
 
 #: Where values that no seed governs differ and the numbers do not, a program that takes less than so long is

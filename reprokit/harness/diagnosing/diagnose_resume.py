@@ -22,11 +22,12 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
 from reprokit.harness.diagnosing.resume_alignment import Rejoined, is_cut_short, rejoined
+from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
-from reprokit.harness.running.request import Request, stamp
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
+from reprokit.request import Request
 from reprokit.workspace import write_json
 
 PLACEHOLDER = "{stopped_run_dir}"

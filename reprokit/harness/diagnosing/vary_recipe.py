@@ -16,12 +16,13 @@ from reprokit.core import numerics
 from reprokit.harness.diagnosing.conditions import limit_of
 from reprokit.harness.judging.varied_evidence import agree, varied_evidence
 from reprokit.harness.running.apply_variations import there_of
-from reprokit.harness.running.request import Phases, Request
+from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.run_kinds import VariedRun
 from reprokit.harness.running.start_runs import choose_backend, run_recipe
 from reprokit.layout import RECORD, read_json
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 from reprokit.variations import Survey, Variation, survey
 
 #: A folder of a local run's own, removed with it. Short: a UNIX socket's path holds 107 bytes.

@@ -22,10 +22,11 @@ from reprokit.errors import CannotJudgeError, ReportError, UsageError
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.reference import overrides_of, run_reference
+from reprokit.harness.running.clock import now
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.request import Request, now
 from reprokit.layout import ENVIRONMENT, RECIPE, SOURCE, read_json
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 _FROM_SNAPSHOT = "ask for the run folder as it was written, with its source/"
 

@@ -20,8 +20,8 @@ from reprokit.execution import Backend
 from reprokit.execution.docker import DockerBackend
 from reprokit.execution.local import LocalBackend
 from reprokit.harness.running import emulation
+from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.request import stamp
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.layout import OUTPUT, read_json
 from reprokit.project import Project

@@ -28,14 +28,16 @@ from reprokit.harness.portability.cpu_answer import (
 )
 from reprokit.harness.portability.first_updates import Bench, PartialRun, need, side_by_side
 from reprokit.harness.running import emulation
+from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.request import Request, recorded_seeds, stamp
+from reprokit.harness.running.seeds import recorded_seeds
 from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 NATIVE = "native"
 FEWEST_UPDATES = 3

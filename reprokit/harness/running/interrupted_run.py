@@ -8,12 +8,13 @@ from pathlib import Path
 from reprokit import checkpoints
 from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, UsageError
-from reprokit.harness.running.request import Phases, Request
+from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.resume_point import choose
 from reprokit.harness.running.run_kinds import ResumedRun, StoppedRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 
 def interrupt(

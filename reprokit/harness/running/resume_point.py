@@ -17,12 +17,12 @@ from reprokit.core.records import Outcome
 from reprokit.errors import CheckpointError, ImageError, RecipeError, UsageError
 from reprokit.harness.judging import what_changed
 from reprokit.harness.running.numbers import code_digests
-from reprokit.harness.running.request import Request
 from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.images import locks, packages
 from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 _RECORDED_SETTINGS = ("numerics", "device", "variant", "data")
 

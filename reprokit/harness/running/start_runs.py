@@ -12,14 +12,15 @@ from reprokit.errors import CannotRunError, EngineError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
+from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress, execute, usable_cores
 from reprokit.harness.running.installed_packages import installed_facts
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
-from reprokit.harness.running.request import Phases, Request, now, stamp
 from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, RunKind, VariedRun, WholeRun
 from reprokit.harness.running.varied_run import varied
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 
 def choose_backend(wanted: str, *, progress: Progress | None = None) -> str:

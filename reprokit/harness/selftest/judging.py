@@ -11,7 +11,6 @@ from typing import Any
 from reprokit.errors import ReprokitError
 from reprokit.harness.audit import audit
 from reprokit.harness.reproduce import judge_again
-from reprokit.harness.running.request import Request
 from reprokit.harness.selftest.beside import RESUMED, STOPPED, VARIED
 from reprokit.harness.selftest.faults.reports import report_file
 from reprokit.harness.selftest.mutations import not_plantable
@@ -29,6 +28,7 @@ from reprokit.harness.selftest.table import (
     STANDS,
     Kind,
 )
+from reprokit.request import Request
 
 #: What a judge comes to that ends in no answer at all; no kind of fault may lead to it.
 BROKE = "BROKE"

@@ -12,10 +12,10 @@ from reprokit.errors import CannotJudgeError, GoldenError, UsageError
 from reprokit.harness.curation.promote import newest_pair
 from reprokit.harness.reproduce import reproduce, run_once
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.request import Request
 from reprokit.harness.selftest.planting import Samples
 from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.project import Project
+from reprokit.request import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

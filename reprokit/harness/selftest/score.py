@@ -10,8 +10,8 @@ from reprokit import reports
 from reprokit.errors import CannotJudgeError, GoldenError, UsageError
 from reprokit.harness.curation.promote import promote
 from reprokit.harness.reproduce import judge_again
+from reprokit.harness.running.clock import now
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.request import Request, now
 from reprokit.harness.selftest import judging
 from reprokit.harness.selftest.beside import made_of
 from reprokit.harness.selftest.faults.tolerances import declare_exact
@@ -19,6 +19,7 @@ from reprokit.harness.selftest.judging import Judged
 from reprokit.harness.selftest.planting import Samples, Stage
 from reprokit.harness.selftest.table import KINDS
 from reprokit.layout import REPORT
+from reprokit.request import Request
 
 CLEAN = "clean"
 _TOLD_EVERY = 50

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from reprokit.harness import GateAnswer, Project, Request, gate_code, verify
-from reprokit.harness.running.request import seeds_of
+from reprokit.harness.running.seeds import seeds_of
 
 GRAVEST_FIRST = (130, 143, 1, 3, 2, 4, 0)
 

@@ -11,9 +11,9 @@ from reprokit.harness import Request
 from reprokit.harness.curation import newest_pair, promote
 from reprokit.harness.diagnosing import vary_recipe
 from reprokit.harness.judging.varied_evidence import varied_evidence
+from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.execute import execute
 from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.request import Phases
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.harness.running.varied_run import varied
 

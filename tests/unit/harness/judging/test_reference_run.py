@@ -11,7 +11,7 @@ from reprokit.core.rows import Status
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.reference import run_reference
 from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
-from reprokit.harness.running.request import Request
+from reprokit.request import Request
 
 OVERRIDE = "training.gamma=0.5"
 
