@@ -1,11 +1,10 @@
 """Logs of training programs, whatever they are written in, as records that can be compared.
 
-This package knows formats; it refuses to know verdicts. One module ``from_….py`` is one format,
-found by its name; the others put sources together:
+One module ``from_….py`` is one format, found by its name; the others put sources together:
 
-- ``sources`` finds the metrics in a run folder and who reads them,
-- ``comparing`` compares two files or sources, ``run_folders`` everything in two run folders,
-- ``summaries`` reads one source from end to end: what it holds, and its curves.
+- ``sources`` finds the metrics in a run folder and who reads them, - ``comparing`` compares two files or
+sources, ``run_folders`` everything in two run folders, - ``summaries`` reads one source from end to end: what
+it holds, and its curves.
 
     >>> compare(Path("golden/metrics.jsonl"), Path("runs/x/metrics.jsonl")).identical
     True

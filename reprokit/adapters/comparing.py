@@ -1,11 +1,4 @@
-"""Two sources of metrics compared, whatever their format.
-
-This module knows how to go through two sources side by side; it refuses to know formats and the
-rules of equality.
-
-    >>> compare(Path("a/progress.csv"), Path("b/progress.csv")).identical
-    True
-"""
+"""Two sources of metrics compared, whatever their format."""
 
 from __future__ import annotations
 
@@ -36,12 +29,8 @@ def compare(
 ) -> Comparison:
     """Compare two metrics files; who reads them follows from their names.
 
-    Args:
-        expected: A metrics file.
-        actual: Another, of the same format.
-        tolerances: How far each metric may be off; exact by default.
-        metrics: Names to compare; None for all.
-        ignore: Patterns (``fnmatch``) of names to leave out; each name left out is reported.
+    ``tolerances`` are exact by default, ``metrics`` None is all; ``ignore`` has ``fnmatch`` patterns of names
+    to leave out, and each name left out is reported.
 
     Raises:
         MetricsError: A path cannot be opened as a file, or the formats differ. Whatever is wrong
@@ -60,11 +49,7 @@ def compare_sources(
     ignore: Sequence[str] = (),
     placeholders: Placeholders | None = None,
 ) -> Comparison:
-    """Compare two sources of one format, as ``compare`` does; texts with placeholders for the runs' paths.
-
-    Raises:
-        MetricsError: See ``compare``.
-    """
+    """Compare two sources of one format, as ``compare`` does; texts with placeholders for the runs' paths."""
     if expected.adapter != actual.adapter:
         raise MetricsError(
             "two formats cannot be compared with each other",
@@ -74,39 +59,16 @@ def compare_sources(
             fix="compare files of one format",
         )
     granted = tolerances or Tolerances()
-    comparison = _compare_records(
-        expected,
-        actual,
-        tolerances=means.AnyNumber(granted=granted),
-        metrics=metrics,
-        ignore=ignore,
-        placeholders=placeholders,
-    )
-    return means.judge(comparison, _records(expected), _records(actual), tolerances=granted)
-
-
-def _compare_records(
-    expected: MetricsSource,
-    actual: MetricsSource,
-    *,
-    tolerances: Tolerances,
-    metrics: Sequence[str] | None,
-    ignore: Sequence[str],
-    placeholders: Placeholders | None,
-) -> Comparison:
+    how: dict[str, Any] = {"metrics": metrics, "ignore": ignore, "placeholders": placeholders}
+    how["tolerances"] = means.AnyNumber(granted=granted)
     if expected.adapter == from_jsonl.NAME:
-        return from_jsonl.compare(
-            expected.path,
-            actual.path,
-            tolerances=tolerances,
-            metrics=metrics,
-            ignore=ignore,
-            placeholders=placeholders,
-        )
-    comparer = Comparer(tolerances=tolerances, metrics=metrics, ignore=ignore, placeholders=placeholders)
-    read = sources.adapter_named(expected.adapter).read
-    _compare_readings(read(expected.path), read(actual.path), comparer)
-    return comparer.finish()
+        comparison = from_jsonl.compare(expected.path, actual.path, **how)
+    else:
+        comparer = Comparer(**how)
+        read = sources.adapter_named(expected.adapter).read
+        _compare_readings(read(expected.path), read(actual.path), comparer)
+        comparison = comparer.finish()
+    return means.judge(comparison, _records(expected), _records(actual), tolerances=granted)
 
 
 def _records(source: MetricsSource) -> Iterator[Mapping[str, Any]]:

@@ -1,10 +1,4 @@
-"""The records around a divergence, so that a person sees what came before it.
-
-This module knows how to find a place in two sources again; it refuses to compare.
-
-    >>> around(pairs, comparison.divergence)[3].is_divergence
-    True
-"""
+"""The records around a divergence, so that a person sees what came before it."""
 
 from __future__ import annotations
 
@@ -21,17 +15,7 @@ RADIUS = 3
 
 
 def around(pairs: Sequence[Pair], divergence: Divergence, *, radius: int = RADIUS) -> tuple[Beside, ...]:
-    """The records from a few before a divergence to a few after it.
-
-    Args:
-        pairs: What was compared. Where it was more than one pair, the divergence's metric begins
-            with ``file:``.
-        divergence: The place.
-        radius: How many records before it, and how many after it.
-
-    Raises:
-        MetricsError: A source is gone since.
-    """
+    """The records from ``radius`` before a divergence to as many after it."""
     found = _pair_of(pairs, divergence.metric)
     if found is None:
         return ()

@@ -1,8 +1,7 @@
 """Comma-separated tables, such as the ``progress.csv`` of many training programs.
 
-This module knows header, rows and cells; it refuses to guess: a cell is a number if it is written
-like one, otherwise a string, and an empty cell is null. ``nan`` and ``inf`` are numbers in any case
-of letters, as the usual writers spell them.
+A cell is a number if it is written like one, ``nan`` and ``inf`` in any case of letters too, otherwise a
+string; an empty cell is null.
 
     >>> next(read(Path("progress.csv"))).record
     {'step': 256, 'loss': 0.5, 'note': None}

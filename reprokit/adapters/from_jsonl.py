@@ -1,14 +1,8 @@
 """JSON Lines, the format of ``metrics.jsonl``: two files compared at the speed of their bytes.
 
-This module knows when lines need parsing at all; it refuses to know the rules of equality, which
-are ``core.comparer``'s.
-
-Up to 32 MiB together, every line of two files is parsed, so that every odd line gets its word. Of
-larger ones, what is equal byte for byte is skipped, except at both ends of the file and wherever a
-byte looks odd (``jsonl_equal``); the warning ``not_parsed`` says how many lines that were.
-
-    >>> compare(Path("golden/metrics.jsonl"), Path("runs/x/metrics.jsonl")).identical
-    True
+Up to 32 MiB together, every line of two files is parsed, so that every odd line gets its word. Of larger
+ones, what is equal byte for byte is skipped, except at both ends of the file and wherever a byte looks odd
+(``jsonl_equal``); the warning ``not_parsed`` says how many lines that were.
 """
 
 from __future__ import annotations
@@ -52,15 +46,7 @@ def read(path: Path) -> Iterator[Reading]:
 
 
 def read_from(path: Path, first: int) -> Iterator[Reading]:
-    """As ``read``, from one record on, without parsing those before it.
-
-    Args:
-        path: A JSON Lines file.
-        first: Position of the first record wanted, counted from 0.
-
-    Raises:
-        MetricsError: The path cannot be opened as a file.
-    """
+    """As ``read``, from the record at position ``first`` (from 0) on, without parsing those before it."""
     with LineFile(path) as file:
         for block in file.blocks():
             if file.line + block.num_lines > first + 1:
@@ -79,16 +65,7 @@ def compare(
     pace: Pace | None = None,
     placeholders: Placeholders | None = None,
 ) -> Comparison:
-    """Compare two files record by record.
-
-    Args:
-        expected: A JSON Lines file.
-        actual: Another.
-        tolerances: How far each metric may be off; exact by default.
-        metrics: Names to compare; None for all.
-        ignore: Patterns of names to leave out.
-        pace: How the files are gone through.
-        placeholders: What stands for the paths of the two runs in their texts.
+    """Compare two files record by record, as ``comparing.compare`` says.
 
     Raises:
         MetricsError: A path cannot be opened as a file. Whatever is wrong inside a file is a

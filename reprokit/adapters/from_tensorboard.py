@@ -1,13 +1,9 @@
 """TensorBoard event files: the scalars and texts, and digests of everything else that was logged.
 
-This module knows the framing of event files and what a summary holds; it refuses to know the time
-at which an event was written, because that never repeats. What a single event holds is read by
-``tensorboard_event``; the framing and its checksums are read here, so that a file that is cut off or
-damaged is named instead of quietly ending early.
-
-All event files of one folder are one source, in the order they were begun. Each event with
-summaries is one record. A text is compared as it is; an image or a
-histogram becomes the SHA-256 of its bytes.
+All event files of one folder are one source, in the order they were begun; each event with summaries is one
+record. A text is compared as it is; an image or a histogram becomes the SHA-256 of its bytes. The time at
+which an event was written never repeats, so it is left out. The framing and its checksums are read here, so
+that a file that is cut off or damaged is named instead of quietly ending early.
 
     >>> next(read(Path("runs/x/tensorboard"))).record
     {'step': 256, 'loss': 0.5}

@@ -1,9 +1,8 @@
 """Blocks of lines that differ in nothing but plain numbers, read at once.
 
-A program writes its records in one loop, so their lines are alike to the byte except for the
-numbers. This module knows how to prove that of a block, cut the names away and read the numbers
-as one array, which takes half the time of reading records. It refuses to guess: what is not proven
-is left to ``jsonl_line``, which knows every corner.
+A program writes its records in one loop, so their lines are alike to the byte except for the numbers. Where
+that is proven of a block, the names are cut away and the numbers read as one array, which takes half the time
+of reading records; anything else is left to ``jsonl_line``.
 
     >>> read_table(block).columns.shape  # names, records
     (13, 800)
@@ -28,10 +27,9 @@ Offsets = npt.NDArray[np.intp]
 def read_table(block: Block) -> Table | None:
     """Read a block whose lines are objects of the same names with numbers as values.
 
-    Returns:
-        The records, or None where anything is less than sure: names or white space that change
-        from line to line, a colon or comma in a name, a value that does not begin like a number,
-        a number so large that the quick parser may have rounded it.
+    None where anything is less than sure: names or white space that change from line to line, a colon or
+    comma in a name, a value that does not begin like a number, a number that the quick parser may have
+    rounded.
     """
     first = read_line(block.data[: int(block.ends[0])], number=1)
     if not block.terminated or not first.record or first.notes:

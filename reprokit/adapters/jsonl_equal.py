@@ -1,8 +1,7 @@
 """How far two files go on being equal, byte for byte, at the speed of memory.
 
-This module knows bytes and cores; it refuses to know lines beyond counting them. Equal bytes are
-not taken on trust alone: a stretch also ends where a byte below the line feed, a byte beyond ASCII
-or an empty line turns up, so that NUL, invalid UTF-8 and blank lines are left to the parser.
+A stretch of equal bytes also ends where a byte below the line feed, a byte beyond ASCII or an empty line
+turns up, so that NUL, invalid UTF-8 and blank lines are left to the parser.
 
     >>> equal_stretch(expected, actual, limit=1 << 28)
     Stretch(num_bytes=268435200, num_lines=869563)
@@ -56,16 +55,10 @@ class _Buffers:
 def equal_stretch(
     expected: LineFile, actual: LineFile, *, limit: int, segment_bytes: int = SEGMENT_BYTES
 ) -> Stretch:
-    """Find how far two files are equal from where their readers stand. The positions stay.
+    """Find how far two files are equal from where their readers stand, ``limit`` bytes at most.
 
-    The first segment is looked at alone, so that a difference nearby costs little; then several
-    threads share the work, because reading and comparing run outside Python's lock.
-
-    Args:
-        expected: One file.
-        actual: The other.
-        limit: Most bytes to look at.
-        segment_bytes: How much is compared at a time.
+    The first segment is looked at alone, so that a difference nearby costs little; then several threads share
+    the work, because reading and comparing run outside Python's lock.
     """
     num_bytes = num_lines = 0
     end_of_lines = 0

@@ -1,11 +1,8 @@
-"""The bytes of a JSON Lines file, in blocks of whole lines.
+"""The bytes of a JSON Lines file, in blocks of whole lines; memory is a few blocks, whatever the file's size.
 
-This module knows offsets, line feeds and how to find where two files part without looking at
-their lines; it refuses to know JSON. Memory is a few blocks, whatever the size of the file.
-
-    >>> with LineFile(Path("metrics.jsonl")) as lines:
-    ...     block = lines.peek()
-    ...     lines.advance(block, block.num_lines)
+>>> with LineFile(Path("metrics.jsonl")) as lines:
+...     block = lines.peek()
+...     lines.advance(block, block.num_lines)
 """
 
 from __future__ import annotations
@@ -36,17 +33,11 @@ class LineTooLongError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Whole lines of a file.
+    """Whole lines of a file."""
 
-    Attributes:
-        data: Their bytes; every line but the last of a file ends with a line feed.
-        ends: Offset in ``data`` of the end of each line, its line feed left out.
-        terminated: Whether the last line has its line feed.
-    """
-
-    data: bytes
-    ends: npt.NDArray[np.intp]
-    terminated: bool
+    data: bytes  # their bytes; every line but the last of a file ends with a line feed
+    ends: npt.NDArray[np.intp]  # offset in `data` of the end of each line, its line feed left out
+    terminated: bool  # whether the last line has its line feed
 
     @property
     def num_lines(self) -> int:
@@ -67,15 +58,7 @@ class Block:
 
 
 class LineFile:
-    """An open file and the position that its reader has reached, always the start of a line.
-
-    Args:
-        path: The file.
-        block_bytes: How much is read at a time.
-
-    Raises:
-        MetricsError: The path cannot be opened as a file.
-    """
+    """An open file and the position that its reader has reached, always the start of a line."""
 
     def __init__(self, path: Path, *, block_bytes: int = BLOCK_BYTES) -> None:
         self.path = path
@@ -130,11 +113,7 @@ class LineFile:
         self.offset, self.line = 0, 1
 
     def blocks(self) -> Iterator[Block]:
-        """The rest of the file. The position is that of the block given last.
-
-        Raises:
-            LineTooLongError: A line is longer than 4 MiB.
-        """
+        """The rest of the file, as ``peek`` gives it. The position is that of the block given last."""
         while (block := self.peek()).num_lines:
             yield block
             self.advance(block, block.num_lines)

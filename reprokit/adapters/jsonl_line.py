@@ -1,11 +1,9 @@
 """One line of JSON Lines: the record on it, or the word for what is wrong with it.
 
-This module knows JSON to the last corner; it refuses to know files and positions.
-
-Two parsers work together. ``orjson`` is quick, but it reads integers beyond 64 bits as floats and
-keeps the last of two equal keys, so its answer is taken only where neither can have happened.
-Python's own parser decides everything else: it reads NaN and infinities as ``json`` writes them and
-shows every key. Literals mean what they mean to Python: ``-0`` is the integer 0.
+Two parsers work together. ``orjson`` is quick, but it reads integers beyond 64 bits as floats and keeps the
+last of two equal keys, so its answer is taken only where neither can have happened. Python's own parser
+decides everything else: it reads NaN and infinities as ``json`` writes them and shows every key. Literals
+mean what they mean to Python: ``-0`` is the integer 0.
 
     >>> read_line(b'{"step": 1, "loss": 1e400}', number=1).notes
     (('number_overflow', '1e400'),)
@@ -46,13 +44,7 @@ class _NamedError(ValueError):
 
 
 def read_line(line: bytes, *, number: int, terminated: bool = True) -> Reading:
-    """Read one line.
-
-    Args:
-        line: The line without its line feed.
-        number: Its number, counted from 1.
-        terminated: Whether a line feed followed; False only for the last line of a file.
-    """
+    """Read one line, without its line feed; only the last line of a file may not be ``terminated`` by one."""
     notes: list[Note] = []
     if len(line) > LONG_LINE_BYTES:
         notes.append(("long_line", ""))

@@ -1,11 +1,4 @@
-"""Two JSON Lines files gone through side by side, record by record.
-
-This module knows which lines need parsing and which of the readers is quick enough and sure; it
-refuses to know the rules of equality (``core.comparer``) and of JSON (``jsonl_line``).
-
-    >>> walk = Walk(left, right, comparer, pace=Pace(), may_skip=False)
-    >>> walk.run()
-"""
+"""Two JSON Lines files gone through side by side; only lines that need it are parsed."""
 
 from __future__ import annotations
 
@@ -32,19 +25,12 @@ MAX_UNREADABLE = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How two files are gone through; the answer does not depend on it, warnings apart.
+    """How two files are gone through; the answer does not depend on it, warnings apart."""
 
-    Attributes:
-        parse_all_bytes: Two files of together at most this size are parsed line by line.
-        edge_bytes: How much is parsed at both ends of larger ones, equal or not.
-        block_bytes: How much is read of a file at a time.
-        segment_bytes: How much is compared as bytes at a time.
-    """
-
-    parse_all_bytes: int = 32 << 20
-    edge_bytes: int = 1 << 16
-    block_bytes: int = BLOCK_BYTES
-    segment_bytes: int = SEGMENT_BYTES
+    parse_all_bytes: int = 32 << 20  # two files of together at most this size are parsed line by line
+    edge_bytes: int = 1 << 16  # how much is parsed at both ends of larger ones, equal or not
+    block_bytes: int = BLOCK_BYTES  # how much is read of a file at a time
+    segment_bytes: int = SEGMENT_BYTES  # how much is compared as bytes at a time
 
 
 class _TooManyErrors(Exception):  # noqa: N818  it ends the walk, and nobody else sees it
@@ -52,14 +38,9 @@ class _TooManyErrors(Exception):  # noqa: N818  it ends the walk, and nobody els
 
 
 class Walk:
-    """One way through two files, from the start to the end of both.
+    """One way through two files, from the start to the end of both; ``comparer`` gets every pair of records.
 
-    Args:
-        expected: One file, its reader at the start.
-        actual: The other.
-        comparer: Where every pair of records goes.
-        pace: Sizes.
-        may_skip: Whether lines that are equal byte for byte may go unparsed.
+    ``may_skip``: lines that are equal byte for byte may go unparsed.
     """
 
     def __init__(
@@ -215,12 +196,7 @@ class Walk:
 
 
 def readings(block: Block, first_line: int) -> Iterator[Reading]:
-    """The records of a block, in order, with what is odd about each.
-
-    Args:
-        block: Whole lines.
-        first_line: Number of the first of them.
-    """
+    """The records of a block whose first line has that number, in order, with what is odd about each."""
     table = _table(block)
     if table is not None:
         for at in range(table.num_records):

@@ -1,7 +1,6 @@
 """What an adapter gives: records with what is odd about them, and where they came from.
 
-This module knows the shapes that pass between adapters and those who use them; it refuses to know
-any file format. It also opens metrics files, so that what is no file is refused in one place.
+Metrics files are opened here, so that folders, pipes and other special files are refused in one place.
 
     >>> Reading(line=1, record={"step": 0, "loss": 0.5})
     Reading(line=1, record={'step': 0, 'loss': 0.5}, notes=())
@@ -25,83 +24,50 @@ Note = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One record as it was read.
+    """One record as it was read."""
 
-    Attributes:
-        line: Where it stands (line, row or event, counted from 1), or None where that means nothing.
-        record: Names to values as ``json`` reads them; None where it cannot be read.
-        notes: What is odd about it, in the words of ``core.problems``. At least one where the
-            record is None.
-    """
-
-    line: int | None
-    record: Mapping[str, Any] | None
+    line: int | None  # where it stands (line, row or event, counted from 1), or None where that means nothing
+    record: Mapping[str, Any] | None  # names to values as `json` reads them; None where it cannot be read
+    # What is odd about it, in the words of `core.problems`. At least one where the record is None.
     notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsSource:
-    """A place in a run folder that holds metrics.
+    """A place in a run folder that holds metrics."""
 
-    Attributes:
-        adapter: Name of the adapter that reads it.
-        path: The file, or the folder of a source that is spread over several files.
-        name: What it is called in the run folder, the same in two runs of one program.
-        others: Names of the other sources that lay in the same run folder.
-    """
-
-    adapter: str
-    path: Path
-    name: str
-    others: tuple[str, ...] = ()
+    adapter: str  # name of the adapter that reads it
+    path: Path  # the file, or the folder of a source that is spread over several files
+    name: str  # what it is called in the run folder, the same in two runs of one program
+    others: tuple[str, ...] = ()  # names of the other sources that lay in the same run folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One metric's numbers over a run.
+    """One metric's numbers over a run."""
 
-    Attributes:
-        steps: The step of each value, or the record's position where it has none.
-        values: As many numbers, NaN and infinities among them.
-    """
-
-    steps: list[float]
-    values: list[float]
+    steps: list[float]  # the step of each value, or the record's position where it has none
+    values: list[float]  # as many numbers, NaN and infinities among them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsSummary:
-    """What a metrics file holds, read from end to end.
+    """What a metrics file holds, read from end to end."""
 
-    Attributes:
-        num_records: Records that could be read.
-        metric_names: Every name in them, sorted, the step left out.
-        last_step: The last record's step, or None.
-        final_values: The last recorded value of every metric.
-        problems: What is odd about the file, side ``actual``.
-    """
-
-    num_records: int
-    metric_names: tuple[str, ...]
-    last_step: Any
-    final_values: Mapping[str, Any]
-    problems: tuple[Problem, ...]
+    num_records: int  # records that could be read
+    metric_names: tuple[str, ...]  # every name in them, sorted, the step left out
+    last_step: Any  # the last record's step, or None
+    final_values: Mapping[str, Any]  # the last recorded value of every metric
+    problems: tuple[Problem, ...]  # what is odd about the file, side `actual`
 
 
 class Adapter(Protocol):
-    """What a module ``from_….py`` in this folder offers.
+    """What a module ``from_….py`` in this folder offers."""
 
-    Attributes:
-        NAME: What people call the format.
-        ORDER: Adapters with a smaller number are asked first.
-        PATTERNS: File names that it reads, in the manner of ``fnmatch``, the likeliest first.
-        WHOLE_FOLDER: Whether all its files in one folder are one source.
-    """
-
-    NAME: str
-    ORDER: int
-    PATTERNS: Sequence[str]
-    WHOLE_FOLDER: bool
+    NAME: str  # what people call the format
+    ORDER: int  # adapters with a smaller number are asked first
+    PATTERNS: Sequence[str]  # file names that it reads, in the manner of `fnmatch`, the likeliest first
+    WHOLE_FOLDER: bool  # whether all its files in one folder are one source
 
     def read(self, path: Path) -> Iterator[Reading]:
         """The records of a source, in order.
@@ -112,10 +78,7 @@ class Adapter(Protocol):
 
 
 def open_file(path: Path) -> int:
-    """Open a metrics file for reading.
-
-    Returns:
-        A file descriptor, which the caller closes.
+    """Open a metrics file for reading; the caller closes the descriptor.
 
     Raises:
         MetricsError: The path names nothing, a folder, a pipe or another special file, or a file
@@ -125,7 +88,7 @@ def open_file(path: Path) -> int:
     try:
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
-            raise _no_file(path, mode)
+            raise not_a_file(path, mode)
         return os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except FileNotFoundError as error:
         raise MetricsError(
@@ -140,7 +103,8 @@ def open_file(path: Path) -> int:
         raise MetricsError("the file cannot be read", where=str(path), actual=reason) from error
 
 
-def _no_file(path: Path, mode: int) -> MetricsError:
+def not_a_file(path: Path, mode: int) -> MetricsError:
+    """The error for a path whose ``stat`` mode is not that of a regular file."""
     if stat.S_ISDIR(mode):
         return MetricsError(
             "a folder, not a file",
@@ -154,7 +118,7 @@ def _no_file(path: Path, mode: int) -> MetricsError:
         "not a regular file",
         kind="not_a_file",
         where=str(path),
-        expected="a file that can be read twice",
+        expected="a regular file",
         actual=words.get(stat.S_IFMT(mode), "a device"),
-        fix="write what it gives into a file first",
+        fix="write its output into a file first",
     )

@@ -1,11 +1,4 @@
-"""Run folders compared: every source of metrics in one with its like in the other.
-
-This module knows which source belongs to which; it refuses to know formats and the rules of
-equality.
-
-    >>> compare_runs(Path("runs/a"), Path("runs/b")).identical
-    True
-"""
+"""Run folders compared: every source of metrics in one with its like in the other."""
 
 from __future__ import annotations
 
@@ -40,31 +33,15 @@ def compare_paths(
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
 ) -> tuple[Comparison, list[Pair]]:
-    """Compare two files, or folders by what they hold: ``metrics.jsonl``, else everything.
-
-    Returns:
-        The comparison, and the pairs of sources that it is about.
-
-    Raises:
-        MetricsError: See ``compare`` and ``compare_runs``.
-    """
+    """Compare two files, or folders by what they hold (``metrics.jsonl``, else everything); the pairs too."""
     sides = expected, actual
     folders = expected.is_dir() and actual.is_dir()
-    if folders and (_is_plain(sides) or not all((folder / METRICS).exists() for folder in sides)):
+    plain = all(map(sources.is_of_plain_command, sides))  # every file was compared when they were judged
+    if folders and (plain or not all((folder / METRICS).exists() for folder in sides)):
         comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
         return comparison, pair_runs(expected, actual)[0]
     pair = _source_in(expected), _source_in(actual)
     return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore), [pair]
-
-
-def _is_plain(folders: tuple[Path, Path]) -> bool:
-    """Whether both are runs of a plain command, whose every file was compared when they were judged."""
-    return all(b'"plain_command"' in _record(folder) for folder in folders)
-
-
-def _record(folder: Path) -> bytes:
-    record = folder / RECORD
-    return record.read_bytes() if record.is_file() else b""
 
 
 def compare_runs(
@@ -78,19 +55,10 @@ def compare_runs(
 ) -> Comparison:
     """Compare every metrics file that two run folders have, so that nothing is left out unseen.
 
-    Args:
-        expected: A run folder.
-        actual: Another.
-        tolerances: How far each metric may be off, by its bare name; exact by default.
-        metrics: Names to compare, bare or as ``file:name``; None for all.
-        ignore: Patterns of names to leave out, matched against both spellings too.
-        places: Paths of either run as its program saw them, with what stands for them where texts are
-            compared; those of the folders themselves when None.
-
-    Returns:
-        One comparison. Where there are several files, names of metrics begin with ``file:``, the
-        divergence is that of the first file that has one, and a file of one side only is a
-        difference.
+    Where there are several files, names of metrics begin with ``file:`` (``metrics`` and ``ignore`` match
+    both spellings), the divergence is that of the first file that has one, and a file of one side only is a
+    difference. ``places`` are the paths of either run as its program saw them, with what stands for them in
+    texts.
 
     Raises:
         MetricsError: Neither folder holds metrics, or a file cannot be opened.
@@ -120,13 +88,10 @@ def compare_runs(
 
 
 def pair_runs(expected: Path, actual: Path) -> tuple[list[Pair], ProblemLog]:
-    """Find the metrics of two run folders and say which belong together.
+    """Pair the sources of two run folders, in a fixed order; those that only one side has are problems.
 
-    Sources belong together by name. Where each folder has exactly one of a format left over, such
-    as a file with the time in its name, those two are taken for each other, with a warning.
-
-    Returns:
-        The pairs in a fixed order, and the sources that only one side has as problems.
+    Sources belong together by name. Where each folder has exactly one of a format left over, such as a file
+    with the time in its name, those two are taken for each other, with a warning.
     """
     log = ProblemLog()
     left = {source.name: source for source in sources.find_all(expected)}

@@ -1,6 +1,5 @@
-"""Which files of a run folder hold metrics, and who reads them.
+"""Which files of a run folder hold metrics, and who reads them, by their names alone.
 
-This module knows the folder of adapters and names of files; it refuses to look inside a file.
 An adapter is found because its module is called ``from_….py``: adding one is adding a file.
 
     >>> find(Path("runs/x")).name
@@ -16,15 +15,19 @@ from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
-from reprokit.adapters.reading import Adapter, MetricsSource
+from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
 from reprokit.layout import RECORD, TIMING, TRACE
 from reprokit.plugin_files import PluginFolder, load
 
 #: What is never compared as metrics, by contract: durations, and the trace, which is judged elsewhere.
 NOT_METRICS = frozenset({TIMING, TRACE})
-#: What a recipe's run keeps beside its metrics. A plain command may put anything there.
-_OF_A_RECIPE = frozenset({"source", "checkpoints"})
+#: Whether a run is of a plain command → its folders without metrics. Such a command may write anything.
+_NO_METRICS_OF = {
+    None: frozenset[str](),
+    True: frozenset({"output"}),
+    False: frozenset({"output", "source", "checkpoints"}),
+}
 _FOLDER = PluginFolder(
     package="reprokit.adapters",
     kind="adapter",
@@ -69,27 +72,14 @@ def source_of(path: Path) -> MetricsSource:
         inside = [(child, _reader_of(child.name)) for child in sorted(path.iterdir())]
         reader = next((found[0] for _, found in inside if found and found[0].WHOLE_FOLDER), None)
         if reader is None:
-            raise MetricsError(
-                "a folder, not a file",
-                kind="directory",
-                where=str(path),
-                expected="a metrics file",
-                fix="name the metrics file inside it",
-            )
+            raise not_a_file(path, path.stat().st_mode)
         return MetricsSource(adapter=reader.NAME, path=path, name=path.name)
     found = _reader_of(path.name)
     return MetricsSource(adapter=found[0].NAME if found else "jsonl", path=path, name=path.name)
 
 
 def find(run_dir: Path) -> MetricsSource | None:
-    """The source that a run's curves are drawn from: ``metrics.jsonl`` if there is one.
-
-    Args:
-        run_dir: A run folder; its subfolders are searched too.
-
-    Returns:
-        The first of ``find_all``, with the names of the others; None where there is none.
-    """
+    """The source that a run's curves are drawn from: the first of ``find_all``, naming the others."""
     found = find_all(run_dir)
     if not found:
         return None
@@ -97,14 +87,11 @@ def find(run_dir: Path) -> MetricsSource | None:
 
 
 def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
-    """Every source of metrics in a run folder.
+    """Every source of metrics in a run folder and its subfolders; links to folders are not followed.
 
-    The order is fixed: JSON Lines before tables before event files, likelier names first, then the
-    files nearest to the top, then by name. What the harness itself writes is left out.
-
-    Args:
-        run_dir: A run folder; its subfolders are searched too, links to folders are not followed. In a
-            recipe's run, ``source/`` and ``checkpoints/`` are the harness's.
+    The order is fixed: JSON Lines before tables before event files, likelier names first, then the files
+    nearest to the top, then by name. What the harness writes (in a recipe's run ``source/`` and
+    ``checkpoints/`` too) is left out.
     """
     ranked: dict[tuple[int, int, int, str], MetricsSource] = {}
     for path in _files(run_dir):
@@ -124,7 +111,7 @@ def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
 
 def _files(run_dir: Path) -> Iterator[Path]:
     """Every file below a folder; none by way of a link, which could lead anywhere."""
-    of_host = NOT_METRICS | _of_the_host(run_dir)
+    of_host = NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]
     for folder, folders, files in os.walk(run_dir):
         if Path(folder) == run_dir:
             folders[:] = [name for name in folders if name not in of_host]
@@ -134,14 +121,12 @@ def _files(run_dir: Path) -> Iterator[Path]:
         yield from (path for path in found if not path.is_symlink())
 
 
-def _of_the_host(run_dir: Path) -> frozenset[str]:
-    """Folders that hold no metrics, by what the run says it is."""
+def is_of_plain_command(run_dir: Path) -> bool | None:
+    """Whether a run is of a plain command; None where its record cannot be read."""
     try:
-        record = (run_dir / RECORD).read_bytes()
+        return b'"plain_command"' in (run_dir / RECORD).read_bytes()
     except OSError:
-        return frozenset()
-    of_host = frozenset({"output"})
-    return of_host if b'"plain_command"' in record else of_host | _OF_A_RECIPE
+        return None
 
 
 def _reader_of(name: str) -> tuple[Adapter, int] | None:

@@ -1,9 +1,7 @@
 """A metrics source read from end to end: what it holds, and its curves.
 
-This module knows one source at a time; it refuses to compare.
-
-    >>> read_series(Path("runs/x/metrics.jsonl"), max_points=500)["loss/policy"].steps[0]
-    256
+>>> read_series(Path("runs/x/metrics.jsonl"), max_points=500)["loss/policy"].steps[0]
+256
 """
 
 from __future__ import annotations
@@ -35,23 +33,14 @@ def read(source: MetricsSource) -> Iterator[Reading]:
 
 
 def read_from(source: MetricsSource, *, first: int, count: int) -> list[Reading]:
-    """Some records of a source.
-
-    Args:
-        source: Where they are.
-        first: Position of the first one wanted, counted from 0.
-        count: How many; fewer come back where the source ends.
-    """
+    """At most ``count`` records of a source, from position ``first`` (counted from 0) on."""
     if source.adapter == from_jsonl.NAME:
         return list(islice(from_jsonl.read_from(source.path, first), count))
     return list(islice(read(source), first, first + count))
 
 
 def summarise(path: Path) -> MetricsSummary:
-    """Read a metrics file from end to end.
-
-    Args:
-        path: A metrics file of any format, or the folder of event files.
+    """Read a metrics file of any format, or the folder of event files, from end to end.
 
     Raises:
         MetricsError: The path cannot be opened. Whatever is wrong inside is among ``problems``.
@@ -87,17 +76,11 @@ def summarise(path: Path) -> MetricsSummary:
 
 
 def read_series(path: Path, *, max_points: int | None = None) -> dict[str, Series]:
-    """The numbers of every metric over a run.
+    """The numbers of every metric over a run, by name, in the order of first appearance.
 
-    Args:
-        path: A metrics file of any format, or the folder of event files.
-        max_points: About how many points are kept of each metric: the first and the last, the
-            smallest and the largest of each stretch between, and those that are not finite. None
-            keeps all.
-
-    Returns:
-        Name → series, in the order of first appearance. Records that cannot be read, and values
-        that are no numbers, are not in it.
+    About ``max_points`` are kept of each: the first and the last, the smallest and the largest of each
+    stretch between, and those that are not finite; None keeps all. What is no number, or cannot be read, is
+    left out.
 
     Raises:
         MetricsError: The path cannot be opened.
@@ -121,14 +104,9 @@ def read_series(path: Path, *, max_points: int | None = None) -> dict[str, Serie
 def series_of_pairs(
     pairs: Sequence[tuple[MetricsSource, MetricsSource]], *, max_points: int
 ) -> dict[str, list[dict[str, Any]]]:
-    """The curves of both sides, for drawing one over the other.
+    """Metric → ``label`` (``expected``, ``actual``), ``steps`` and ``values`` of each side that has it.
 
-    Args:
-        pairs: What was compared. Of several pairs, names begin with ``file:``, as in the comparison.
-        max_points: As ``read_series`` takes it.
-
-    Returns:
-        Metric → one entry a side that has it: ``label`` (``expected``, ``actual``), ``steps``, ``values``.
+    Of several pairs, names begin with ``file:``, as in the comparison.
     """
     found: dict[str, list[dict[str, Any]]] = {}
     for pair in pairs:
@@ -141,15 +119,9 @@ def series_of_pairs(
 
 
 def ignored_metrics(run_dirs: Iterable[Path], patterns: Sequence[str]) -> dict[str, str]:
-    """The metrics of some runs that patterns leave out.
+    """Name → the first of the patterns that leaves this metric of some runs out of ``compare_runs``.
 
-    Args:
-        run_dirs: Run folders.
-        patterns: As ``compare_runs`` takes them.
-
-    Returns:
-        Name → the first pattern that leaves it out. Of a source that cannot be read none: the comparison
-        of the runs says what is wrong with it.
+    Of a source that cannot be read none: the comparison of the runs says what is wrong with it.
     """
     ignored: dict[str, str] = {}
     for run_dir in run_dirs:
@@ -164,16 +136,9 @@ def ignored_metrics(run_dirs: Iterable[Path], patterns: Sequence[str]) -> dict[s
 
 def _names_in(source: MetricsSource) -> list[str]:
     try:
-        return _names(read(source))
+        return list(dict.fromkeys(name for reading in read(source) for name in reading.record or ()))
     except MetricsError:
         return []
-
-
-def _names(readings: Iterable[Reading]) -> list[str]:
-    names: dict[str, None] = {}
-    for reading in readings:
-        names.update(dict.fromkeys(reading.record or ()))
-    return list(names)
 
 
 def _as_float(value: Any, *, otherwise: float | None = None) -> Any:

@@ -34,14 +34,10 @@ _Field = tuple[int, int, int | bytes]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """What one event says.
+    """What one event says."""
 
-    Attributes:
-        step: Its step.
-        values: Tag and value: a number, a text, or the bytes of what is neither. None without a summary.
-    """
-
-    step: int
+    step: int  # its step
+    # Tag and value: a number, a text, or the bytes of what is neither. None without a summary.
     values: tuple[tuple[str, Scalar], ...] | None
 
 

@@ -23,6 +23,13 @@ def leaves(state: Any) -> Iterator[tuple[str, Any]]:
         yield leaf
 
 
+def dict_key(key: Any) -> str | int:
+    """The key, if JSON and torch both can hold it; else a `CheckpointError`."""
+    if isinstance(key, str | int):
+        return key
+    raise CheckpointError("it holds a dict whose key is neither text nor a number")
+
+
 def _below(value: Any, *, at: str, depth: int) -> Iterator[tuple[str, Any]]:
     if depth > _MAX_DEPTH:
         raise CheckpointError(

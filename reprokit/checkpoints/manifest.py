@@ -19,19 +19,12 @@ _RANDOM = ("python", "numpy", "torch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A file under ``checkpoints/``.
+    """A file under ``checkpoints/``."""
 
-    Attributes:
-        path: Where it is.
-        step: Of a checkpoint; None of the final model and of a file that the manifest does not name.
-        sha256: As it is now, ``sha256:…``; "" when it is not there.
-        problem: Why it does not match the manifest, or "".
-    """
-
-    path: Path
-    step: int | None
-    sha256: str
-    problem: str
+    path: Path  # where it is
+    step: int | None  # of a checkpoint; None of the final model and of a file that the manifest does not name
+    sha256: str  # as it is now, `sha256:…`; "" when it is not there
+    problem: str  # why it does not match the manifest, or ""
 
 
 def folder_of(run_dir: Path) -> Path:
@@ -84,10 +77,8 @@ def problems_of(
 ) -> list[str]:
     """What a checkpoint lacks for a training to be resumed bit for bit.
 
-    Args:
-        state: As ``read`` gives it.
-        num_envs: How many training environments there must be; None where it is unknown.
-        step: The step that it is listed with; None where it is not listed.
+    ``num_envs`` environments must be in it, and the ``step`` that it is listed with; None where that is
+    unknown.
     """
     found = [f"it has no {name}" for name in ("step", "extra") if name not in state]
     found += [f"it has no {name}" for name in ("model", "optimizer") if not state.get(name)]

@@ -29,15 +29,10 @@ _GENERATOR = ("bit_generator", "key", "pos", "has_gauss", "gauss")  # numpy.rand
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migrated:
-    """A checkpoint in the current layout.
+    """A checkpoint in the current layout."""
 
-    Attributes:
-        state: The checkpoint.
-        changes: What was moved where, a sentence each; empty where nothing was.
-    """
-
-    state: dict[Any, Any]
-    changes: tuple[str, ...] = ()
+    state: dict[Any, Any]  # the checkpoint
+    changes: tuple[str, ...] = ()  # what was moved where, a sentence each; empty where nothing was
 
 
 def migrated(state: Mapping[Any, Any]) -> Migrated:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reprokit.checkpoints import pickle_numpy
+from reprokit.checkpoints.flatten import dict_key
 from reprokit.checkpoints.tensors import DTYPES, STORAGES, DType, view
 from reprokit.errors import CheckpointError
 
@@ -58,10 +59,8 @@ class _Bytes:
 def load(pickled: bytes, *, storage: Storage | None, with_numpy: bool = False) -> Any:
     """Read a pickle as dicts, lists, tuples, numbers, text and ``Tensor``.
 
-    Args:
-        pickled: ``data.pkl`` of a checkpoint.
-        storage: Reads the data of a storage by its key; None where there are none.
-        with_numpy: Accept NumPy arrays too, as tensors: older programs wrote them, and torch refuses them.
+    ``storage`` None: there are none. ``with_numpy``: accept NumPy arrays, which older programs wrote, as
+    tensors.
 
     Raises:
         CheckpointError: It is corrupt, or holds anything else: a call, a class, a module.
@@ -142,12 +141,12 @@ class _Machine:
 
     def _set(self, _argument: Any) -> None:
         value, key = self.stack.pop(), self.stack.pop()
-        _a(dict, self.stack[-1])[_key(key)] = value
+        _a(dict, self.stack[-1])[dict_key(key)] = value
 
     def _sets(self, _argument: Any) -> None:
         items = self._since_mark()
         target = _a(dict, self.stack[-1])
-        target.update(zip(map(_key, items[::2]), items[1::2], strict=True))
+        target.update(zip(map(dict_key, items[::2]), items[1::2], strict=True))
 
     def _global(self, argument: str) -> None:
         module, _, what = argument.partition(" ")
@@ -232,12 +231,6 @@ def _tensor(
     """The result of ``torch._utils._rebuild_tensor_v2`` and ``_v3``; only v3 names a type of its own."""
     kind = dtype.dtype if isinstance(dtype, _Name) and dtype.dtype else _a(_Bytes, stored).dtype
     return view(stored.content, kind, offset=offset, shape=tuple(shape), stride=tuple(stride))
-
-
-def _key(value: Any) -> str | int:
-    if isinstance(value, str | int):
-        return value
-    raise CheckpointError("it holds a dict whose key is neither text nor a number")
 
 
 def _a(kind: type, value: Any) -> Any:

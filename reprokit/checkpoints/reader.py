@@ -22,14 +22,9 @@ _AGAIN = "copy it again from where it was written, or resume from an earlier che
 
 
 def read(path: Path, *, older: bool = False) -> dict[Any, Any]:
-    """Read a checkpoint, running nothing of it.
+    """Read a checkpoint of torch or safetensors: dicts, lists, tuples, numbers, text and ``Tensor``.
 
-    Args:
-        path: A file of torch, or of safetensors where its name ends in ``.safetensors``.
-        older: Accept NumPy arrays too, which torch refuses until the file is converted.
-
-    Returns:
-        What was saved: dicts, lists, tuples, numbers, text and ``Tensor``.
+    Nothing of it is run. ``older``: accept NumPy arrays too, which torch refuses until the file is converted.
 
     Raises:
         CheckpointError: It is missing, corrupt, not a checkpoint, or asks for code to be run.

@@ -22,28 +22,18 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointDifference:
-    """One value that differs between two checkpoints.
+    """One value that differs between two checkpoints."""
 
-    Attributes:
-        name: Its path.
-        what: ``values``, ``shape``, ``type``, ``missing`` (in the second) or ``extra`` (in the second).
-        expected: Of the first checkpoint: the first element that differs, or the shape, type or value.
-        actual: Of the second.
-        num_values: Elements of the tensor; 1 where it is not a tensor.
-        num_different: How many differ.
-        max_ulps: The most units in the last place between two floating-point elements; None where there
-            is no such distance (other types, NaN, infinities).
-        index: Of the first element that differs; None where it is not a tensor.
-    """
-
-    name: str
-    what: str
-    expected: Any
-    actual: Any
-    num_values: int = 1
-    num_different: int = 1
+    name: str  # its path
+    what: str  # `values`, `shape`, `type`, `missing` (in the second) or `extra` (in the second)
+    expected: Any  # of the first checkpoint: the first element that differs, or the shape, type or value
+    actual: Any  # of the second
+    num_values: int = 1  # elements of the tensor; 1 where it is not a tensor
+    num_different: int = 1  # how many differ
+    # The most units in the last place between two floating-point elements; None where there is no such
+    # distance (other types, NaN, infinities)
     max_ulps: int | None = None
-    index: tuple[int, ...] | None = None
+    index: tuple[int, ...] | None = None  # of the first element that differs; None where it is not a tensor
 
 
 def differences(expected: Any, actual: Any) -> Iterator[CheckpointDifference]:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reprokit.checkpoints.flatten import leaves
+from reprokit.checkpoints.flatten import dict_key, leaves
 from reprokit.checkpoints.tensors import Tensor
 from reprokit.errors import CheckpointError
 
@@ -23,10 +23,7 @@ _EXACT = 2**53  # JSON readers keep integers exact up to here
 
 
 def pack(state: Any) -> tuple[Any, dict[str, Tensor]]:
-    """Split a checkpoint, as ``read`` gives it, into a tree and its tensors.
-
-    Returns:
-        A tree of JSON values in which a tensor is ``{"tensor": name}``, and name → tensor.
+    """Split a checkpoint into a JSON tree, in which a tensor is ``{"tensor": name}``, and its tensors.
 
     Raises:
         CheckpointError: It is nested too deep, or holds something that is not plain data.
@@ -93,14 +90,8 @@ def _unpacked(tree: Any, unused: dict[str, Tensor]) -> Any:
     if kind == "tensor":
         return unused.pop(value)
     if kind == "dict":
-        return {_key(key): _unpacked(item, unused) for key, item in value}
+        return {dict_key(key): _unpacked(item, unused) for key, item in value}
     return _KINDS[kind](value, unused)
-
-
-def _key(key: Any) -> str | int:
-    if isinstance(key, str | int):
-        return key
-    raise CheckpointError("it holds a dict whose key is neither text nor a number")
 
 
 _KINDS: Mapping[str, Callable[[Any, dict[str, Tensor]], Any]] = {

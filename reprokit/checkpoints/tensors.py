@@ -15,30 +15,19 @@ from reprokit.errors import CheckpointError
 
 @dataclass(frozen=True, slots=True)
 class DType:
-    """A torch type and the NumPy type that holds its bits.
+    """A torch type and the NumPy type that holds its bits."""
 
-    Attributes:
-        name: torch's name.
-        numpy: As ``numpy.dtype`` takes it; an unsigned integer for bfloat16 and float8.
-    """
-
-    name: str
-    numpy: str
+    name: str  # torch's name
+    numpy: str  # as `numpy.dtype` takes it; an unsigned integer for bfloat16 and float8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tensor:
-    """A tensor read from a file.
+    """A tensor read from a file."""
 
-    Attributes:
-        dtype: torch's name of its type, such as ``float32``.
-        shape: Its sizes.
-        values: Its elements, [*shape], with the same bits; a view, made without copying.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    values: np.ndarray
+    dtype: str  # torch's name of its type, such as `float32`
+    shape: tuple[int, ...]  # its sizes
+    values: np.ndarray  # its elements, [*shape], with the same bits; a view, made without copying
 
 
 _TYPES = (
@@ -80,14 +69,7 @@ STORAGES = {
 def view(
     content: bytes, dtype: DType, *, offset: int, shape: tuple[int, ...], stride: tuple[int, ...]
 ) -> Tensor:
-    """A tensor within the bytes of a storage.
-
-    Args:
-        content: The storage.
-        dtype: Of its elements.
-        offset: Elements before the tensor's first.
-        shape: Sizes.
-        stride: Elements from one to the next, for each size.
+    """A tensor within the bytes of a storage; ``offset`` and ``stride`` are counted in elements.
 
     Raises:
         CheckpointError: It reaches beyond the storage.

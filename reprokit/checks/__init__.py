@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -36,24 +36,17 @@ _REPORT_IT = "this is a fault of the check itself: report it, or repair its file
 
 
 def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tuple[CheckResult, ...]:
-    """Judge every row once, in the checklist's order.
+    """Judge every row once, in the checklist's order; ``checks`` None for every file of this folder.
 
-    Args:
-        evidence: What was gathered.
-        checks: The rows to judge; every file of this folder when None.
-
-    Returns:
-        A row for each check; then one for each metric that was left out on request, and for each such
-        request that left out none; then one if
-        the recipe relaxes or requires rows in a way that means nothing.
+    Then come a row for each metric that was left out on request, for each such request that left out none,
+    and one if the recipe relaxes or requires rows in a way that means nothing.
 
     Raises:
         CannotJudgeError: A file of the folder is not a check.
     """
     judged = discover() if checks is None else checks
     rows = [_row(check, evidence) for check in judged]
-    left_out = (*_ignored(evidence), *_in_vain(evidence))
-    return (*rows, *left_out, *_malformed(evidence, {check.ID for check in judged}))
+    return (*rows, *_ignored(evidence), *_malformed(evidence, {check.ID for check in judged}))
 
 
 def registry() -> dict[str, bool]:
@@ -120,36 +113,29 @@ def _fault(finding: object) -> str:
     return ""
 
 
-def _ignored(evidence: Evidence) -> list[CheckResult]:
-    return [
-        CheckResult(
-            id=f"ignored_metric/{name}",
-            title=f"Metric {name} was left out",
+def _ignored(evidence: Evidence) -> Iterator[CheckResult]:
+    def left_out(metric: str | None, pattern: str, title: str, reason: str, remedy: str) -> CheckResult:
+        return CheckResult(
+            id=f"ignored_metric/{metric or pattern}",
+            title=title,
             status=Status.SKIPPED,
-            reason=f"left out on request: it matches --ignore-metric {pattern!r}",
-            remedy="omit --ignore-metric to compare it",
-            evidence={"metric": name, "pattern": pattern},
+            reason=reason,
+            remedy=remedy,
+            evidence={"metric": metric, "pattern": pattern},
             required=False,
         )
-        for name, pattern in sorted(evidence.ignored_metrics.items())
-    ]
 
-
-def _in_vain(evidence: Evidence) -> list[CheckResult]:
-    """A pattern that left nothing out is a typing error more often than not."""
-    return [
-        CheckResult(
-            id=f"ignored_metric/{pattern}",
-            title=f"Metrics that match {pattern} were left out",
-            status=Status.SKIPPED,
-            reason=f"--ignore-metric {pattern!r} left nothing out: no metric matches it",
-            remedy=_near_metrics(pattern, evidence),
-            evidence={"metric": None, "pattern": pattern},
-            required=False,
+    for name, pattern in sorted(evidence.ignored_metrics.items()):
+        why = f"left out on request: it matches --ignore-metric {pattern!r}"
+        yield left_out(
+            name, pattern, f"Metric {name} was left out", why, "omit --ignore-metric to compare it"
         )
-        for pattern in sorted(set(evidence.ignore) - set(evidence.ignored_metrics.values()))
-        if not any(fnmatchcase(name, pattern) for name in evidence.ignored_metrics)
-    ]
+    # A pattern that left nothing out is a typing error more often than not.
+    for pattern in sorted(set(evidence.ignore) - set(evidence.ignored_metrics.values())):
+        if not any(fnmatchcase(name, pattern) for name in evidence.ignored_metrics):
+            why = f"--ignore-metric {pattern!r} left nothing out: no metric matches it"
+            title = f"Metrics that match {pattern} were left out"
+            yield left_out(None, pattern, title, why, _near_metrics(pattern, evidence))
 
 
 def _near_metrics(pattern: str, evidence: Evidence) -> str:

@@ -29,7 +29,8 @@ def check(evidence: Evidence) -> Finding:
         return unjudged(alien.about(golden.path).reason, "name the golden of this recipe, platform and seed")
     if comparison.comparable and not comparison.within_tolerance:
         see = f"see what changed: `reprokit diff {golden.path} {run.path}`"
-        remedy = f"{see}; promote it if the change is intended" if _worthy(evidence) else see
+        may_be_promoted = not evidence.modified and _agree(evidence)
+        remedy = f"{see}; promote it if the change is intended" if may_be_promoted else see
         why = f"differs from {golden.path} {difference(comparison)}"
         return failed(why, remedy, tiers=_tiers(comparison))
     objection = why_not_golden(evidence)
@@ -46,11 +47,6 @@ def check(evidence: Evidence) -> Finding:
         identical=comparison.identical,
         tiers=_tiers(comparison),
     )
-
-
-def _worthy(evidence: Evidence) -> bool:
-    """Whether runs may be promoted: they agree, and are the recipe's."""
-    return not evidence.modified and _agree(evidence)
 
 
 def _agree(evidence: Evidence) -> bool:

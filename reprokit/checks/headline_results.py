@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence
-from reprokit.core.rows import Finding, failed_runs, passed, unjudged
+from reprokit.core.rows import Finding, counted, failed_runs, passed, unjudged
 
 ID = "headline_results"
 TITLE = "The final results are within the declared tolerances"
@@ -30,7 +30,7 @@ def check(evidence: Evidence) -> Finding:
         return unjudged("the recipe declares no expected results", "declare `expected` in recipe.yaml")
     if broken := failed_runs(evidence, lambda run: _problem(run, declared), _LOOK):
         return broken
-    results = "1 expected result" if len(declared) == 1 else f"{len(declared)} expected results"
+    results = counted(len(declared), "expected result")
     return passed(f"{results} reached by every run", expected={str(k): repr(v) for k, v in declared.items()})
 
 

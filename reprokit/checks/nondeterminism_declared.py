@@ -6,7 +6,7 @@ An empty list declares that none is known; no list declares nothing.
 from __future__ import annotations
 
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, failed, passed
+from reprokit.core.rows import Finding, counted, failed, passed
 
 ID = "nondeterminism_declared"
 TITLE = "Known sources of nondeterminism are declared"
@@ -26,5 +26,5 @@ def check(evidence: Evidence) -> Finding:
         return failed("a declared source of nondeterminism is not a sentence", _DECLARE)
     if not sources:
         return passed("the recipe declares that no source of nondeterminism is known", sources=[])
-    noun = "source" if len(sources) == 1 else "sources"
-    return passed(f"{len(sources)} known {noun} of nondeterminism declared", sources=list(sources))
+    known = counted(len(sources), "known source")
+    return passed(f"{known} of nondeterminism declared", sources=list(sources))

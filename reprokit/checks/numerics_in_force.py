@@ -5,7 +5,7 @@ A record of another version of a profile is judged by what the runtime compared 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core import numerics
@@ -74,14 +74,10 @@ def _by_the_table(run: RunEvidence, profile: Profile, requested: Mapping[str, An
         return f"the profile sets other values: {', '.join(other)}"
     idle = [
         s.name
-        for s in _reported(profile)
-        if not _is_in_force(s, fact(run.environment, f"inside.{s.reported_as}"))
+        for s in profile.settings
+        if s.reported_as and not _is_in_force(s, fact(run.environment, f"inside.{s.reported_as}"))
     ]
     return f"the libraries report other values: {', '.join(idle)}" if idle else ""
-
-
-def _reported(profile: Profile) -> Iterable[Setting]:
-    return (setting for setting in profile.settings if setting.reported_as)
 
 
 def _is_in_force(setting: Setting, reported: Any) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
-from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "statistics"
 TITLE = "Statistics over the seeds were made"
@@ -30,7 +30,7 @@ def check(evidence: Evidence) -> Finding:
             f"without an estimate and interval over all seeds: {', '.join(poor)}", _MAKE, metrics=poor
         )
     seeds = len(evidence.sweep.final_values)
-    results = "1 result" if len(expected) == 1 else f"{len(expected)} results"
+    results = counted(len(expected), "result")
     return passed(f"{results} estimated over {seeds} seeds", metrics=sorted(expected), seeds=seeds)
 
 

@@ -40,7 +40,8 @@ def check(evidence: Evidence) -> Finding:
         sets = [list(run.names) for run in guilty]
         reason = "; ".join(_sentence(run, seen) for run in guilty)
         return failed(reason, _CAUSE, **about, guilty=sets)
-    unknown = [name for name in stated if name not in _varied_and_equal(seen) and name not in seen.held]
+    known = {name for run in seen.runs if run.is_equal for name in run.names} | set(seen.held)
+    unknown = [name for name in stated if name not in known]
     if unknown:
         why = "; ".join(
             f"{name} was not varied: {seen.unmade.get(name, 'no run varied it')}" for name in unknown
@@ -87,10 +88,6 @@ def _sentence(run: VariedRun, seen: VariedEvidence) -> str:
     if run.failure:
         return f"{what} the run does not finish{often}: {run.failure}"
     return f"{what} the run differs{often} {run.difference}"
-
-
-def _varied_and_equal(seen: VariedEvidence) -> set[str]:
-    return {name for run in seen.runs if run.is_equal for name in run.names}
 
 
 def _unchanged(seen: VariedEvidence, stated: Sequence[str]) -> str:

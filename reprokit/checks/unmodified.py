@@ -21,9 +21,9 @@ def check(evidence: Evidence) -> Finding:
     repeated = evidence.reference_run
     wanted = list(repeated.overrides) if repeated is not None else []
     remedy = "run it again without --set, or write the setting into a recipe of its own"
-    told = [overrides for run in evidence.runs if (overrides := _overrides(run)) is not None]
-    if evidence.modified or any(overrides != wanted for overrides in told):
-        modified = sorted({*evidence.modified, *(item for overrides in told for item in overrides)})
+    recorded = [overrides for run in evidence.runs if (overrides := _overrides(run)) is not None]
+    if evidence.modified or any(overrides != wanted for overrides in recorded):
+        modified = sorted({*evidence.modified, *(item for overrides in recorded for item in overrides)})
         named = ", ".join(modified) or "none"
         if repeated is not None and wanted:
             why = f"run with other overrides than {repeated.noun}: {named}, not {', '.join(wanted)}"

@@ -34,10 +34,9 @@ def verify(reference: str, as_json: bool, **options: Any) -> int:
 
     found = checkpoint_files.verify(reference, project=project_of(options))
     code = checkpoint_files.exit_code(found)
-    if as_json:
-        print_json({"exit_code": code, "files": [checkpoint_page.verified_data(one) for one in found]})
-    else:
-        click.echo("\n".join(checkpoint_page.verified_lines(found)))
+    files = [checkpoint_page.verified_data(one) for one in found]
+    answer = {"exit_code": code, "files": files}
+    print_answer(checkpoint_page.verified_lines(found), data=lambda: answer, as_json=as_json)
     return code
 
 

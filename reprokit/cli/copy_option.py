@@ -1,7 +1,4 @@
-"""``--copy-to``: where the verbs that train copy their finished runs.
-
-The network is used only where a URL was named.
-"""
+"""``--copy-to``: where the verbs that train copy their finished runs; no network is used without it."""
 
 from __future__ import annotations
 
@@ -16,11 +13,7 @@ copy_option = click.option(
 
 
 def must_be_reachable(url: str | None) -> None:
-    """Refuse, before anything is trained, a URL that cannot be copied to.
-
-    Raises:
-        UsageError: Its protocol is unknown, or its package is not installed.
-    """
+    """Raise `UsageError` for a URL that cannot be copied to, before anything is trained."""
     if url is not None:
         from reprokit.runs import remote
 

@@ -120,11 +120,7 @@ def command(
 def _show_across(
     folders: tuple[Path, Path], recipe: str | None, *, ignore: tuple[str, ...], as_json: bool
 ) -> int:
-    """Print how two runs of two machines differ; returns 1 if they do.
-
-    Raises:
-        click.UsageError: A recipe or a command was given as well.
-    """
+    """Print how two runs of two machines differ; returns 1 if they do."""
     from reprokit.harness.diagnosing import across
     from reprokit.reports import across_page
 
@@ -136,22 +132,14 @@ def _show_across(
 
 
 def _keep_page(found: Any, *, subject: str, sentence: str) -> None:
-    """Write ``diagnosis.html`` beside ``diagnosis.json``.
-
-    Raises:
-        WorkspaceError: The folder cannot be written.
-    """
+    """Write ``diagnosis.html`` beside ``diagnosis.json``."""
     from reprokit import workspace
     from reprokit.reports import shorten, to_html
 
-    path = found.folder / "diagnosis.html"
     text = to_html.diagnosis_to_html(
         shorten.below(found.as_data(), str(Path.cwd())), subject=subject, sentence=sentence
     )
-    try:
-        workspace.write_atomic(path, text.encode("utf-8"))
-    except OSError as error:
-        raise workspace.cannot_write(path, error) from error
+    workspace.write_atomic(found.folder / "diagnosis.html", text.encode("utf-8"))
 
 
 def _annotate(found: dict[str, Any]) -> None:

@@ -41,17 +41,15 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
 
     before, after = read_record.read_record(expected), read_record.read_record(actual)
     entries, same = environment_diff.diff(before, after), fingerprint.same(before, after)
-    if as_json:
-        answer = {
-            "same": same,
-            "expected": {"path": str(expected), "fingerprint": fingerprint.fingerprint(before)},
-            "actual": {"path": str(actual), "fingerprint": fingerprint.fingerprint(after)},
-            "differences": entries,
-        }
-        print_json(answer)
-        return 0 if same else 1
-    click.echo(environment_comparison.headline(entries, same=same))
-    click.echo("\n".join(environment_comparison.difference_lines(entries, show_all=show_all)))
+    answer = {
+        "same": same,
+        "expected": {"path": str(expected), "fingerprint": fingerprint.fingerprint(before)},
+        "actual": {"path": str(actual), "fingerprint": fingerprint.fingerprint(after)},
+        "differences": entries,
+    }
+    title = environment_comparison.headline(entries, same=same)
+    rows = environment_comparison.difference_lines(entries, show_all=show_all)
+    print_answer((title, *rows), data=lambda: answer, as_json=as_json)
     return 0 if same else 1
 
 
@@ -73,6 +71,8 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
 
     Exit codes: 0 no known difference can change numbers; 1 one can; 2 not a record.
     """
+    from dataclasses import asdict
+
     from reprokit.capture import read_record
     from reprokit.images import forecast
     from reprokit.reports import environment_comparison
@@ -84,7 +84,7 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
         environment_comparison.forecast_lines(
             found, record=record, environment=environment, show_all=show_all
         ),
-        data=lambda: {"same": clean, **environment_comparison.forecast_data(found)},
+        data=lambda: {"same": clean, **asdict(found)},
         as_json=as_json,
     )
     return 0 if clean else 1

@@ -36,12 +36,14 @@ def command() -> None:
 @folder_options
 def list_goldens(as_json: bool, **options: Any) -> int:
     """List the goldens, and what is wrong with those that cannot be used."""
+    from dataclasses import asdict
+
     from reprokit import golden
     from reprokit.reports import golden_list
 
     rows = golden.list_all(project_of(options).golden_dir)
     if as_json:
-        print_json([golden_list.golden_data(row) for row in rows])
+        print_json([asdict(row) for row in rows], default=str)
     elif not rows:
         click.echo("no goldens yet; `reprokit golden promote RECIPE --reason …` makes one", err=True)
     else:

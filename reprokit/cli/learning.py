@@ -15,7 +15,7 @@ from reprokit.cli.options import (
     request_of,
     timeout_option,
 )
-from reprokit.cli.output import print_json
+from reprokit.cli.output import print_answer
 
 _COLOURS = {"fine": "green", "look": "yellow", "wrong": "red", "unknown": "magenta"}
 
@@ -52,11 +52,8 @@ def command(run: str, probe: bool, as_json: bool, **options: Any) -> int:
     with show_report.progress() as progress:
         found = harness.learned(run, request, project=project, progress=progress, probe=probe)
     code = 0 if learning.is_well(found.answers) else 1
-    if as_json:
-        print_json(learning_page.to_data(found, exit_code=code))
-        return code
     page = learning_page.page_lines(found.answers, curve=found.curve, probe=found.probe, paint=_paint)
-    click.echo("\n".join(page))
+    print_answer(page, data=lambda: learning_page.to_data(found, exit_code=code), as_json=as_json)
     return code
 
 

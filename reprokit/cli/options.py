@@ -199,11 +199,7 @@ resume_options = all_of(
 
 
 def picture_file(plot: Path | None) -> None:
-    """Refuse, before anything is compared, a picture that could not be written.
-
-    Raises:
-        UsageError: It is not an SVG file, or its folder does not exist.
-    """
+    """Raise `UsageError` for a picture that could not be written, before anything is compared."""
     from reprokit.errors import UsageError
 
     if plot is None:

@@ -16,13 +16,7 @@ def print_json(value: Any, *, default: Callable[[Any], Any] | None = None) -> No
 
 
 def print_answer(lines: Iterable[str], *, data: Callable[[], Any], as_json: bool) -> None:
-    """What ``data`` returns as JSON, or the lines.
-
-    Args:
-        lines: For people; not read where JSON is asked for.
-        data: For machines; called only where JSON is asked for. Paths become text.
-        as_json: Whether ``--json`` was given.
-    """
+    """What ``data`` returns, as JSON with paths as text; or the lines. The other one is not computed."""
     if as_json:
         print_json(data(), default=str)
     else:

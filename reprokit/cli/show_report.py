@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 import click
@@ -36,21 +36,20 @@ def report(answer: checklist.Report, *, folder: Path | None, as_json: bool) -> N
     to_terminal.show(_from_here(answer))
     if folder is not None:
         blank = "\n" if sys.stdout.isatty() else ""
-        click.echo(f"{blank}Report: {_short(folder)}/report.html")
+        click.echo(f"{blank}Report: {str(folder).removeprefix(f'{Path.cwd()}/')}/report.html")
 
 
 def _from_here(answer: checklist.Report) -> checklist.Report:
     """The report with paths relative to the working directory, and commands as they can be typed there."""
     import dataclasses
-    import re
 
     from reprokit.cli.program_name import as_called
     from reprokit.reports import shorten
 
-    here = re.compile(rf"(?<![\w./-]){re.escape(str(Path.cwd()))}/(?=\w)")
+    relative = shorten.without(PurePosixPath(Path.cwd()))
 
     def short(text: str) -> str:
-        return as_called(here.sub("", text))
+        return as_called(relative(text))
 
     return dataclasses.replace(shorten.with_texts(answer, short), rerun=short(answer.rerun))
 
@@ -82,10 +81,3 @@ def to_github(answers: Sequence[checklist.Report]) -> None:
     if summary:
         with Path(summary).open("a", encoding="utf-8") as stream:
             stream.write(to_github.step_summary(answers))
-
-
-def _short(path: Path) -> str:
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

@@ -136,11 +136,7 @@ def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
 
 
 def _models(typed: Sequence[str]) -> tuple[str, ...]:
-    """Models from ``--cpu A,B --cpu C``, each once.
-
-    Raises:
-        click.UsageError: No model is named.
-    """
+    """Models from ``--cpu A,B --cpu C``, each once."""
     named = [name.strip() for one in typed for name in one.split(",")]
     found = tuple(dict.fromkeys(name for name in named if name))
     if not found:

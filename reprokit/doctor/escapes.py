@@ -12,20 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Escape:
-    """A published way out of a container into the host.
+    """A published way out of a container into the host."""
 
-    Attributes:
-        name: CVE number.
-        fixed_in: Engine releases with the fix; an older release of the same major version, or of one
-            older than all of these, has it not.
-        what: One clause.
-        source: The advisory.
-    """
-
-    name: str
+    name: str  # CVE number
+    # Engine releases with the fix; an older release of the same major version, or of one older than all of
+    # these, has it not
     fixed_in: tuple[tuple[int, int, int], ...]
-    what: str
-    source: str
+    what: str  # one clause
+    source: str  # the advisory
 
 
 #: Newest first. Kept small: full container escapes only, not every vulnerability. Engine releases

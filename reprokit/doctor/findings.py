@@ -47,21 +47,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One line of the doctor's page.
+    """One line of the doctor's page."""
 
-    Attributes:
-        name: What was looked at.
-        state: LACK keeps the host from being ready; WARNING and ABSENT do not.
-        detail: What was found, one sentence without a full stop.
-        fix: The command or step that would help; empty when nothing is to be done.
-        notes: Additional lines.
-    """
-
-    name: str
-    state: State
-    detail: str
-    fix: str = ""
-    notes: tuple[str, ...] = ()
+    name: str  # what was looked at
+    state: State  # LACK keeps the host from being ready; WARNING and ABSENT do not
+    detail: str  # what was found, one sentence without a full stop
+    fix: str = ""  # the command or step that would help; empty when nothing is to be done
+    notes: tuple[str, ...] = ()  # additional lines
 
 
 def examine(seen: Surroundings) -> tuple[Finding, ...]:

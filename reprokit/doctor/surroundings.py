@@ -24,30 +24,18 @@ _PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What was read of the host; ``examine`` needs nothing else.
+    """What was read of the host; ``examine`` needs nothing else."""
 
-    Attributes:
-        host: As ``capture.capture_host`` gives it.
-        programs: Name → path, or None where it is not installed.
-        python: Major and minor version of the Python that runs the tool.
-        locks: Variant → number of locked packages.
-        locks_problem: Why the locks cannot be used, or "" (no ``images/`` at all is no problem).
-        lock_pythons: Variant → minor version that its lock is for.
-        pythons: Minor versions found on this host.
-        cache: The cache folder, or "".
-        cache_problem: Why it cannot be written, or "".
-    """
-
-    host: Mapping[str, Any]
+    host: Mapping[str, Any]  # as `capture.capture_host` gives it
     engine: EngineStatus
-    programs: Mapping[str, str | None]
-    python: tuple[int, int]
-    locks: Mapping[str, int]
-    locks_problem: str
-    lock_pythons: Mapping[str, str]
-    pythons: tuple[str, ...]
-    cache: str
-    cache_problem: str
+    programs: Mapping[str, str | None]  # name → path, or None where it is not installed
+    python: tuple[int, int]  # major and minor version of the Python that runs the tool
+    locks: Mapping[str, int]  # variant → number of locked packages
+    locks_problem: str  # why the locks cannot be used, or "" (no `images/` at all is no problem)
+    lock_pythons: Mapping[str, str]  # variant → minor version that its lock is for
+    pythons: tuple[str, ...]  # minor versions found on this host
+    cache: str  # the cache folder, or ""
+    cache_problem: str  # why it cannot be written, or ""
 
 
 def look(folder: Path) -> Surroundings:

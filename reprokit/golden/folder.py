@@ -45,44 +45,26 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Golden:
-    """A golden whose files are the ones that were promoted.
+    """A golden whose files are the ones that were promoted."""
 
-    Attributes:
-        path: Its folder.
-        provenance: ``provenance.json``.
-        metrics: The promoted ``metrics.jsonl``, whole.
-        trace: The promoted ``trace.jsonl``, thinned; its records are exact.
-    """
-
-    path: Path
-    provenance: Mapping[str, Any]
-    metrics: Path
-    trace: Path
+    path: Path  # its folder
+    provenance: Mapping[str, Any]  # `provenance.json`
+    metrics: Path  # the promoted `metrics.jsonl`, whole
+    trace: Path  # the promoted `trace.jsonl`, thinned; its records are exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenRow:
-    """One line of a list of goldens.
+    """One line of a list of goldens."""
 
-    Attributes:
-        recipe: As the folder says.
-        platform: As the folder says.
-        seed: As the folder says, or None when it says none.
-        path: The golden's folder.
-        created_at: ISO 8601, UTC, or "".
-        reason: Why it was promoted, or "".
-        runs_agreed: How many runs agreed when it was promoted, or 0.
-        problem: Why it cannot be used, or "".
-    """
-
-    recipe: str
-    platform: str
-    seed: int | None
-    path: Path
-    created_at: str = ""
-    reason: str = ""
-    runs_agreed: int = 0
-    problem: str = ""
+    recipe: str  # as the folder says
+    platform: str  # as the folder says
+    seed: int | None  # as the folder says, or None when it says none
+    path: Path  # the golden's folder
+    created_at: str = ""  # ISO 8601, UTC, or ""
+    reason: str = ""  # why it was promoted, or ""
+    runs_agreed: int = 0  # how many runs agreed when it was promoted, or 0
+    problem: str = ""  # why it cannot be used, or ""
 
 
 def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int) -> Path:
@@ -185,7 +167,7 @@ def _provenance(file: Path) -> dict[str, Any]:
 
     def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
-            malformed("a key is there twice")
+            malformed("a key is repeated")
         return dict(pairs)
 
     if file.is_symlink() or not file.is_file():

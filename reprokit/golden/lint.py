@@ -23,20 +23,13 @@ _NOTHING = {"mean_of": 1}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something wrong with a golden.
+    """Something wrong with a golden."""
 
-    Attributes:
-        rule: ``unreadable``, ``nonfinite``, ``numerics``, ``provenance``, ``agreement``, ``tolerance``,
-            ``stale`` or ``orphan``.
-        where: ``file`` or ``file:line``.
-        what: One sentence without a full stop.
-        remedy: What to do.
-    """
-
+    # `unreadable`, `nonfinite`, `numerics`, `provenance`, `agreement`, `tolerance`, `stale` or `orphan`
     rule: str
-    where: str
-    what: str
-    remedy: str
+    where: str  # `file` or `file:line`
+    what: str  # one sentence without a full stop
+    remedy: str  # what to do
 
 
 def lint(golden: Golden, *, min_runs: int) -> list[Finding]:
@@ -75,7 +68,7 @@ def _numerics(golden: Golden) -> Iterator[Finding]:
     if str(golden.provenance["platform"]).startswith("cpu-") and profile != "portable":
         said = "no numerics profile is recorded" if profile is None else f"made under the profile {profile!r}"
         what = f"{said}, so it holds only on the model of CPU that it was made on"
-        yield _finding(golden, "numerics", what, f"say `numerics: portable` in the recipe; {PROMOTE}")
+        yield _finding(golden, "numerics", what, f"set `numerics: portable` in the recipe; {PROMOTE}")
 
 
 def _provenance(golden: Golden) -> Iterator[Finding]:

@@ -30,41 +30,24 @@ _TRACE_EVERY = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A run that may become a golden, together with others that agree with it.
+    """A run that may become a golden, together with others that agree with it."""
 
-    Attributes:
-        path: The run folder.
-        complete: COMPLETE is there and every digest in it matches.
-        recipe: As ``run.json`` says.
-        seed: As ``run.json`` says.
-        platform: As the environment record says.
-        modified: Overrides that were applied.
-        dirty: Whether the source tree held changes that neither a commit nor the index has;
-            None when unknown.
-        metrics: Its ``metrics.jsonl``.
-        trace: Its ``trace.jsonl``.
-        digests: SHA-256 of each input of its numbers (``core.inputs``).
-        image: ``kind``, ``digest`` and ``base`` of the environment that it ran in.
-        fingerprint: Hash of the facts that can change numbers.
-        fingerprint_facts: Those facts.
-        environment: What of the environment record is worth keeping, and fit to be published.
-        config: The training configuration, so that a later run can say which setting changed.
-    """
-
-    path: Path
-    complete: bool
-    recipe: str
-    seed: int
-    platform: str
-    modified: tuple[str, ...]
+    path: Path  # the run folder
+    complete: bool  # COMPLETE is there and every digest in it matches
+    recipe: str  # as `run.json` says
+    seed: int  # as `run.json` says
+    platform: str  # as the environment record says
+    modified: tuple[str, ...]  # overrides that were applied
+    # Whether the source tree held changes that neither a commit nor the index has; None when unknown
     dirty: bool | None
-    metrics: Path
-    trace: Path
-    digests: Mapping[str, str]
-    image: Mapping[str, Any]
-    fingerprint: str
-    fingerprint_facts: Mapping[str, Any]
-    environment: Mapping[str, Any]
+    metrics: Path  # its `metrics.jsonl`
+    trace: Path  # its `trace.jsonl`
+    digests: Mapping[str, str]  # SHA-256 of each input of its numbers (`core.inputs`)
+    image: Mapping[str, Any]  # `kind`, `digest` and `base` of the environment that it ran in
+    fingerprint: str  # hash of the facts that can change numbers
+    fingerprint_facts: Mapping[str, Any]  # those facts
+    environment: Mapping[str, Any]  # what of the environment record is worth keeping, and fit to be published
+    # The training configuration, so that a later run can say which setting changed
     config: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -81,15 +64,8 @@ def promote(
 ) -> Golden:
     """Promote a run: write its golden, in place of the one before it.
 
-    Args:
-        golden_dir: Where goldens live.
-        runs: At least two complete runs of one recipe, platform and seed, equal byte for byte.
-        reason: Why these numbers are expected from now on; for those who read the history.
-        created_at: ISO 8601, UTC.
-        tool_version: Version of reprokit.
-        tolerances: The recipe's, as plain data.
-        allow_dirty: Take runs of a source tree with changes that nothing records.
-        allow_nonfinite: Take metrics with NaN or infinities in them.
+    ``runs`` are at least two complete ones of one recipe, platform and seed, equal byte for byte;
+    ``created_at`` is ISO 8601, UTC; ``tolerances`` are the recipe's, as plain data.
 
     Raises:
         GoldenError: The runs cannot be promoted; nothing is written.
@@ -97,12 +73,12 @@ def promote(
     """
     if not reason.strip():
         raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
-    _refuse_unfit(runs, allow_dirty=allow_dirty)
+    _check_fit(runs, allow_dirty=allow_dirty)
     first = runs[0]
     folder = locate(golden_dir, recipe=first.recipe, platform=first.platform, seed=first.seed)
-    _refuse_different(runs)
+    _check_equal(runs)
     for file in (first.metrics, first.trace):
-        _refuse_bad_records(file, allow_nonfinite=allow_nonfinite)
+        _check_records(file, allow_nonfinite=allow_nonfinite)
     previous = sha256_of(folder / METRICS) if (folder / METRICS).is_file() else None
     provenance = {
         **_provenance_of(first),
@@ -153,7 +129,7 @@ def _provenance_of(run: Candidate) -> dict[str, Any]:
     }
 
 
-def _refuse_unfit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
+def _check_fit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
     if len({run.path.resolve() for run in runs}) < 2:
         raise GoldenError(
             "a golden needs two runs that agree", actual=f"{len(runs)}", fix="run the recipe again"
@@ -168,13 +144,13 @@ def _refuse_unfit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
         if run.dirty is not False and not allow_dirty:
             what = "the source tree had uncommitted changes" if run.dirty else "the source is not under git"
             raise GoldenError(
-                what, where=where, fix="commit or stage them and run again, or say --allow-dirty"
+                what, where=where, fix="commit or stage them and run again, or pass --allow-dirty"
             )
         if lacking := [name for name in names_in(run.digests) if name not in run.digests]:
             raise GoldenError(f"run.json has no digest of {', '.join(lacking)}", where=where)
 
 
-def _refuse_different(runs: Sequence[Candidate]) -> None:
+def _check_equal(runs: Sequence[Candidate]) -> None:
     first = runs[0]
     for other in runs[1:]:
         for what in ("recipe", "seed", "platform", "digests", "fingerprint"):
@@ -201,7 +177,7 @@ def _first_difference(expected: Path, actual: Path) -> int | None:
     return None
 
 
-def _refuse_bad_records(file: Path, *, allow_nonfinite: bool) -> None:
+def _check_records(file: Path, *, allow_nonfinite: bool) -> None:
     number, seen = 0, set[str]()
     with file.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
@@ -212,16 +188,16 @@ def _refuse_bad_records(file: Path, *, allow_nonfinite: bool) -> None:
                 raise GoldenError("not a line of JSON", where=where) from error
             if not isinstance(record, dict) or not line.endswith(b"\n"):
                 raise GoldenError("not a whole record", where=where)
-            _refuse_secrets(record, seen, where=where)
+            _check_secrets(record, seen, where=where)
             for name, value in record.items():
                 if isinstance(value, float) and not math.isfinite(value) and not allow_nonfinite:
-                    fix = "correct the training, or say --allow-nonfinite if this is intended"
+                    fix = "correct the training, or pass --allow-nonfinite if this is intended"
                     raise GoldenError(f"{name} is {value}", where=where, fix=fix)
     if not number:
         raise GoldenError("the file is empty", where=str(file))
 
 
-def _refuse_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> None:
+def _check_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> None:
     """A golden is published; its records are evidence, so a secret is refused, not taken out."""
     texts = {*record, *(value for value in record.values() if isinstance(value, str))} - seen
     if any(redact_text(text) != text for text in texts):

@@ -46,19 +46,11 @@ def resolve(
 ) -> Realisation:
     """Find a variant's environment, or build it; finding takes well under a second.
 
-    Several callers at once are safe: one builds it, the others wait. What an interrupted or killed
-    caller leaves is never taken for complete.
-
-    Args:
-        variant: ``cpu``, ``cuda`` or ``tpu``: a key of ``images/lock.toml``.
-        project: The folder that holds ``images/``.
-        kind: A container image, or a virtual environment on this host.
-        base: For images: ``auto``, ``registry`` or ``bootstrap``.
-        builder: For images: ``classic`` or ``buildkit``; the image is the same.
-        vendored: A folder of `vendor.fill`, from which everything is taken; None to fetch.
-        cache_dir: Where wheels and environments are kept; None for ``$REPROKIT_CACHE``, else the
-            user's cache folder.
-        on_progress: Called with one line for a person now and then, also from another thread.
+    Several callers at once are safe: one builds it, the others wait. What an interrupted or killed caller
+    leaves is never taken for complete. ``base`` is ``auto``, ``registry`` or ``bootstrap``, ``builder``
+    ``classic`` or ``buildkit``, both for images only; everything is taken from ``vendored``, a folder of
+    `vendor.fill`, if there is one; ``on_progress`` is called with lines for a person, also from another
+    thread.
 
     Raises:
         RecipeError: There is no such variant.
@@ -95,13 +87,8 @@ def resolve(
 def files_of_run(realisation: Realisation, *, project: Path) -> dict[str, bytes]:
     """The files of an environment that are kept in every run folder: its lock, and an image's documents.
 
-    With the lock, a run folder alone says what should have been installed, whatever has become of
-    ``images/`` since. In the run folder all of them are under the digests of COMPLETE.
-
-    Returns:
-        Relative name → content, as ``runs.create`` takes it. No lock where the lock in ``images/`` has
-        changed since the environment was made. No documents for a virtual environment, nor for an
-        image that was built on another machine.
+    No lock where the one in ``images/`` has changed since the environment was made; no documents of a virtual
+    environment, or of an image that was built on another machine.
 
     Raises:
         ImageError: ``images/`` cannot be read.

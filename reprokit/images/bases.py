@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import platform
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,21 +29,13 @@ _RECIPE_VERSION = 3  # of how a base is bootstrapped; raise it when `bootstrap` 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """An image to build on.
+    """An image to build on."""
 
-    Attributes:
-        id: Its ID in the engine.
-        reference: A name of it that every builder takes, with tag or digest.
-        name: ``name:tag`` of a registry's image, or ``bootstrap``.
-        digest: ``sha256:…`` of a registry's image, or of the root file system.
-        title: Both, for people and records: ``name:tag@sha256:…`` or ``bootstrap:sha256:…``.
-    """
-
-    id: str
-    reference: str
-    name: str
-    digest: str
-    title: str
+    id: str  # its ID in the engine
+    reference: str  # a name of it that every builder takes, with tag or digest
+    name: str  # `name:tag` of a registry's image, or `bootstrap`
+    digest: str  # `sha256:…` of a registry's image, or of the root file system
+    title: str  # both, for people and records: `name:tag@sha256:…` or `bootstrap:sha256:…`
 
 
 def allowed_kinds(wanted: str) -> tuple[str, ...]:
@@ -92,11 +82,7 @@ def choose(client: DockerClient, lock: Lock, *, wanted: str, on_progress: Progre
 def obtain(
     client: DockerClient, lock: Lock, *, kind: str, machine: str, cache: Path, on_progress: Progress
 ) -> Base:
-    """Find the base in the engine, or pull it, or build it.
-
-    Raises:
-        ImageError: It cannot be pulled or built.
-    """
+    """Find the base in the engine, or pull it, or build it."""
     if kind == REGISTRY:
         return _from_registry(client, lock.registry, on_progress=on_progress)
     with held(cache, f"base-{machine}", on_progress=on_progress):
@@ -132,15 +118,6 @@ def _from_registry(client: DockerClient, base: RegistryBase, *, on_progress: Pro
     return Base(id=found, reference=base.reference, name=name, digest=base.digest, title=base.title)
 
 
-@contextlib.contextmanager
-def _scratch(cache: Path) -> Iterator[Path]:
-    try:
-        with tempfile.TemporaryDirectory(prefix="base-", dir=cache) as name:
-            yield Path(name)
-    except OSError as error:
-        raise cannot_write(cache, error) from error
-
-
 def _bootstrap(
     client: DockerClient,
     lock: Lock,
@@ -157,14 +134,17 @@ def _bootstrap(
             actual=platform.machine(),
             fix="give the engine access to the registry: --base registry",
         )
-    with _scratch(cache) as scratch:
-        rootfs, archive = scratch / "rootfs.tar", scratch / "image.tar"
-        bootstrap.make_rootfs(lock, rootfs, machine=machine, cache=cache, on_progress=on_progress)
-        labels = {image_store.BOOTSTRAP: wanted, image_store.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
-        named, created = image_store.architecture(machine), lock.bootstrap.timestamp
-        write_archive(rootfs, archive, architecture=named, created=created, labels=labels, tag=tag)
-        with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
-            client.images.load(stream)
+    try:
+        with tempfile.TemporaryDirectory(prefix="base-", dir=cache) as name:
+            rootfs, archive = Path(name) / "rootfs.tar", Path(name) / "image.tar"
+            bootstrap.make_rootfs(lock, rootfs, machine=machine, cache=cache, on_progress=on_progress)
+            labels = {image_store.BOOTSTRAP: wanted, image_store.BOOTSTRAP_DIGEST: sha256_of(rootfs)}
+            named, created = image_store.architecture(machine), lock.bootstrap.timestamp
+            write_archive(rootfs, archive, architecture=named, created=created, labels=labels, tag=tag)
+            with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
+                client.images.load(stream)
+    except OSError as error:
+        raise cannot_write(cache, error) from error
 
 
 def _short(error: object) -> str:

@@ -12,10 +12,10 @@ from reprokit.errors import ImageError
 from reprokit.images import debian_packages
 from reprokit.images.cache import Progress
 from reprokit.images.debian_packages import Deb
+from reprokit.images.image_store import architecture
 from reprokit.images.locks import BootstrapBase, Lock
 from reprokit.images.subprocesses import heartbeat, run_command
 
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 # What mmdebstrap takes from the host that runs it: its name, its name server, its archives.
 _NEUTRAL = (
     'echo localhost > "$1/etc/hostname"',
@@ -50,17 +50,8 @@ def sources(base: BootstrapBase) -> tuple[str, ...]:
     return found
 
 
-def architecture(machine: str) -> str:
-    """A machine as the distribution names it: ``amd64`` or ``arm64``."""
-    return _ARCHITECTURES.get(machine, machine)
-
-
 def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progress: Progress) -> None:
-    """Build the root file system from the base's lock, or from current packages where it has none.
-
-    Raises:
-        ImageError: A package cannot be fetched, or mmdebstrap is missing or fails.
-    """
+    """Build the root file system from the base's lock, or from current packages where it has none."""
     _mmdebstrap_path()
     base, path = lock.bootstrap, lock.base_packages(machine)
     named = architecture(machine)
@@ -84,11 +75,7 @@ def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progr
 
 
 def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) -> tuple[Deb, ...]:
-    """The packages that the distribution would install today; they are kept in the cache.
-
-    Raises:
-        ImageError: The distribution cannot be reached, or mmdebstrap is missing or fails.
-    """
+    """The packages that the distribution would install today; they are kept in the cache."""
     base = lock.bootstrap
     with tempfile.TemporaryDirectory(prefix="solve-", dir=cache) as name:
         with heartbeat(on_progress, f"base: resolving the current packages of {base.suite}"):

@@ -1,8 +1,4 @@
-"""Finds or builds the container image of a variant, from locked wheels and with no network.
-
->>> realise(lock, lock.variant("cpu"), base="auto", cache=cache, on_progress=print).reference
-'sha256:8f0d…'
-"""
+"""Finds or builds the container image of a variant, from locked wheels and with no network."""
 
 from __future__ import annotations
 
@@ -116,11 +112,7 @@ def ingredients_of(
     cache: Path,
     on_progress: Progress,
 ) -> Ingredients:
-    """Fetch the wheels, and find or build the base.
-
-    Raises:
-        ImageError: One of them is not available.
-    """
+    """Fetch the wheels, and find or build the base."""
     lock, machine = lock.based_for(variant), image_store.machine(client)
     target = Target(machine=machine, python=variant.python)
     identity = bases.identity(lock, kind=kind, machine=machine)

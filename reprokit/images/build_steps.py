@@ -32,45 +32,30 @@ _STEP = re.compile(r"(?:Step (\d+)/(\d+) : |#\d+ \[.*?(\d+)/(\d+)\] )(FROM|COPY|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingredients:
-    """Everything that an image is made from.
-
-    ``wheels`` is the folder of the wheels and their ``requirements.txt``, ``content`` the digest of all of
-    it, ``tag`` the name that the image gets.
-    """
+    """Everything that an image is made from."""
 
     lock: Lock
     variant: Variant
     base: Base
-    wheels: Path
-    content: str
-    tag: str
+    wheels: Path  # the folder of the wheels and their `requirements.txt`
+    content: str  # the digest of all of it
+    tag: str  # the name that the image gets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Build conditions that must not change an image.
+    """Build conditions that must not change an image."""
 
-    Attributes:
-        title: For people.
-        builder: ``classic`` or ``buildkit``.
-        mtime: Time of every file of the context in seconds since 1970; None for the lock's date.
-        uid: User and group id of the files.
-        owner: User and group name of the files.
-        mode: The files' mode.
-        is_reversed: Whether the context lists its files from the last to the first.
-        cores: Which cores the steps may use, ``0`` or ``0,1``; empty for all. Classic builder only.
-        variables: Variables that every build step sees.
-    """
-
-    title: str = "as always"
-    builder: str = builders.CLASSIC
+    title: str = "as always"  # for people
+    builder: str = builders.CLASSIC  # `classic` or `buildkit`
+    # Time of every file of the context in seconds since 1970; None for the lock's date
     mtime: int | None = None
-    uid: int = 0
-    owner: str = ""
-    mode: int = 0o644
-    is_reversed: bool = False
-    cores: str = ""
-    variables: Mapping[str, str] = field(default_factory=dict)
+    uid: int = 0  # user and group id of the files
+    owner: str = ""  # user and group name of the files
+    mode: int = 0o644  # the files' mode
+    is_reversed: bool = False  # whether the context lists its files from the last to the first
+    cores: str = ""  # which cores the steps may use, `0` or `0,1`; empty for all. Classic builder only.
+    variables: Mapping[str, str] = field(default_factory=dict)  # variables that every build step sees
 
 
 @contextlib.contextmanager
@@ -168,7 +153,7 @@ def _form(client: DockerClient, ingredients: Ingredients) -> Form:
         base_layers=tuple(base.attrs["RootFS"]["Layers"]),
         num_base_steps=len(base.history()),
         epoch=ingredients.lock.bootstrap.epoch,
-        created=_date(ingredients.lock),
+        created=ingredients.lock.bootstrap.date,
         labels=_labels(ingredients),
         tag=ingredients.tag,
         made_by=f"reprokit image build {ingredients.variant.name}",
@@ -180,7 +165,7 @@ def _labels(ingredients: Ingredients) -> dict[str, str]:
     opencontainers = {
         "title": f"reprokit {variant.name}",
         "description": f"{variant.title}: every package pinned by hash, built without a network",
-        "created": _date(ingredients.lock),
+        "created": ingredients.lock.bootstrap.date,
         "version": ingredients.content.removeprefix("sha256:")[:16],
         "base.name": base.name,
         "base.digest": base.digest,
@@ -193,10 +178,6 @@ def _labels(ingredients: Ingredients) -> dict[str, str]:
         image_store.CONTENT: ingredients.content,
         image_store.STAGE: "",  # finished: no leftover, and neither is anything made on top
     }
-
-
-def _date(lock: Lock) -> str:
-    return lock.bootstrap.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _build_error(variant: Variant, what: str, output: list[str]) -> ImageError:

@@ -30,21 +30,13 @@ _IS_ID = re.compile(r"sha256:[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildRequest:
-    """One build.
+    """One build."""
 
-    Attributes:
-        context: A tar file with ``Dockerfile`` in it, read from where it stands.
-        base: Name of the image to build on, with tag or digest: BuildKit takes no ID.
-        base_id: Its ID, which the classic builder takes.
-        arguments: Build arguments besides ``BASE``.
-        cores: Which cores the steps may use; empty for all. BuildKit takes all.
-    """
-
-    context: BinaryIO
-    base: str
-    base_id: str
-    arguments: Mapping[str, str]
-    cores: str = ""
+    context: BinaryIO  # a tar file with `Dockerfile` in it, read from where it stands
+    base: str  # name of the image to build on, with tag or digest: BuildKit takes no ID
+    base_id: str  # its ID, which the classic builder takes
+    arguments: Mapping[str, str]  # build arguments besides `BASE`
+    cores: str = ""  # which cores the steps may use; empty for all. BuildKit takes all.
 
 
 def build(

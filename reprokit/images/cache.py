@@ -49,9 +49,6 @@ def held(folder: Path, name: str, *, on_progress: Progress) -> Iterator[None]:
     """Wait until no other process works on ``name``, and keep others waiting meanwhile.
 
     The lock ends with the process, however it ends.
-
-    Raises:
-        WorkspaceError: The lock's file cannot be written.
     """
     path = folder / "locks" / name
     try:

@@ -38,43 +38,26 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """Everything of an image that is not in its files.
+    """Everything of an image that is not in its files."""
 
-    Attributes:
-        base_layers: Digests of the base's layers.
-        num_base_steps: How many entries of its history are that image's.
-        epoch: The latest time that a file may have, in seconds since 1970.
-        created: The date that the image claims, ``2026-10-01T00:00:00Z``.
-        labels: All of its labels.
-        tag: The name it gets when it is loaded.
-        made_by: What its history says about the layer.
-    """
-
-    base_layers: tuple[str, ...]
-    num_base_steps: int
-    epoch: int
-    created: str
-    labels: Mapping[str, str]
-    tag: str
-    made_by: str
+    base_layers: tuple[str, ...]  # digests of the base's layers
+    num_base_steps: int  # how many entries of its history are that image's
+    epoch: int  # the latest time that a file may have, in seconds since 1970
+    created: str  # the date that the image claims, `2026-10-01T00:00:00Z`
+    labels: Mapping[str, str]  # all of its labels
+    tag: str  # the name it gets when it is loaded
+    made_by: str  # what its history says about the layer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canonical:
-    """A built image in canonical form.
+    """A built image in canonical form."""
 
-    Attributes:
-        id: Its ID in engines with a classic image store: the digest of ``configuration``.
-        files: The files above the base, sorted, with their final times.
-        image: What it was made from.
-        num_base_layers: How many layers of it are the base's.
-    """
-
-    id: str
-    files: tuple[File, ...]
+    id: str  # its ID in engines with a classic image store: the digest of `configuration`
+    files: tuple[File, ...]  # the files above the base, sorted, with their final times
     configuration: bytes
-    image: SavedImage
-    num_base_layers: int
+    image: SavedImage  # what it was made from
+    num_base_layers: int  # how many layers of it are the base's
     tag: str
 
     def archive(self) -> Iterator[bytes]:

@@ -134,11 +134,7 @@ def keep(paths: Iterable[Path], *, cache: Path) -> None:
 
 
 def described(paths: Iterable[Path]) -> tuple[Deb, ...]:
-    """The packages in files: name, version and architecture from their metadata, with their digests.
-
-    Raises:
-        ImageError: A file is not a package.
-    """
+    """The packages in files: name, version and architecture from their metadata, with their digests."""
     found = []
     for path in sorted(paths):
         fields = dict(

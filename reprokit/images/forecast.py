@@ -15,16 +15,10 @@ from reprokit.images import locks, packages
 def forecast_here(
     expected: Mapping[str, Any], *, start: Path, variant: str | None = None, python: str | None = None
 ) -> tuple[Forecast, str]:
-    """Compare this host, and an environment that is locked or installed, with an earlier record.
+    """Compare this host, and a locked environment or an installed ``python``, with an earlier record.
 
-    Args:
-        expected: The earlier environment record.
-        start: The project is the nearest from here upwards.
-        variant: The locked environment; None for the record's own, or ``cpu``.
-        python: A Python to ask in place of a lock.
-
-    Returns:
-        The forecast, and which environment it was made from.
+    ``variant`` None is the record's own, or ``cpu``. Returns the forecast, and the environment it was made
+    from.
 
     Raises:
         UsageError: The Python cannot be asked, or a variant was named and there is no lock.

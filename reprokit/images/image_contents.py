@@ -30,7 +30,7 @@ found = []
 for one in importlib.metadata.distributions():
     data = one.metadata
     found.append({"name": data["Name"], "version": one.version,
-                  "license": data.get("License-Expression") or "", "told": data.get("License") or ""})
+                  "license": data.get("License-Expression") or "", "words": data.get("License") or ""})
 status = pathlib.Path("/var/lib/dpkg/status")
 print(json.dumps({
     "python": found,
@@ -43,17 +43,12 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PythonPackage:
-    """An installed Python package: its normalised name, and its licence where it is stated.
-
-    Attributes:
-        expression: The licence as an SPDX expression, or "".
-        license: The licence in a few words, or "".
-    """
+    """An installed Python package: its normalised name, and its licence where it is stated."""
 
     name: str
     version: str
-    expression: str
-    license: str
+    expression: str  # the licence as an SPDX expression, or ""
+    license: str  # the licence in a few words, or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,21 +63,13 @@ class SystemPackage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contents:
-    """What was found in an image.
+    """What was found in an image."""
 
-    Attributes:
-        python: Normalised name → package.
-        system: Name and architecture, as ``name:architecture`` → package.
-        distribution: ``debian``: ID in os-release.
-        release: ``12``: VERSION_ID in os-release.
-        interpreter: Full version of its Python.
-    """
-
-    python: Mapping[str, PythonPackage]
-    system: Mapping[str, SystemPackage]
-    distribution: str
-    release: str
-    interpreter: str
+    python: Mapping[str, PythonPackage]  # normalised name → package
+    system: Mapping[str, SystemPackage]  # name and architecture, as `name:architecture` → package
+    distribution: str  # `debian`: ID in os-release
+    release: str  # `12`: VERSION_ID in os-release
+    interpreter: str  # full version of its Python
 
 
 def look_inside(client: DockerClient, image: str, *, python: str) -> Contents:
@@ -140,11 +127,11 @@ def _contents(answer: Mapping[str, Any]) -> Contents:
     )
 
 
-def _python(told: Mapping[str, str]) -> PythonPackage:
-    words = " ".join(told["told"].split())
+def _python(found: Mapping[str, str]) -> PythonPackage:
+    words = " ".join(found["words"].split())
     return PythonPackage(
-        name=re.sub(r"[-_.]+", "-", told["name"]).lower(),
-        version=told["version"],
-        expression=told["license"],
+        name=re.sub(r"[-_.]+", "-", found["name"]).lower(),
+        version=found["version"],
+        expression=found["license"],
         license=words if len(words) <= _MOST_LICENSE else "",
     )

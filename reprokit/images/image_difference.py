@@ -1,6 +1,6 @@
 """The first difference between two builds of an image: the layer, the file, and the byte.
 
->>> first_difference(one, two).told()
+>>> first_difference(one, two).sentence()
 'opt/reprokit/bin/pip: mode: 0755 and 0700 (layer 1: RUN umask 022 …)'
 """
 
@@ -19,28 +19,18 @@ _SHOWN_BYTES = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageDifference:
-    """The first thing that two builds do not share.
+    """The first thing that two builds do not share."""
 
-    Attributes:
-        file: Its path in the image; empty for the image's own settings.
-        what: ``only in one``, ``kind``, ``mode``, ``owner``, ``time``, ``target``, ``attributes``,
-            ``content``, ``base`` or ``settings``.
-        expected: Its value in the first build.
-        actual: Its value in the other one.
-        layer: The layer and the build step that made it.
-        offset: For content: the first byte that differs, counted from 0.
-        num_files: How many files differ in all.
-    """
-
-    file: str
+    file: str  # its path in the image; empty for the image's own settings
+    # `only in one`, `kind`, `mode`, `owner`, `time`, `target`, `attributes`, `content`, `base` or `settings`
     what: str
-    expected: str
-    actual: str
-    layer: str = ""
-    offset: int | None = None
-    num_files: int = 0
+    expected: str  # its value in the first build
+    actual: str  # its value in the other one
+    layer: str = ""  # the layer and the build step that made it
+    offset: int | None = None  # for content: the first byte that differs, counted from 0
+    num_files: int = 0  # how many files differ in all
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """One line for a person."""
         place = "" if self.offset is None else f" from byte {self.offset}"
         layer = f" ({self.layer})" if self.layer else ""
@@ -48,11 +38,7 @@ class ImageDifference:
 
 
 def first_difference(one: Canonical, other: Canonical) -> ImageDifference | None:
-    """The first difference of two builds by name of file; None where their IDs are one.
-
-    Raises:
-        ImageError: An archive is cut short.
-    """
+    """The first difference of two builds by name of file; None where their IDs are one."""
     if one.id == other.id:
         return None
     found = [pair for pair in _pairs(one.files, other.files) if _differ(one, other, *pair)]

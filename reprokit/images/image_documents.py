@@ -36,11 +36,9 @@ def attest(
     cache: Path,
     on_progress: Progress,
 ) -> Path | None:
-    """Write both documents of an image, where they are missing; ``python`` is the interpreter's path in it.
+    """Write both documents of an image, where they are missing, and return their folder.
 
-    Returns:
-        The folder that holds them; None where the wheels are not in the cache, so that their
-        digests are not known: an image that was built on another machine.
+    None where the wheels are not in the cache, so that their digests are not known: an image built elsewhere.
 
     Raises:
         ImageError: The packages in the image differ from its lock.
@@ -56,7 +54,7 @@ def attest(
         if not final.is_dir():
             on_progress(f"image of {variant.name}: listing what is in it")
             contents = look_inside(client, image.id, python=python)
-            _as_locked(contents, variant, target)
+            _check_as_locked(contents, variant, target)
             documents = _documents(lock, variant, image, target, contents, _digests(from_wheels))
             with appearing(final) as partial:
                 for name, content in documents.items():
@@ -92,8 +90,8 @@ def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in paths if path.is_file()}
 
 
-def _as_locked(contents: Contents, variant: Variant, target: Target) -> None:
-    """Refuse an image whose packages differ from the lock."""
+def _check_as_locked(contents: Contents, variant: Variant, target: Target) -> None:
+    """Raise `ImageError` where the packages in an image differ from its lock."""
     wanted = {one.pin for one in packages_for(read_packages(variant.packages_path), target)}
     found = {f"{one.name}=={one.version}" for one in contents.python.values()}
     if wanted != found:
@@ -129,7 +127,7 @@ def _documents(
         version=content.removeprefix("sha256:")[:16],
         id=image.id,
         content=content,
-        created=lock.bootstrap.timestamp.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        created=lock.bootstrap.date,
     )
     digests = {name: digest for name, (_, digest) in wheels_by_name.items()}
     base = lock.base_packages(target.machine)

@@ -64,7 +64,7 @@ def machine(client: DockerClient) -> str:
 
 
 def architecture(machine_name: str) -> str:
-    """A machine as container images name it: ``amd64`` or ``arm64``."""
+    """A machine as container images and Debian name it: ``amd64`` or ``arm64``."""
     return {value: key for key, value in _MACHINES.items()}.get(machine_name, machine_name)
 
 
@@ -85,11 +85,7 @@ def images_with(client: DockerClient, label: str) -> list[StoredImage]:
 
 
 def find(client: DockerClient, label: str, value: str, *, tag: str) -> StoredImage | None:
-    """The image with that label and with the tag that only reprokit gives it, or None.
-
-    The label decides. The tag tells it from images that people made on top of it, which inherit
-    its labels.
-    """
+    """The image with that label, and with the tag that images which people made on top of it do not have."""
     return next((one for one in images_with(client, f"{label}={value}") if tag in one.tags), None)
 
 

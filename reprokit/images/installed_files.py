@@ -1,11 +1,8 @@
-"""Every file of a virtual environment held against what was installed from the lock.
+"""Every file of a virtual environment compared with what was installed from the lock.
 
-When an environment is made, its files are listed with their digests, beside it and not in it. A file
-whose size, times and inode are as at the last look is not read again; the whole content is, where
-something moved or where it is asked for, and then the wheels of the lock have their say too.
-
-    >>> check(Path("~/.cache/reprokit/venvs/cpu-9d0c"), wheels=None, whole=False).foreign
-    ()
+When an environment is made, its files are listed with their digests, beside it. A file whose size, times and
+inode are as at the last look is not read again; where something moved, or on request, all are, and then the
+wheels of the lock are compared too.
 """
 
 from __future__ import annotations
@@ -34,17 +31,11 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Installed:
-    """What came of a look at an environment.
+    """What came of a look at an environment."""
 
-    Attributes:
-        num_files: Files that were installed.
-        whole: Whether their content was read, or only that nothing moved since it was.
-        foreign: What is not as installed, a sentence each.
-    """
-
-    num_files: int
-    whole: bool
-    foreign: tuple[str, ...]
+    num_files: int  # files that were installed
+    whole: bool  # whether their content was read, or only that nothing moved since it was
+    foreign: tuple[str, ...]  # what is not as installed, a sentence each
 
     def as_fact(self) -> dict[str, object]:
         """As ``run.json`` says it."""
@@ -63,25 +54,14 @@ def list_of(folder: Path) -> Path:
 
 
 def write_list(folder: Path) -> None:
-    """List the files of an environment that was made this moment.
-
-    Raises:
-        WorkspaceError: The cache cannot be written.
-    """
+    """List the files of an environment that was made this moment."""
     seen = _stats(folder)
     files = {name: _content(folder / name, status) for name, status in seen.items()}
     write_json(list_of(folder), {"files": files, "unchanged": _digest_of(seen)})
 
 
 def check(folder: Path, *, wheels: Path | None, packages: tuple[Package, ...] = (), whole: bool) -> Installed:
-    """Hold an environment against its list, and against the wheels of its lock.
-
-    Args:
-        folder: The environment.
-        wheels: The folder of its wheels; None where they are gone.
-        packages: The lock's, with the digests that their wheels may have.
-        whole: Read every file even where nothing moved.
-    """
+    """Compare an environment with its list, and with the wheels of its lock where they are still there."""
     try:
         known = json.loads(list_of(folder).read_text(encoding="utf-8"))
         files: dict[str, str] = dict(known["files"])
@@ -147,7 +127,7 @@ def _against_wheels(files: Mapping[str, str], wheels: Path, packages: tuple[Pack
     site = next((name.partition("site-packages/")[0] for name in files if "site-packages/" in name), "")
     for wheel in sorted(wheels.glob("*.whl")):
         if sha256_of(wheel) not in allowed:
-            yield f"the wheel {wheel.name} is not of the lock"
+            yield f"the wheel {wheel.name} is not in the lock"
             continue
         for name, digest in _recorded(wheel):
             if files.get(f"{site}site-packages/{name}") != digest:

@@ -14,24 +14,15 @@ from reprokit.images.packages import digest_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One environment that is there.
-
-    Attributes:
-        kind: ``image`` or ``venv``.
-        reference: Image ID or folder.
-        lock_digest: Digest of the package lock that it was made from.
-        base: The image's base; None for a virtual environment.
-        size_bytes: Size of the image with its base; None for a virtual environment.
-        current: Whether the project would use it today.
-    """
+    """One environment that is there."""
 
     variant: str
-    kind: str
-    reference: str
-    lock_digest: str
-    base: str | None
-    size_bytes: int | None
-    current: bool
+    kind: str  # `image` or `venv`
+    reference: str  # image ID or folder
+    lock_digest: str  # digest of the package lock that it was made from
+    base: str | None  # the image's base; None for a virtual environment
+    size_bytes: int | None  # size of the image with its base; None for a virtual environment
+    current: bool  # whether the project would use it today
 
 
 def inventory(project: Path, *, cache_dir: Path | None) -> tuple[Row, ...]:

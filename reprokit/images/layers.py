@@ -36,44 +36,29 @@ _BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class File:
-    """One name in an image.
+    """One name in an image."""
 
-    Attributes:
-        name: Path without the leading slash.
-        kind: ``file``, ``directory``, ``symbolic link``, ``hard link``, ``device`` or ``removed``.
-        mtime: Seconds since 1970, whole.
-        target: What a link names; empty for others.
-        offset: Where its content begins in the archive, in bytes.
-        layer: Which layer it is from, counted from 0.
-        attributes: Extended attributes, as the archive writes them.
-    """
-
-    name: str
-    kind: str
+    name: str  # path without the leading slash
+    kind: str  # `file`, `directory`, `symbolic link`, `hard link`, `device` or `removed`
     mode: int
     uid: int
     gid: int
-    mtime: int
-    target: str = ""
+    mtime: int  # seconds since 1970, whole
+    target: str = ""  # what a link names; empty for others
     size_bytes: int = 0
-    offset: int = 0
-    layer: int = 0
-    attributes: tuple[tuple[str, str], ...] = ()
+    offset: int = 0  # where its content begins in the archive, in bytes
+    layer: int = 0  # which layer it is from, counted from 0
+    attributes: tuple[tuple[str, str], ...] = ()  # extended attributes, as the archive writes them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedImage:
-    """An open archive of one image.
+    """An open archive of one image."""
 
-    Attributes:
-        configuration: Its configuration, as the engine wrote it.
-        layers: Where each layer's own archive begins, and its size, in bytes; the lowest first.
-        stream: The archive; reading moves it.
-    """
-
-    configuration: Mapping[str, Any]
+    configuration: Mapping[str, Any]  # its configuration, as the engine wrote it
+    # Where each layer's own archive begins, and its size, in bytes; the lowest first
     layers: tuple[tuple[int, int], ...]
-    stream: BinaryIO
+    stream: BinaryIO  # the archive; reading moves it
 
     def added(self, *, after: int, without_empty: Collection[str] = ()) -> tuple[File, ...]:
         """The files of all layers but the first ``after``, sorted by name; later layers cover earlier ones.

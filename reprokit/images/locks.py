@@ -42,55 +42,40 @@ class RegistryBase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BootstrapBase:
-    """A base from distribution packages, every time in it clamped to ``timestamp``.
+    """A base from distribution packages, every time in it clamped to ``timestamp``."""
 
-    Attributes:
-        suite: The distribution's release.
-        packages: Without their dependencies.
-        extra: Those of ``packages`` that only some variants ask for.
-    """
-
-    suite: str
-    packages: tuple[str, ...]
+    suite: str  # the distribution's release
+    packages: tuple[str, ...]  # without their dependencies
     timestamp: dt.datetime
-    extra: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()  # those of `packages` that only some variants ask for
 
     @property
     def epoch(self) -> int:
         """``timestamp`` in seconds since 1970."""
         return int(self.timestamp.timestamp())
 
+    @property
+    def date(self) -> str:
+        """``timestamp`` as images claim it: ``2026-10-01T00:00:00Z``."""
+        return f"{self.timestamp.astimezone(dt.UTC):%Y-%m-%dT%H:%M:%SZ}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """One pinned environment.
+    """One pinned environment."""
 
-    Attributes:
-        name: ``cpu``, ``cuda`` or ``tpu``.
-        title: A few words for people.
-        python: Major and minor version of its Python.
-        machines: Kinds of CPU that its lock covers.
-        indexes: Package indexes to ask besides the configured ones.
-        folder: ``images/<name>``.
-        glibc: The newest glibc that its wheels may ask for.
-        imports: Modules that are imported together, as a test, when the image is built.
-        system_packages: Additional distribution packages of its bootstrapped base.
-        fallback: Variant to take where none of ``indexes`` can be reached, or None.
-        minimum_driver: The oldest NVIDIA driver that runs it, or None.
-        relaxations: What its device needs of a container beyond the hardened default.
-    """
-
-    name: str
-    title: str
-    python: str
-    machines: tuple[str, ...]
-    indexes: tuple[str, ...]
-    folder: Path
-    glibc: str = "2.28"
-    imports: tuple[str, ...] = ()
-    system_packages: tuple[str, ...] = ()
-    fallback: str | None = None
-    minimum_driver: str | None = None
+    name: str  # `cpu`, `cuda` or `tpu`
+    title: str  # a few words for people
+    python: str  # major and minor version of its Python
+    machines: tuple[str, ...]  # kinds of CPU that its lock covers
+    indexes: tuple[str, ...]  # package indexes to ask besides the configured ones
+    folder: Path  # `images/<name>`
+    glibc: str = "2.28"  # the newest glibc that its wheels may ask for
+    imports: tuple[str, ...] = ()  # modules that are imported together, as a test, when the image is built
+    system_packages: tuple[str, ...] = ()  # additional distribution packages of its bootstrapped base
+    fallback: str | None = None  # variant to take where none of `indexes` can be reached, or None
+    minimum_driver: str | None = None  # the oldest NVIDIA driver that runs it, or None
+    # What its device needs of a container beyond the hardened default
     relaxations: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -104,15 +89,12 @@ class Variant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class External:
-    """A release whose wheels the package index does not have.
-
-    ``requires`` holds its requirements (PEP 508), ``wheels`` file name → ``sha256:…``.
-    """
+    """A release whose wheels the package index does not have."""
 
     name: str
     version: str
-    requires: tuple[str, ...]
-    wheels: Mapping[str, str]
+    requires: tuple[str, ...]  # its requirements (PEP 508)
+    wheels: Mapping[str, str]  # file name → `sha256:…`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,10 +1,7 @@
 """Package locks: exact versions with the hashes of every file that may be installed.
 
-This module knows the file's syntax and what of it one machine needs; it refuses to know how
-anything is downloaded, installed or solved.
-
-    >>> [package.pin for package in read_packages(Path("images/cpu/requirements.lock"))][:2]
-    ['cloudpickle==3.1.2', 'farama-notifications==0.0.6']
+>>> [package.pin for package in read_packages(Path("images/cpu/requirements.lock"))][:2]
+['cloudpickle==3.1.2', 'farama-notifications==0.0.6']
 """
 
 from __future__ import annotations
@@ -25,15 +22,10 @@ _HASH = re.compile(r"--hash=(sha256:[0-9a-f]{64})(?=\s|$)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where packages will run: a Linux machine with glibc, and a Python.
+    """Where packages will run: a Linux machine with glibc, and a Python."""
 
-    Attributes:
-        machine: ``x86_64`` or ``aarch64``.
-        python: Major and minor version, ``3.11``.
-    """
-
-    machine: str
-    python: str
+    machine: str  # `x86_64` or `aarch64`
+    python: str  # major and minor version, `3.11`
 
     @property
     def markers(self) -> dict[str, str]:
@@ -55,19 +47,12 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """One line of a package lock.
+    """One line of a package lock."""
 
-    Attributes:
-        name: Normalised name.
-        version: Exact version.
-        marker: Where it is needed, or None for everywhere.
-        hashes: ``sha256:…`` of each file that may be installed, as in the lock.
-    """
-
-    name: str
-    version: str
-    marker: Marker | None
-    hashes: tuple[str, ...]
+    name: str  # normalised name
+    version: str  # exact version
+    marker: Marker | None  # where it is needed, or None for everywhere
+    hashes: tuple[str, ...]  # `sha256:…` of each file that may be installed, as in the lock
 
     @property
     def pin(self) -> str:

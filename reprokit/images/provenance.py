@@ -25,26 +25,16 @@ PREDICATE = "https://slsa.dev/provenance/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """The inputs of a build.
-
-    Attributes:
-        machine: ``x86_64`` or ``aarch64``.
-        python: Minor version that the lock is for.
-        base: As in the image's label: ``name:tag@sha256:…`` or ``bootstrap:sha256:…``.
-        epoch: Seconds since 1970 that times are clamped to.
-        files: Name in the project → ``sha256:…``.
-        wheels: ``name==version`` → ``sha256:…`` of the wheel.
-        bill: ``sha256:…`` of the bill of materials.
-    """
+    """The inputs of a build."""
 
     variant: str
-    machine: str
-    python: str
-    base: str
-    epoch: int
-    files: Mapping[str, str]
-    wheels: Mapping[str, str]
-    bill: str
+    machine: str  # `x86_64` or `aarch64`
+    python: str  # minor version that the lock is for
+    base: str  # as in the image's label: `name:tag@sha256:…` or `bootstrap:sha256:…`
+    epoch: int  # seconds since 1970 that times are clamped to
+    files: Mapping[str, str]  # name in the project → `sha256:…`
+    wheels: Mapping[str, str]  # `name==version` → `sha256:…` of the wheel
+    bill: str  # `sha256:…` of the bill of materials
 
 
 def statement(subject: Subject, build: Build) -> dict[str, Any]:

@@ -44,12 +44,7 @@ def relock_all(lock: Lock, names: Sequence[str], *, write: bool, on_progress: Pr
 
 
 def relock(lock: Lock, name: str, *, write: bool, on_progress: Progress) -> Relocked:
-    """Solve a variant's ``requirements.in``, or with the name ``base`` the packages of every base.
-
-    Raises:
-        RecipeError: There is no such variant.
-        ImageError: There is no solution, or the package index could not be reached.
-    """
+    """Solve a variant's ``requirements.in``, or with the name ``base`` the packages of every base."""
     if name == BASE:
         return _bases(lock, write=write, on_progress=on_progress)
     chosen = lock.variant(name)

@@ -22,21 +22,13 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://reprokit.dev/image")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The image that a statement is about.
+    """The image that a statement is about."""
 
-    Attributes:
-        name: ``reprokit/cpu``.
-        version: The first digits of the content's digest, as in the tag.
-        id: Image ID, ``sha256:…``.
-        content: Digest of everything that went in.
-        created: The date that the image claims, ISO 8601.
-    """
-
-    name: str
-    version: str
-    id: str
-    content: str
-    created: str
+    name: str  # `reprokit/cpu`
+    version: str  # the first digits of the content's digest, as in the tag
+    id: str  # image ID, `sha256:…`
+    content: str  # digest of everything that went in
+    created: str  # the date that the image claims, ISO 8601
 
 
 def bill(

@@ -38,11 +38,7 @@ class Solution:
 
 
 def solve_variant(lock: Lock, variant: Variant) -> Solution:
-    """Solve a variant's ``requirements.in`` for every machine that it covers.
-
-    Raises:
-        ImageError: There is no solution, or the package index could not be reached.
-    """
+    """Solve a variant's ``requirements.in`` for every machine that it covers."""
     return solve(
         (variant.input_path,),
         output=variant.packages_path,
@@ -63,17 +59,11 @@ def solve(
     options: Sequence[str] = (),
     made_by: str,
 ) -> Solution:
-    """Solve, keeping the versions of the lock that is there wherever they still fit.
+    """Solve, keeping the versions of the lock at ``output`` wherever they still fit.
 
-    Args:
-        inputs: ``requirements.in`` and ``pyproject.toml`` files.
-        output: The lock: read for the versions to keep.
-        external: Releases whose wheels the package index does not have.
-        python: The lowest Python, ``3.11``.
-        targets: What the lock is for; what none of them needs is left out. Empty: for every
-            platform and every Python from ``python`` on.
-        options: More options for the solver (constraints, groups, extras).
-        made_by: The command that a person types to solve again, for the lock's first line.
+    ``inputs`` are ``requirements.in`` and ``pyproject.toml`` files; what none of ``targets`` needs is left
+    out (none: for every platform and every Python from ``python`` on); ``made_by`` is the command for the
+    lock's first line.
 
     Raises:
         ImageError: There is no solution, or the package index could not be reached.

@@ -39,13 +39,6 @@ def run_command(
 ) -> Ended:
     """Run a command to its end; if this process is interrupted, the command is stopped first.
 
-    Args:
-        command: Argument list.
-        environment: All variables, or None for the caller's.
-        stdin: A file that the command reads from where it stands; None for nothing.
-        folder: Where the command runs; None for the caller's.
-        on_line: Called with every line.
-
     Raises:
         FileNotFoundError: There is no such command.
     """

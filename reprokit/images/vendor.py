@@ -1,11 +1,7 @@
 """A folder with everything that an image is built from, for a machine without a network.
 
-Its layout::
-
-MANIFEST.json        format, variant, machine, and the SHA-256 of every other file
-images/              Dockerfile, lock.toml and the locks: what the digests below are pinned by
-wheels/              the packages, and requirements.txt
-debs/                the packages of the base
+``MANIFEST.json`` has format, variant, machine, and the SHA-256 of every other file; ``images/`` the
+Dockerfile, ``lock.toml`` and the locks; ``wheels/`` the packages; ``debs/`` the packages of the base.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images import bootstrap, debian_packages, wheels
+from reprokit.images import bootstrap, debian_packages, image_store, wheels
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
@@ -47,7 +43,7 @@ def fill(
     packages = debian_packages.fetch(
         pinned,
         sources=lambda: bootstrap.sources(lock.bootstrap),
-        architecture=bootstrap.architecture(machine),
+        architecture=image_store.architecture(machine),
         cache=cache,
         on_progress=on_progress,
     )
@@ -123,7 +119,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
             where=str(folder),
             expected=f"{MANIFEST} in it",
             actual=str(error),
-            fix="fill one where there is a network: reprokit image vendor cpu FOLDER",
+            fix="fill one on a machine with a network: reprokit image vendor cpu FOLDER",
         ) from error
     return found if isinstance(found, dict) else {}
 

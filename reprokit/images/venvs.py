@@ -49,11 +49,6 @@ class Interpreter:
 def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisation:
     """Find the environment of a variant's lock in the cache, or make it.
 
-    Args:
-        variant: Whose lock.
-        cache: The cache folder.
-        on_progress: Called with a line now and then.
-
     Raises:
         ImageError: The host is no Linux with glibc, has no fitting Python and cannot get one, or
             the wheels cannot be fetched or installed.
@@ -87,17 +82,7 @@ def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisat
 
 
 def installed(variant: Variant, folder: Path, *, cache: Path, whole: bool) -> Installed:
-    """Hold the files of an environment against what was installed from its lock.
-
-    Args:
-        variant: Whose lock.
-        folder: The environment, as ``realise`` made it.
-        cache: The cache folder.
-        whole: Read every file even where nothing moved since the last look.
-
-    Raises:
-        ImageError: The lock cannot be read.
-    """
+    """Compare the files of an environment with what was installed; ``whole``: read what has not moved too."""
     target = Target(machine=_this_machine(), python=variant.python)
     return installed_files.check(
         folder,

@@ -43,19 +43,13 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """The builds of a variant, compared.
-
-    Attributes:
-        builds: In order, up to the first that differs.
-        difference: The first difference, or None where all are the same image.
-        in_engine: ID of the image of this content that the engine has, or None.
-    """
+    """The builds of a variant, compared."""
 
     variant: str
     base: str
-    builds: tuple[Build, ...]
-    difference: ImageDifference | None
-    in_engine: str | None
+    builds: tuple[Build, ...]  # in order, up to the first that differs
+    difference: ImageDifference | None  # the first difference, or None where all are the same image
+    in_engine: str | None  # ID of the image of this content that the engine has, or None
 
     @property
     def is_one(self) -> bool:

@@ -28,10 +28,7 @@ _REFUSED = re.compile(r"^\s*(?P<pin>\S+==\S+) from .*?:?$")
 
 
 def fetch(variant: Variant, target: Target, *, cache: Path, on_progress: Progress) -> Path:
-    """Make sure that every wheel that a target needs is in the cache.
-
-    Returns:
-        A folder with the wheels and ``requirements.txt`` (pins and hashes).
+    """The folder of a target's wheels and their ``requirements.txt`` (pins and hashes), fetched if missing.
 
     Raises:
         ImageError: The lock does not cover the machine, a file's hash differs from the lock, or a
@@ -71,11 +68,7 @@ def folder_of(variant: Variant, target: Target, *, cache: Path) -> Path:
 
 
 def keep(folder: Path, variant: Variant, target: Target, *, cache: Path) -> None:
-    """Put a vendored folder of wheels where ``fetch`` finds it; the installer checks each hash.
-
-    Raises:
-        WorkspaceError: The cache cannot be written.
-    """
+    """Put a vendored folder of wheels where ``fetch`` finds it; the installer checks each hash."""
     final = folder_of(variant, target, cache=cache)
     with held(cache, f"wheels-{final.name}", on_progress=lambda _line: None):
         if not final.is_dir():

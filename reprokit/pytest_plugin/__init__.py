@@ -41,13 +41,7 @@ def reprokit_golden(request: pytest.FixtureRequest) -> GoldenFixture:
 
 
 class GoldenFixture:
-    """What a test asks; counts its questions, so that each has a golden of its own.
-
-    Args:
-        folder: Where the goldens of the test's module lie.
-        test: The test's name, its classes and parameters included.
-        update: Whether to write goldens anew.
-    """
+    """What a test asks; counts its questions, so that each has a golden of its own below ``folder``."""
 
     def __init__(self, *, folder: Path, test: str, update: bool) -> None:
         self._folder, self._test, self._update = folder, test, update

@@ -38,10 +38,7 @@ def judge(
     tolerances: Tolerances,
     update: bool,
 ) -> str:
-    """Compare metrics with a golden, as ``GoldenFixture.check`` says.
-
-    Returns:
-        What is wrong, the verdict first, for the person who runs the test; "" when nothing is.
+    """What is wrong with metrics, the verdict first; "" where they are as ``GoldenFixture.check`` asks.
 
     Raises:
         ReprokitError: The metrics cannot be written down or compared.

@@ -53,13 +53,13 @@ def _of_columns(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     plain = {name: _listed(name, column) for name, column in columns.items()}
     lengths = {name: len(column) for name, column in plain.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        raise MetricsError("the columns have different lengths", actual=told)
+        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise MetricsError("the columns have different lengths", actual=found)
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
 def _listed(name: str, column: Any) -> list[Any]:
-    plain = _plain(column)
+    plain = _python_value(column)
     if not isinstance(plain, list):
         raise MetricsError(
             f"the column {name!r} is not a list or array",
@@ -80,7 +80,7 @@ def _line(record: Any, position: int) -> bytes:
         )
     whole = {"step": record.get("step", position), **record}
     try:
-        text = json.dumps({name: _plain(value) for name, value in whole.items()}, ensure_ascii=False)
+        text = json.dumps({name: _python_value(value) for name, value in whole.items()}, ensure_ascii=False)
     except (TypeError, ValueError) as error:
         raise MetricsError(
             f"a value cannot be written as JSON: {error}", where=f"record {position}"
@@ -88,12 +88,12 @@ def _line(record: Any, position: int) -> bytes:
     return f"{text}\n".encode()
 
 
-def _plain(value: Any) -> Any:
+def _python_value(value: Any) -> Any:
     """Numbers, text, lists and dicts of Python's own, made anew."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): _python_value(item) for name, item in value.items()}
     if isinstance(value, str | bytes | bytearray):
         return value
     if callable(tolist := getattr(value, "tolist", None)):  # numpy, torch, jax: arrays and scalars
         return tolist()
-    return [_plain(item) for item in value] if isinstance(value, list | tuple | range) else value
+    return [_python_value(item) for item in value] if isinstance(value, list | tuple | range) else value

@@ -31,14 +31,10 @@ _MAX_DEPTH = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The module that an annotation stands in.
+    """The module that an annotation stands in."""
 
-    Attributes:
-        where: Its path, for errors.
-        aliases: Names that it gives to expressions at the top level: ``Rate = Annotated[float, Gt(0)]``.
-    """
-
-    where: str
+    where: str  # its path, for errors
+    # Names that it gives to expressions at the top level: `Rate = Annotated[float, Gt(0)]`
     aliases: Mapping[str, ast.expr] = field(default_factory=dict)
 
     def mistake(self, what: str, node: ast.AST, *, fix: str | None = None) -> RecipeError:

@@ -54,15 +54,10 @@ _WORDS: Mapping[str, bool | None] = {"": None, "~": None} | {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A YAML document as plain data.
+    """A YAML document as plain data."""
 
-    Attributes:
-        data: dict, list, str, int, float, bool and None only; every number finite.
-        lines: Where each key or list item begins: its path → line, counted from 1.
-    """
-
-    data: Any
-    lines: Mapping[KeyPath, int]
+    data: Any  # dict, list, str, int, float, bool and None only; every number finite
+    lines: Mapping[KeyPath, int]  # where each key or list item begins: its path → line, counted from 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +89,14 @@ class _Reader:
 
 
 def read_text(text: str, *, where: str, numbered: bool = True) -> Document:
-    """Read one YAML document.
-
-    Args:
-        text: The document.
-        where: The file, or the option, that it comes from.
-        numbered: Whether errors name the line within ``where``.
+    """Read one YAML document; errors name ``where`` it is from, and the line if ``numbered``.
 
     Raises:
         RecipeError: Not one document of plain data, or larger than any recipe needs to be. All
             mistakes are reported together where possible.
     """
     lines: dict[KeyPath, int] = {}
-    return Document(data=_plain(_root(text, where, numbered), (), lines), lines=lines)
+    return Document(data=_data_of(_root(text, where, numbered), (), lines), lines=lines)
 
 
 @functools.lru_cache(maxsize=16)  # nothing but the text decides; whoever judges many runs reads few texts
@@ -273,10 +263,10 @@ def _float(reader: _Reader, text: str, line: int) -> float:
     return value
 
 
-def _plain(node: _Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:
+def _data_of(node: _Node, path: KeyPath, lines: dict[KeyPath, int]) -> Any:
     lines[path] = node.line
     if isinstance(node.value, dict):
-        return {key: _plain(child, (*path, key), lines) for key, child in node.value.items()}
+        return {key: _data_of(child, (*path, key), lines) for key, child in node.value.items()}
     if isinstance(node.value, list):
-        return [_plain(child, (*path, index), lines) for index, child in enumerate(node.value)]
+        return [_data_of(child, (*path, index), lines) for index, child in enumerate(node.value)]
     return node.value

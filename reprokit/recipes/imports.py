@@ -41,17 +41,11 @@ class PartFile:
 
 @dataclass(frozen=True, slots=True)
 class _Import:
-    """A module that a file imports, ``recipes.parts`` itself for any of them.
+    """A module that a file imports, ``recipes.parts`` itself for any of them."""
 
-    Attributes:
-        name: Dotted; what follows the module's own name is something in it.
-        line: Where.
-        certain: Whether there must be such a part; else all parts count where there is none.
-    """
-
-    name: str
-    line: int
-    certain: bool = True
+    name: str  # dotted; what follows the module's own name is something in it
+    line: int  # where
+    certain: bool = True  # whether there must be such a part; else all parts count where there is none
 
 
 def imported_parts(content: bytes, *, where: str, recipes_dir: Path) -> tuple[PartFile, ...]:

@@ -41,14 +41,10 @@ class _Trainer:
 
 
 def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read and check a recipe.
+    """Read and check a recipe, overrides (``path=value``) applied as if the file had said them.
 
-    Args:
-        name: A recipe's name, or the path of a ``recipe.yaml``. A path has a separator in it or
-            ends in ``.yaml``; its trainers are those of the folder two above it, if that has any,
-            else those of ``recipes_dir``.
-        recipes_dir: The folder with the recipes and ``trainers/``.
-        overrides: Settings as ``path=value``, each checked as if the file had said it.
+    ``name`` is a recipe's name, or a path: one with a separator in it, or that ends in ``.yaml``. The
+    trainers of a path are those of the folder two above it, if that has any, else those of ``recipes_dir``.
 
     Raises:
         RecipeError: Anything at all is wrong; all mistakes together where possible.

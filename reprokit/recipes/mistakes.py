@@ -14,11 +14,11 @@ def combined(mistakes: Sequence[RecipeError], *, where: str) -> RecipeError:
     """One error that tells at least one mistake, in the order given."""
     if len(mistakes) == 1:
         return mistakes[0]
-    told = [f"  {mistake}" for mistake in mistakes[:_MOST_SHOWN]]
+    lines = [f"  {mistake}" for mistake in mistakes[:_MOST_SHOWN]]
     if len(mistakes) > _MOST_SHOWN:
-        told.append(f"  and {len(mistakes) - _MOST_SHOWN} more")
-    error = RecipeError("\n".join([f"{len(mistakes)} mistakes", *told]), where=where)
-    error.mistakes = tuple(told)
+        lines.append(f"  and {len(mistakes) - _MOST_SHOWN} more")
+    error = RecipeError("\n".join([f"{len(mistakes)} mistakes", *lines]), where=where)
+    error.mistakes = tuple(lines)
     return error
 
 

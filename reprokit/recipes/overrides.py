@@ -1,7 +1,4 @@
-"""Settings changed on the command line: ``--set training.learning_rate=1e-3``.
-
-The result is validated as if the file had said it.
-"""
+"""Settings changed on the command line (``--set PATH=VALUE``), validated as if the file had said them."""
 
 from __future__ import annotations
 
@@ -21,17 +18,11 @@ _IDENTITY = {"schema", "name"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Override:
-    """One setting changed on the command line.
+    """One setting changed on the command line."""
 
-    Attributes:
-        path: Keys from the top level down.
-        value: As the strict YAML reader reads it.
-        text: ``path=value`` as typed; what ``modified`` records.
-    """
-
-    path: tuple[str, ...]
-    value: Any
-    text: str
+    path: tuple[str, ...]  # keys from the top level down
+    value: Any  # as the strict YAML reader reads it
+    text: str  # `path=value` as typed; what `modified` records
 
 
 def parse(text: str) -> Override:

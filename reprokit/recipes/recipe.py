@@ -98,64 +98,38 @@ class CheckRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """A validated recipe, overrides applied, defaults filled in.
+    """A validated recipe, overrides applied, defaults filled in."""
 
-    Attributes:
-        name: What its runs and goldens are filed under.
-        title: One line for people.
-        description: More of it, or "".
-        path: The recipe's folder.
-        file: Its ``recipe.yaml``.
-        variant: ``cpu``, ``cuda`` or ``tpu``: which pinned environment.
-        device: ``cpu``, ``cuda`` or ``tpu``: what the training computes on.
-        numerics: ``portable`` or ``native``.
-        trainer: The trainer's file.
-        parts: The files of ``parts/`` that the trainer imports, itself or through another part.
-        seeds: The seeds that it promises results for, the first one the default.
-        platforms: Where it can be judged: ``cpu-x86_64``, …
-        expected: Metric → what it comes to.
-        tolerances: How far a run may be from the golden, where no platform has its own.
-        nondeterminism: Known sources of it, or None when the recipe does not declare any.
-        immune_to: Variations of the surroundings that must not change a number, by name.
-        limits: What a run may use.
-        checks: Rows of the checklist relaxed and required.
-        keep_checkpoints: How many of the last checkpoints a run keeps; None for all.
-        data: ``none``, or a list that describes it.
-        training_config: The trainer's sections, every default filled in, as plain JSON data.
-        modified: Overrides as ``path=value``, in the order given.
-        lines: Dotted path of a key → its line in ``file``, counted from 1.
-        digest: Digest of all that can change the numbers: trainer, parts, numerics, configuration,
-            device, variant, data. Not of titles, expectations, tolerances and limits.
-        file_digest: Digest of ``file`` as it is.
-        plain: The whole recipe as plain JSON data, as ``as_data`` returns it.
-    """
-
-    name: str
-    title: str
-    description: str
-    path: Path
-    file: Path
-    variant: str
-    device: str
-    numerics: str
-    trainer: Path
+    name: str  # what its runs and goldens are filed under
+    title: str  # one line for people
+    description: str  # more of it, or ""
+    path: Path  # the recipe's folder
+    file: Path  # its `recipe.yaml`
+    variant: str  # `cpu`, `cuda` or `tpu`: which pinned environment
+    device: str  # `cpu`, `cuda` or `tpu`: what the training computes on
+    numerics: str  # `portable` or `native`
+    trainer: Path  # the trainer's file
+    # The files of `parts/` that the trainer imports, itself or through another part
     parts: tuple[PartFile, ...]
-    seeds: tuple[int, ...]
-    platforms: tuple[str, ...]
-    expected: Mapping[str, Expected]
-    tolerances: Tolerances
+    seeds: tuple[int, ...]  # the seeds that it promises results for, the first one the default
+    platforms: tuple[str, ...]  # where it can be judged: `cpu-x86_64`, …
+    expected: Mapping[str, Expected]  # metric → what it comes to
+    tolerances: Tolerances  # how far a run may be from the golden, where no platform has its own
+    # Known sources of it, or None when the recipe does not declare any
     nondeterminism: tuple[str, ...] | None
-    immune_to: tuple[str, ...]
-    limits: RecipeLimits
-    checks: CheckRules
-    keep_checkpoints: int | None
-    data: str | tuple[Any, ...]
-    training_config: Mapping[str, Any]
-    modified: tuple[str, ...]
-    lines: Mapping[str, int]
+    immune_to: tuple[str, ...]  # variations of the surroundings that must not change a number, by name
+    limits: RecipeLimits  # what a run may use
+    checks: CheckRules  # rows of the checklist relaxed and required
+    keep_checkpoints: int | None  # how many of the last checkpoints a run keeps; None for all
+    data: str | tuple[Any, ...]  # `none`, or a list that describes it
+    training_config: Mapping[str, Any]  # the trainer's sections, every default filled in, as plain JSON data
+    modified: tuple[str, ...]  # overrides as `path=value`, in the order given
+    lines: Mapping[str, int]  # dotted path of a key → its line in `file`, counted from 1
+    # Digest of all that can change the numbers: trainer, parts, numerics, configuration, device, variant,
+    # data. Not of titles, expectations, tolerances and limits.
     digest: str
-    file_digest: str
-    plain: Mapping[str, Any]
+    file_digest: str  # digest of `file` as it is
+    plain: Mapping[str, Any]  # the whole recipe as plain JSON data, as `as_data` returns it
 
     def tolerances_on(self, platform: str) -> PatternTolerances:
         """How far a run may be from the golden of one platform."""

@@ -16,14 +16,7 @@ _FIX = "let the program read it from an environment variable"
 
 
 def secrets_in(text: str, data: Any, overrides: Sequence[str], *, where: str) -> Iterator[RecipeError]:
-    """One mistake for each line, setting or override that holds a secret; the secret is not repeated.
-
-    Args:
-        text: The recipe's file, comments included.
-        data: What it says, overrides applied.
-        overrides: As typed.
-        where: The recipe's file.
-    """
+    """One mistake for each line, setting or override that holds a secret; the secret is not repeated."""
     found = False
     for number, line in enumerate(text.splitlines(), start=1):
         if redact_text(line) != line:

@@ -10,17 +10,11 @@ from reprokit.recipes.document import KeyPath
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where every setting of one recipe comes from.
+    """Where every setting of one recipe comes from."""
 
-    Attributes:
-        file: The recipe's file, as a person named it.
-        lines: Path → line in it, counted from 1.
-        overrides: Paths that were set on the command line.
-    """
-
-    file: str
-    lines: Mapping[KeyPath, int]
-    overrides: tuple[KeyPath, ...] = ()
+    file: str  # the recipe's file, as a person named it
+    lines: Mapping[KeyPath, int]  # path → line in it, counted from 1
+    overrides: tuple[KeyPath, ...] = ()  # paths that were set on the command line
 
     def where(self, path: KeyPath) -> str:
         """``file:line`` of a setting, or of the nearest section above it; or its ``--set``."""

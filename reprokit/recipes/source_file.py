@@ -41,11 +41,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def must_be_inside(file: Path, root: Path, *, where: str) -> None:
-    """Refuse a file that a link leads out of the recipes folder to.
-
-    Raises:
-        RecipeError: It lies elsewhere.
-    """
+    """Raise `RecipeError` for a file that a link leads out of the recipes folder to."""
     if not file.resolve().is_relative_to(root.resolve()):
         raise RecipeError(
             f"{file} leads out of the recipes folder", where=where, fix="put the file itself there"
@@ -80,6 +76,6 @@ def decoded(content: bytes, *, where: str) -> str:
 
 
 def named(character: str) -> str:
-    """An unwanted character, as it can be told without printing it."""
+    """An unwanted character, described without printing it."""
     names = {"\0": "a NUL character", "\ufeff": "a byte order mark"}
     return names.get(character, f"the character U+{ord(character):04X}")

@@ -42,10 +42,7 @@ class _Reading:
 
 
 def read_sections(content: bytes, *, where: str) -> dict[str, type[BaseModel]]:
-    """Read ``class Config`` of a trainer.
-
-    Returns:
-        Section name → strict pydantic model, in the order of ``Config``; settings go by alias.
+    """Read ``class Config`` of a trainer: section name → strict pydantic model; settings go by alias.
 
     Raises:
         RecipeError: Not Python, no ``Config``, or something in it that cannot be read without
@@ -120,9 +117,9 @@ def _setting(reading: _Reading, name: str, item: ast.AnnAssign) -> tuple[Any, An
     except RecipeError as mistake:
         reading.mistakes.append(mistake)
     except ValidationError as error:
-        told = error.errors()[0]["msg"].lower()
+        reason = error.errors()[0]["msg"].lower()
         reading.mistake(
-            f"the default of {name} does not match its annotation: {told}, got {quoted(default)}", item
+            f"the default of {name} does not match its annotation: {reason}, got {quoted(default)}", item
         )
     return Any, Field(alias=name)
 
@@ -174,4 +171,4 @@ def _must_be_plain(reading: _Reading, node: ast.ClassDef) -> None:
     if not any(word.arg == "frozen" and spelled(word.value) == "True" for word in words):
         reading.mistake(f"{node.name} is not a frozen dataclass", node, fix="write @dataclass(frozen=True)")
     if node.bases or node.keywords:
-        reading.mistake(f"{node.name} inherits", node, fix="write its settings out in one class")
+        reading.mistake(f"{node.name} has a base class", node, fix="write its settings out in one class")

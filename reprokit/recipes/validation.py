@@ -50,25 +50,16 @@ class _WithoutTrainer(RecipeModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validated:
-    """A recipe that keeps the schema.
+    """A recipe that keeps the schema."""
 
-    Attributes:
-        recipe: The recipe's own keys.
-        config: The trainer's sections as plain JSON data, defaults filled in.
-    """
-
-    recipe: RecipeModel
-    config: dict[str, Any]
+    recipe: RecipeModel  # the recipe's own keys
+    config: dict[str, Any]  # the trainer's sections as plain JSON data, defaults filled in
 
 
 def validate(
     data: Mapping[str, Any], *, sections: Mapping[str, type[BaseModel]] | None, origin: Origin
 ) -> Validated | list[RecipeError]:
-    """Check a recipe's data, overrides applied, against the schema; ``sections`` None where they are unknown.
-
-    Returns:
-        The validated recipe, or every mistake in the order of the file.
-    """
+    """The recipe, or every mistake in the order of the file; ``sections`` None where they are unknown."""
     model = whole_model(sections)
     try:
         recipe = model.model_validate(data)

@@ -58,12 +58,8 @@ __all__ = [
 def render_all(report: Report, folder: Path) -> None:
     """Write ``report.md``, ``report.html``, ``junit.xml`` and, last, ``report.json``.
 
-    All four are on the disk before the first of them takes its name, so a folder with a
-    ``report.json`` has all four, and a full disk leaves an earlier report as it was.
-
-    Args:
-        report: What to say.
-        folder: Where; made if it is not there.
+    All are on the disk before the first takes its name, so that a full disk leaves an earlier report as it
+    was.
 
     Raises:
         ReportError: The report breaks its own schema; nothing was written.

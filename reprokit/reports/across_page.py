@@ -11,11 +11,7 @@ _MOST = 12
 
 
 def page_lines(found: Any) -> Iterator[str]:
-    """Where the two runs first differ, what that shows, and what differs between the machines.
-
-    Args:
-        found: A ``harness.diagnosing`` answer about two machines, ``Across``.
-    """
+    """Where the two runs of an ``Across`` first differ, and what differs between the machines."""
     yield _headline(found)
     if found.began is not None:
         yield f"  first event that differs: {found.began.place}, {shown(found.began.what_differs)}"

@@ -11,11 +11,7 @@ _MOST_FILES = 10
 
 
 def page_lines(found: Any) -> Iterator[str]:
-    """Which commit, what it changed, and the result of each tested commit.
-
-    Args:
-        found: A ``harness.attribution`` answer, ``Bisection``.
-    """
+    """Which commit of a ``Bisection``, what it changed, and the result of each tested commit."""
     if len(found.guilty) == 1:
         one = found.guilty[0]
         yield f"The numbers changed in {_commit_text(one)}"

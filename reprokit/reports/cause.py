@@ -39,43 +39,24 @@ class TapRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CausePage:
-    """The section on a cause.
+    """The section on a cause."""
 
-    Attributes:
-        headline: The answer in one sentence.
-        tone: ``bad`` if runs differ, ``good`` if they do not, ``unknown`` if nothing can be said.
-        first: Where the runs first differ.
-        cards: The causes.
-        known: Further findings, in the order in which they were made.
-        ruled_out: What is not a cause, and how that is known.
-        not_varied: What was not varied, and why.
-        limits: What could not be recorded of this program.
-        taps: Lines whose values depend on their surroundings.
-        num_taps_cut: How many more there are.
-        replay: Commands that reproduce the difference.
-        made: How many runs were made, and where they are.
-    """
-
-    headline: Visible
-    tone: str
-    first: Facts
-    cards: tuple[CauseCard, ...]
-    known: tuple[Visible, ...]
-    ruled_out: Facts
-    not_varied: Facts
-    limits: tuple[Visible, ...]
-    taps: tuple[TapRow, ...]
-    num_taps_cut: int
-    replay: tuple[Visible, ...]
-    made: Facts
+    headline: Visible  # the answer in one sentence
+    tone: str  # `bad` if runs differ, `good` if they do not, `unknown` if nothing can be said
+    first: Facts  # where the runs first differ
+    cards: tuple[CauseCard, ...]  # the causes
+    known: tuple[Visible, ...]  # further findings, in the order in which they were made
+    ruled_out: Facts  # what is not a cause, and how that is known
+    not_varied: Facts  # what was not varied, and why
+    limits: tuple[Visible, ...]  # what could not be recorded of this program
+    taps: tuple[TapRow, ...]  # lines whose values depend on their surroundings
+    num_taps_cut: int  # how many more there are
+    replay: tuple[Visible, ...]  # commands that reproduce the difference
+    made: Facts  # how many runs were made, and where they are
 
 
 def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
-    """The section; None if no cause was looked for.
-
-    Args:
-        found: What ``reprokit diagnose --json`` prints, or ``problem`` alone.
-    """
+    """The section on what ``reprokit diagnose --json`` prints, or on ``problem`` alone; else None."""
     if not found:
         return None
     cards = tuple(map(_card, found.get("causes") or ()))

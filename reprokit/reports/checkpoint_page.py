@@ -22,11 +22,7 @@ _LOADED = {True: "loaded inside its environment", False: "did not load", None: "
 
 
 def verified_lines(found: Sequence[Any]) -> Iterator[Visible]:
-    """Whether each checkpoint is whole, and what is missing.
-
-    Args:
-        found: ``harness.curation`` answers, ``Verified``.
-    """
+    """Whether each checkpoint (``Verified``) is whole, and what is missing."""
     for one in found:
         word = "refused" if one.refused else "not whole" if one.problems else "whole"
         yield _line(f"{word:9}  {one.path.name:24} {one.num_tensors:4} tensors  {_LOADED[one.proven]}")
@@ -50,14 +46,7 @@ def verified_data(one: Any) -> dict[str, Any]:
 def content_lines(
     path: Path, *, content: str, tensors: Mapping[str, Tensor], values: Sequence[tuple[str, Any]]
 ) -> Iterator[Visible]:
-    """What a checkpoint holds: tensors by name, other values by group.
-
-    Args:
-        path: The file.
-        content: Digest of all that it holds.
-        tensors: Name → ``checkpoints.Tensor``.
-        values: Name and value of everything else.
-    """
+    """What a checkpoint holds: the digest of its content, tensors by name, other values by group."""
     yield _line(str(path))
     yield _line(f"content {content}")
     for name, one in tensors.items():
@@ -88,11 +77,7 @@ def difference_lines(paths: Sequence[Path], found: Sequence[CheckpointDifference
 
 
 def converted_lines(found: Any) -> Iterator[Visible]:
-    """The result of writing a checkpoint in another format.
-
-    Args:
-        found: A ``harness.curation`` answer, ``Converted``.
-    """
+    """The result of writing a checkpoint in another format (``Converted``)."""
     yield _line(f"{found.source}")
     yield _line(f"→ {found.target}")
     yield _line(f"{found.num_tensors} tensors and every other value, bit for bit; content {found.content}")

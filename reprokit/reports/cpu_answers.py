@@ -12,11 +12,7 @@ _GUILTY_KEYS = ("name", "operation", "calls", "differing", "elements")
 
 
 def answer_lines(answer: Any) -> Iterator[str]:
-    """The verdict, its reason, and a hint.
-
-    Args:
-        answer: A ``harness.portability.CpuAnswer``.
-    """
+    """The verdict of a ``CpuAnswer``, its reason, and a hint."""
     seed = "" if answer.seed is None else f"  seed {answer.seed}"
     yield shown(f"{answer.recipe}{seed}  {answer.cpu}: {answer.verdict}")
     yield f"  {shown(answer.sentence, limit=2000)}"

@@ -37,10 +37,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One series: its pieces between gaps, and the points that stand alone.
-
-    ``kind`` is ``golden`` or ``run-0``, ``run-1``, …: how it is drawn.
-    """
+    """One series, ``golden`` or ``run-0``, …: its pieces between gaps, and the points that stand alone."""
 
     label: Visible
     kind: str

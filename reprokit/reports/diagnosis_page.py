@@ -19,12 +19,7 @@ _MOST, _MOST_TAPS, _FEW = 30, 12, 4
 
 
 def page_lines(found: Any, *, root: Path) -> Iterator[str]:
-    """The whole answer, without the commands that reproduce it.
-
-    Args:
-        found: A ``Diagnosis``.
-        root: Paths are relative to this folder.
-    """
+    """The whole answer, paths relative to ``root``, without the commands that reproduce it."""
     yield headline(found, root=root)
     yield from _where_they_part(found)
     for cause in found.causes:
@@ -98,7 +93,7 @@ def _ruled_out(found: Any) -> Iterator[str]:
 def _not_seen(found: Any) -> Iterator[str]:
     """What is not known: surroundings that were not varied, and what could not be recorded."""
     if found.not_varied:
-        yield "Not varied, so nothing is known of it:"
+        yield "Not varied, so their effect is unknown:"
         yield from (f"  {shown(one.what)}: {shown(one.how)}" for one in found.not_varied[:_MOST])
     if found.limits:
         yield "Not recorded:"

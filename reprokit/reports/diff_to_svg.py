@@ -40,14 +40,10 @@ polyline { fill: none; stroke-width: 1.6; stroke-linejoin: round }
 def diff_to_svg(
     series: Mapping[str, Sequence[Mapping[str, Any]]], divergence: Mapping[str, Any] | None, *, title: str
 ) -> str:
-    """One self-contained SVG document on a white ground.
+    """One self-contained SVG document on a white ground, twelve metrics at most.
 
-    Args:
-        series: Metric → ``label``, ``steps`` and ``values`` of the expected side, then of the
-            actual side. The metric that diverged is drawn first, then the others in this order,
-            twelve at most.
-        divergence: ``metric`` and ``step`` of the first divergence, or None.
-        title: The result of the comparison.
+    ``series`` maps a metric to ``label``, ``steps`` and ``values`` of the expected side, then of the actual
+    one. The metric that diverged first (``divergence``: its ``metric`` and ``step``) is drawn first.
     """
     found = curves.charts_of(series, divergence)
     shown = found.shown[:_MAX_CHARTS]

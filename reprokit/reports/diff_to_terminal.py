@@ -11,6 +11,7 @@ from typing import Any
 
 from reprokit.core.difference import Beside, Comparison, Divergence, MetricSummary, Problem
 from reprokit.core.json_values import MISSING
+from reprokit.core.rows import counted
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import error_text, value_text
 from reprokit.reports.tables import aligned
@@ -33,19 +34,7 @@ def diff_to_terminal(
     width: int = 80,
     paint: Paint = lambda text, _tone: text,
 ) -> str:
-    """The result of a comparison.
-
-    Args:
-        comparison: What to show.
-        expected: What the expected side is called.
-        actual: What the actual side is called.
-        context: The records around the divergence.
-        width: Columns of the terminal; names are cut to fit.
-        paint: How words are coloured.
-
-    Returns:
-        Lines, the last one with a line end too.
-    """
+    """The result of a comparison as lines of ``width`` columns, the records around the divergence too."""
     lines = [
         headline(comparison, paint=paint),
         f"  expected: {one_line(expected)}",
@@ -172,11 +161,8 @@ def _problems(problems: Sequence[Problem], *, paint: Paint) -> Iterator[str]:
 
 
 def _scope(comparison: Comparison) -> str:
-    records, metrics = comparison.records_compared, comparison.metrics_compared
-    return (
-        f"Compared {records:,} record{'' if records == 1 else 's'} "
-        f"of {metrics:,} metric{'' if metrics == 1 else 's'}."
-    )
+    metrics = counted(comparison.metrics_compared, "metric")
+    return f"Compared {counted(comparison.records_compared, 'record')} of {metrics}."
 
 
 def _value(value: Any, *, limit: int) -> Visible:

@@ -60,17 +60,6 @@ def forecast_lines(found: Forecast, *, record: Path, environment: str, show_all:
     yield _outlook(found)
 
 
-def forecast_data(found: Forecast) -> dict[str, Any]:
-    """The same for ``--json``."""
-    return {
-        "platform": found.platform,
-        "host_platforms": list(found.host_platforms),
-        "differences": [dict(entry) for entry in found.differences],
-        "matches": list(found.matches),
-        "open": list(found.open),
-    }
-
-
 def _outlook(found: Forecast) -> str:
     """What follows, in one line."""
     if not found.same_platform:

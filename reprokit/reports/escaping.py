@@ -49,14 +49,9 @@ _EVERY_MARKDOWN_SIGN = re.compile(r"[!-/:-@\[-`{-~]")
 def one_line(text: object, *, limit: int = _MAX_CHARACTERS) -> Visible:
     r"""One line without secrets that shows every character of a text that would not show itself.
 
-    Args:
-        text: Anything; what is not a string is shown as ``str`` would.
-        limit: Longest text shown, in characters. What is cut is counted.
-
-    Returns:
-        The text, with controls, line ends, format characters, blanks other than the space, lone
-        surrogates, private and unassigned code points, and floods of combining marks written as
-        ``\x1b``, ``\u202e``, ``\n``, and commands to a CI runner broken.
+    Controls, line ends, format characters, blanks other than the space, lone surrogates, private and
+    unassigned code points, and floods of combining marks become ``\x1b``, ``\u202e``, ``\n``; commands to a
+    CI runner are broken. Text beyond ``limit`` characters is cut, and counted.
     """
     shown = _clipped_without_secrets(str(text), limit=limit)
     if not (shown.isascii() and shown.isprintable()):
@@ -66,26 +61,13 @@ def one_line(text: object, *, limit: int = _MAX_CHARACTERS) -> Visible:
 
 
 def log_lines(text: str, *, max_lines: int = 100, limit: int = 500) -> tuple[Visible, ...]:
-    """The last lines of a program's output, each made visible.
+    """The last ``max_lines`` lines of a program's output, each made visible and cut at ``limit`` characters.
 
-    Colour sequences are decoration and are dropped; a carriage return ends a line, as progress
-    bars use it; tabs become spaces.
-
-    Args:
-        text: Output as it was printed.
-        max_lines: Most lines returned, from the end.
-        limit: Longest line, in characters.
+    Colour sequences are dropped; a carriage return ends a line, as progress bars use it; tabs become spaces.
     """
     text = _COLOUR_SEQUENCE.sub("", text[-max_lines * limit * 4 :]).replace("\r\n", "\n").replace("\r", "\n")
     kept = text.expandtabs(4).rstrip("\n").split("\n")[-max_lines:]
     return tuple(one_line(line, limit=limit) for line in kept) if text.strip() else ()
-
-
-def clip(text: str, *, limit: int) -> str:
-    """A text cut at ``limit`` characters, with the number of those that are missing."""
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit]}… ({len(text) - limit:,} more characters)"
 
 
 def _clipped_without_secrets(text: str, *, limit: int) -> str:
@@ -99,10 +81,9 @@ def _clipped_without_secrets(text: str, *, limit: int) -> str:
 def markdown(text: Visible) -> str:
     """Prose inside a Markdown paragraph, list item or table cell, escaped.
 
-    The signs that Markdown, GitHub's mathematics and HTML give a meaning become character
-    references, which CommonMark never reads as structure
-    (https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references). A mention does
-    not notify anybody, a bare address does not become a link.
+    What has a meaning in Markdown, GitHub's mathematics or HTML becomes a character reference, which is never
+    read as structure (https://spec.commonmark.org/0.31.2/#entity-and-numeric-character-references). A mention
+    does not notify anybody, a bare address does not become a link.
     """
     shown = text.strip()
     start = _MARKDOWN_AT_START.match(shown)

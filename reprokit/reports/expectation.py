@@ -18,17 +18,11 @@ _CLOCKS_DISAGREE_BY = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """What is expected of a report; None accepts anything.
+    """What is expected of a report; None accepts anything."""
 
-    Attributes:
-        verdict: This one, whether it is a success or not.
-        commit: Full name of the commit that all runs must be of, with nothing changed.
-        max_age: How long ago report and runs may have been made.
-    """
-
-    verdict: Verdict | None = None
-    commit: str | None = None
-    max_age: timedelta | None = None
+    verdict: Verdict | None = None  # this one, whether it is a success or not
+    commit: str | None = None  # full name of the commit that all runs must be of, with nothing changed
+    max_age: timedelta | None = None  # how long ago report and runs may have been made
 
 
 def unmet(report: Report, expected: Expectation, *, now: datetime) -> tuple[str, ...]:
@@ -46,11 +40,7 @@ def unmet(report: Report, expected: Expectation, *, now: datetime) -> tuple[str,
 def exit_code(report: Report, expected: Expectation, *, audited: int, met: bool) -> int:
     """The exit code of verifying: a genuine report of a bad verdict is a success only if it was expected.
 
-    Args:
-        report: The report.
-        expected: What was expected of it.
-        audited: Exit code of the audit: 0 where the report is genuine.
-        met: Everything is as expected.
+    ``audited`` is 0 where the report is genuine; ``met`` says whether everything is as expected.
     """
     if not met:
         return 1
@@ -58,11 +48,7 @@ def exit_code(report: Report, expected: Expectation, *, audited: int, met: bool)
 
 
 def full_name(revision: str, *, folder: Path) -> str:
-    """The full name of a commit: a short one could be made to match another commit.
-
-    Args:
-        revision: A full name, which is taken as it is; or any other name of a commit.
-        folder: The work tree in which other names are looked up.
+    """The full name of a commit, looked up in a work tree: a short one could be made to match another commit.
 
     Raises:
         UsageError: There is no such commit, or no repository.

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reprokit.core.rows import counted
 from reprokit.reports.escaping import one_line
 
 if TYPE_CHECKING:
     from reprokit.golden import GoldenRow
     from reprokit.golden.lint import Finding
 
-_KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "problem")
-_PROVENANCE_KEYS = (*_KEYS[:-1], "previous", "fingerprint")
+_KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "previous", "fingerprint")
 
 
 def golden_line(row: GoldenRow) -> str:
@@ -22,14 +22,9 @@ def golden_line(row: GoldenRow) -> str:
     return one_line(f"{row.recipe}  {row.platform}  seed {row.seed}  {tail}")
 
 
-def golden_data(row: GoldenRow) -> dict[str, Any]:
-    """One golden for ``--json``."""
-    return {**{key: getattr(row, key) for key in _KEYS}, "path": str(row.path)}
-
-
 def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
     """The lines of ``provenance.json`` that people ask for."""
-    for key in _PROVENANCE_KEYS:
+    for key in _KEYS:
         value = provenance[key]
         yield f"{key:<12} {one_line(value if value is not None else 'none: the first golden')}"
     for name, value in provenance["digests"].items():
@@ -46,5 +41,4 @@ def finding_line(found: Finding, *, root: Path) -> str:
 
 def count_line(*, goldens: int, findings: int) -> str:
     """How many goldens were checked, and how many problems there are."""
-    count = "1 golden" if goldens == 1 else f"{goldens} goldens"
-    return f"{count}, {findings} {'finding' if findings == 1 else 'findings'}"
+    return f"{counted(goldens, 'golden')}, {counted(findings, 'finding')}"

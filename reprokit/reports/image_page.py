@@ -51,7 +51,7 @@ def verified_lines(found: Verified) -> Iterator[str]:
     for one in found.builds:
         yield f"{one.id[7:19]}  {one.took_s:6.1f} s  {one.builder:<8}  {one.title}"
     if found.difference is not None:
-        yield f"differs: {found.difference.told()}"
+        yield f"differs: {found.difference.sentence()}"
         others = found.difference.num_files - 1
         if others > 0:
             yield f"         and {others} more file{'s' if others > 1 else ''}"

@@ -19,13 +19,9 @@ def page_lines(
     probe: Path | None,
     paint: Callable[[str, str], str],
 ) -> Iterator[str]:
-    """Every answer, in the order of the questions.
+    """Every answer in the order of the questions, the results of greedy evaluation, and the probe's folder.
 
-    Args:
-        answers: Questions and answers.
-        curve: Results of greedy evaluation.
-        probe: The probe's folder, or None.
-        paint: Colours a text by a word for how it is: ``fine``, ``look``, ``wrong``, ``unknown``.
+    ``paint`` colours a text by ``fine``, ``look``, ``wrong`` or ``unknown``.
     """
     for answer in answers:
         health = answer.health.value
@@ -42,12 +38,7 @@ def page_lines(
 
 
 def to_data(found: Any, *, exit_code: int) -> dict[str, Any]:
-    """The same for ``--json``.
-
-    Args:
-        found: A ``harness.learning`` answer, ``Learned``.
-        exit_code: That of the verb.
-    """
+    """The same of a ``Learned`` for ``--json``."""
     from dataclasses import asdict  # noqa: PLC0415
 
     return {

@@ -27,13 +27,7 @@ _CLEAR_LINE = "\r\x1b[2K"
 
 
 class ProgressDisplay:
-    """The progress display; leaving the ``with`` block ends its line.
-
-    Args:
-        stream: Where to write; standard error when None.
-        environ: Environment variables (``TERM``, ``GITHUB_ACTIONS``, ``COLUMNS``, ``NO_COLOR``).
-        clock: Seconds that only go up.
-    """
+    """The progress display, on standard error by default; leaving the ``with`` block ends its line."""
 
     def __init__(
         self,
@@ -84,15 +78,7 @@ class ProgressDisplay:
     def update(
         self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
     ) -> None:
-        """Report how far a run is.
-
-        Args:
-            run_label: Which run, such as ``run 1``.
-            step: Steps done.
-            total: Steps planned, or None.
-            steps_per_s: Speed, or None.
-            eta_s: Seconds left, or None to compute them from the speed.
-        """
+        """Report how far a run is; ``eta_s`` None is computed from the speed."""
         with self._lock:
             label = one_line(run_label, limit=40)
             parts = _run_parts(step, total, steps_per_s=steps_per_s, eta_s=eta_s)
@@ -106,12 +92,7 @@ class ProgressDisplay:
                 self._draw()
 
     def alive(self, run_label: str, seen: str) -> None:
-        """Report a run whose steps are not known.
-
-        Args:
-            run_label: Which run.
-            seen: What it has left so far, such as ``12 kB written``.
-        """
+        """Report a run whose steps are not known by what it has left so far, such as ``12 kB written``."""
         with self._lock:
             label, now = one_line(run_label, limit=40), self._clock()
             since = self._since.setdefault(label, now)

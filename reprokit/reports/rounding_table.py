@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from reprokit.core.rounding import RoundingComparison
@@ -14,12 +15,10 @@ _SHOWN = 5
 def page_lines(
     found: Mapping[str, Any], *, compared: RoundingComparison | None, theirs: Mapping[str, Any] | None
 ) -> Iterator[str]:
-    """One line for each operation with the digest of its result, and how many agree with another probe.
+    """One line for each operation with the digest of its result, and how many agree with another probe's.
 
-    Args:
-        found: What the probe said here, as ``harness.portability.check_rounding`` returns it.
-        compared: The comparison with another probe, or None.
-        theirs: The other probe's answer, or None.
+    ``found`` is what ``harness.portability.check_rounding`` returns here, ``theirs`` the other probe's
+    answer.
     """
     held = found["numerics"] or {}
     where = f"{found['variant']} ({found['backend']}), CPU {found['cpu'] or 'unknown'}"
@@ -55,14 +54,4 @@ def warning_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 def to_data(found: Mapping[str, Any], *, compared: RoundingComparison | None) -> dict[str, Any]:
     """The same for ``--json``."""
-    comparison = (
-        None
-        if compared is None
-        else {
-            "compared": compared.compared,
-            "differing": list(compared.differing),
-            "only_one": list(compared.only_one),
-            "because": compared.because,
-        }
-    )
-    return {**found, "comparison": comparison}
+    return {**found, "comparison": None if compared is None else asdict(compared)}

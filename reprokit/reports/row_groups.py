@@ -13,11 +13,9 @@ _UNFINISHED = Visible("a run did not finish")
 
 
 def that_apply(found: Outline) -> tuple[list[Row], dict[Visible, list[Visible]]]:
-    """Rows to show one by one; and those that are gathered for one reason.
+    """Rows to show one by one, and reason → ids of the others.
 
-    Returns:
-        The rows that are shown, and reason → ids of the others. A required row is always shown,
-        unless a run did not finish: then no row says more than that.
+    A required row is always shown, unless a run did not finish: then no row says more than that.
     """
     if found.verdict is Verdict.NOT_RUN:
         unproven = [row.id for row in found.rows if row.status is not Status.PASSED]
@@ -39,11 +37,9 @@ def gathered(reason: Visible, ids: Sequence[Visible]) -> str:
 
 
 def that_matter(found: Outline) -> tuple[list[EnvironmentDifference], int, int]:
-    """The differences that can change numbers.
+    """The differences that can change numbers, how many more the outline has cut, and how many cannot.
 
-    Returns:
-        Those, how many more of them the outline has cut, and how many cannot change numbers. The
-        outline has the harmless ones last: it has cut others only where it has none of these.
+    The outline has the harmless ones last: it has cut others only where it has none of these.
     """
     mattering = [row for row in found.differences if row.effect != "no"]
     num_harmless = len(found.differences) - len(mattering)

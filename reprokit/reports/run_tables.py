@@ -36,13 +36,7 @@ def run_page(
 
 
 def prune_lines(kept: Sequence[Any], going: Sequence[Any], *, removed: bool) -> Iterator[str]:
-    """What stays and why, what goes, and how much that is.
-
-    Args:
-        kept: What stays, each with ``path`` and ``because``.
-        going: What goes, each with ``path``, ``outcome`` and ``num_bytes``.
-        removed: Whether it is gone already.
-    """
+    """What stays and why, what goes (or is gone, if ``removed``), and how much that is."""
     for one in kept:
         yield f"kept     {shown(one.path, limit=1000)}: {shown(one.because, limit=1000)}"
     for run in going:

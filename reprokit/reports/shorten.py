@@ -23,7 +23,7 @@ def from_root(report: Report) -> Report:
     """The report with paths relative to the project's root, the folder above ``runs/``."""
     folder = PurePosixPath(report.runs[0]) if report.runs else PurePosixPath()
     inside_project = len(folder.parents) > 2 and folder.is_absolute()
-    return with_texts(report, _without(folder.parents[2] if inside_project else PurePosixPath("/")))
+    return with_texts(report, without(folder.parents[2] if inside_project else PurePosixPath("/")))
 
 
 def with_texts(report: Report, short: Callable[[str], str]) -> Report:
@@ -47,7 +47,7 @@ def with_texts(report: Report, short: Callable[[str], str]) -> Report:
 
 def below(found: Mapping[str, Any], root: str) -> dict[str, Any]:
     """JSON in which every path below a folder is relative to it."""
-    shortened: dict[str, Any] = _everywhere(found, _without(PurePosixPath(root)))
+    shortened: dict[str, Any] = _everywhere(found, without(PurePosixPath(root)))
     return shortened
 
 
@@ -59,7 +59,8 @@ def _everywhere(value: Any, short: Callable[[str], str]) -> Any:
     return [_everywhere(one, short) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _without(root: PurePosixPath) -> Callable[[str], str]:
+def without(root: PurePosixPath) -> Callable[[str], str]:
+    """A function that makes paths below a folder relative to it, wherever they stand in a text."""
     if root == PurePosixPath("/"):
         return str
     inside = re.compile(rf"(?<![\w./-]){re.escape(str(root))}/(?=\w)")

@@ -42,15 +42,10 @@ _PUBLIC_KEY = re.compile(r"(?P<key>(?:sk-)?(?:ssh|ecdsa)-\S+\s+AAAA\S+)(?:\s+(?P
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SigningKey:
-    """A key that signs without asking anybody.
+    """A key that signs without asking anybody."""
 
-    Attributes:
-        path: The private key, or the public one of a key that an agent holds.
-        agent: Socket of the agent that holds it; None for the caller's own agent, if any.
-    """
-
-    path: Path
-    agent: Path | None = None
+    path: Path  # the private key, or the public one of a key that an agent holds
+    agent: Path | None = None  # socket of the agent that holds it; None for the caller's own agent, if any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +60,9 @@ class Signed:
 def signing_key(path: Path, *, may_ask: bool) -> Iterator[SigningKey]:
     """A key that is tested before anything is run, so that a wrong passphrase costs no training.
 
-    A key with a passphrase that no agent holds yet is added to an agent of its own, which ends with
-    the block: ``ssh-add`` asks for the passphrase, once, and this process never sees it.
-
-    Args:
-        path: A private key, or the public key of one that the caller's agent holds.
-        may_ask: Somebody can type a passphrase.
+    ``path`` is a private key, or the public key of one that the caller's agent holds. One with a passphrase
+    that no agent holds is added to an agent of its own, which ends with the block: ``ssh-add`` asks for it,
+    once, if somebody can type it (``may_ask``), and this process never sees it.
 
     Raises:
         UsageError: The key cannot sign, or needs a passphrase that nobody can type.
@@ -118,11 +110,7 @@ def signature_of(report: Path) -> Path:
 
 
 def check(report: Path, *, signers: Path) -> Signed:
-    """Verify a report's signature, now, against those who may sign.
-
-    Args:
-        report: A ``report.json``; its signature lies beside it.
-        signers: An allowed_signers file, or a file of public keys.
+    """Verify a report's signature, now, against an allowed_signers file or a file of public keys.
 
     Raises:
         UsageError: ``signers`` cannot be read or names no key.
@@ -156,7 +144,7 @@ def _verify(data: bytes, *, signature: Path, allowed: Path) -> tuple[str, str]:
         unknown = b"No principal matched" in found.stderr
         what = "its key is not among those who may sign" if unknown else "the signature cannot be read"
         return "", f"{what}: {_openssh_error(found)}"
-    problem = "its key belongs to nobody"
+    problem = "its key is listed for nobody"
     for name in found.stdout.decode("utf-8", "replace").splitlines():
         if name.startswith("!"):  # whom a pattern leaves out is nobody's name
             continue
@@ -175,7 +163,7 @@ def _read_signers(path: Path) -> str:
         raise UsageError(f"the signers cannot be read: {error}", where=str(path)) from error
     if not any(_A_KEY.search(line) for line in _lines(text)):
         raise UsageError(
-            "names nobody who may sign",
+            "the file names nobody who may sign",
             where=str(path),
             expected="a public key (id_ed25519.pub), or an allowed_signers file",
             fix='echo "ada@example.org $(cat id_ed25519.pub)" > allowed_signers',

@@ -56,10 +56,6 @@ def step_summary(reports: Sequence[Report], *, limit_bytes: int = SUMMARY_BYTES)
     """Markdown for ``$GITHUB_STEP_SUMMARY``, at most ``limit_bytes`` of UTF-8.
 
     Headings get room first, then the sections of each report in turn; the last paragraph names what was cut.
-
-    Args:
-        reports: All reports of the step, in order.
-        limit_bytes: Room left in the step's summary.
     """
     outlines = [outline(report) for report in reports]
     texts = [heading(found, level=2) for found in outlines]
@@ -88,13 +84,9 @@ def step_summary(reports: Sequence[Report], *, limit_bytes: int = SUMMARY_BYTES)
 def annotation_commands(reports: Sequence[Report], *, each: int = ANNOTATIONS_EACH) -> tuple[str, ...]:
     """Workflow commands to print, one a line: at most ``each`` errors, warnings and notices.
 
-    The verdict of every report that is not good and every required row that did not pass is an
-    error, an advisory row that failed a warning, one that was skipped a notice. Verdicts come
-    first; where there are too many, the last one says how many were cut.
-
-    Args:
-        reports: All reports of the step, in order.
-        each: How many of each kind GitHub shows.
+    Errors are verdicts that are not good and required rows that did not pass; an advisory row that failed is
+    a warning, a skipped one a notice. Verdicts come first; where there are too many, the last one counts what
+    was cut.
     """
     verdicts = [
         found for report in reports for found in (*_of_verdict(report), *_of_cause(outline(report).cause))
@@ -108,12 +100,7 @@ def annotation_commands(reports: Sequence[Report], *, each: int = ANNOTATIONS_EA
 
 
 def cause_commands(found: Mapping[str, Any], *, each: int = ANNOTATIONS_EACH) -> tuple[str, ...]:
-    """Workflow commands for what `reprokit diagnose` found: an error on the line of each cause.
-
-    Args:
-        found: Its JSON, with paths from the repository's root.
-        each: How many errors GitHub shows.
-    """
+    """An error on the line of each cause that `reprokit diagnose` found; paths from the repository's root."""
     return tuple(_command(one) for one in _within(list(_of_cause(cause_page(found))), each))
 
 

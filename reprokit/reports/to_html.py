@@ -35,13 +35,7 @@ def to_html(report: Report) -> str:
 
 
 def diagnosis_to_html(found: Mapping[str, Any], *, subject: str, sentence: str) -> str:
-    """What `reprokit diagnose` found as a page of its own, drawn as the report's section on it is.
-
-    Args:
-        found: Its JSON.
-        subject: The recipe or command.
-        sentence: The answer as the terminal has it.
-    """
+    """What `reprokit diagnose` found as a page of its own; ``subject`` is the recipe or command."""
     verdict = str(found.get("verdict") or "UNJUDGED")
     return _page("diagnosis.html.jinja").render(
         cause=cause_page(found),

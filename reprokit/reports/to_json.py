@@ -83,7 +83,7 @@ _EXPECTED = {
 def to_dict(report: Report) -> dict[str, Any]:
     """The report in plain JSON types without secrets, ``schema`` first, then field for field."""
     names = ["schema", *(f.name for f in dataclasses.fields(report) if f.name != "schema")]
-    return {name: _plain(getattr(report, name)) for name in names}
+    return {name: _json_value(getattr(report, name)) for name in names}
 
 
 def to_json(report: Report) -> str:
@@ -96,11 +96,7 @@ def to_json(report: Report) -> str:
 
 
 def load(path: Path) -> Report:
-    """Read a report from a ``report.json``, or from the folder that holds one.
-
-    Raises:
-        ReportError: It cannot be read, or see ``from_json``.
-    """
+    """Read a report, as ``from_json`` does, from a ``report.json`` or from the folder that holds one."""
     file = path / REPORT if path.is_dir() else path
     try:
         text = file.read_bytes()
@@ -114,15 +110,9 @@ def load(path: Path) -> Report:
 
 
 def from_json(text: str | bytes, *, where: str = "report.json") -> Report:
-    """Read a report back; strict, because others act on what it says.
+    """Read a report back; strict, because others act on what it says. ``where`` is its path, for errors.
 
-    Args:
-        text: The content of a ``report.json``.
-        where: Its path, for the error.
-
-    Returns:
-        The report. Tuples where the type has tuples; numbers that JSON lacks stay strings
-        outside ``curves``.
+    Numbers that JSON lacks stay strings outside ``curves``.
 
     Raises:
         ReportError: Not JSON, repeated, missing or unknown keys, wrong types, another schema, or
@@ -172,17 +162,17 @@ def from_dict(data: Any, *, where: str = "report.json") -> Report:
     return dataclasses.replace(report, curves=read)
 
 
-def _plain(value: Any, *, depth: int = 0) -> Any:
+def _json_value(value: Any, *, depth: int = 0) -> Any:
     if depth > _MAX_DEPTH:
         return f"(more than {_MAX_DEPTH} levels deep)"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {redact_text(str(key)): _plain(item, depth=depth + 1) for key, item in value.items()}
+        return {redact_text(str(key)): _json_value(item, depth=depth + 1) for key, item in value.items()}
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray):
-        return [_plain(item, depth=depth + 1) for item in value]
+        return [_json_value(item, depth=depth + 1) for item in value]
     return redact_text(value) if isinstance(value, str) else json_number(value)
 
 
@@ -233,8 +223,7 @@ def _validator(kind: Any) -> SchemaValidator:
 def _as_json_spells_it(schema: Any) -> Any:
     """Let a strict schema take records, tuples, words and non-finite numbers in the form that JSON has.
 
-    Parsing the text with pydantic would do the same, but its parser takes repeated keys and refuses
-    the lone surrogates of undecodable file names.
+    pydantic's own JSON parser takes repeated keys and refuses the lone surrogates of undecodable file names.
     """
     if isinstance(schema, list):
         return [_as_json_spells_it(one) for one in schema]

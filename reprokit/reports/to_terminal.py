@@ -42,27 +42,19 @@ _ASCII = {"─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "–": "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """What an output stream can show.
+    """What an output stream can show."""
 
-    Attributes:
-        width: Columns.
-        is_terminal: False for plain lines: a file, a pipe, a CI log, a dumb terminal.
-        color: Whether to use colour; only on a terminal.
-        can_unicode: Whether everything beyond ASCII can be written.
-    """
-
-    width: int = 80
-    is_terminal: bool = True
-    color: bool = False
-    can_unicode: bool = True
+    width: int = 80  # columns
+    is_terminal: bool = True  # false for plain lines: a file, a pipe, a CI log, a dumb terminal
+    color: bool = False  # whether to use colour; only on a terminal
+    can_unicode: bool = True  # whether everything beyond ASCII can be written
 
 
 def style_of(stream: TextIO, *, environ: Mapping[str, str]) -> Style:
     """The style for a stream, from the stream itself and the environment variables.
 
-    ``NO_COLOR`` (any value but an empty one, https://no-color.org) turns colour off,
-    ``TERM=dumb`` and GitHub's runner (``GITHUB_ACTIONS``), even with a pseudo-terminal, get plain
-    lines.
+    ``NO_COLOR`` (not empty, https://no-color.org) turns colour off; ``TERM=dumb`` and GitHub's runner get
+    plain lines.
     """
     encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
     is_terminal = stream.isatty() and environ.get("TERM") != "dumb" and not environ.get("GITHUB_ACTIONS")
@@ -84,12 +76,7 @@ def show(report: Report, *, stream: TextIO | None = None) -> None:
 
 
 def to_terminal(report: Report, *, style: Style) -> str:
-    """The report as text that ends with a line end.
-
-    Args:
-        report: What to show.
-        style: What the terminal can show.
-    """
+    """The report as text that ends with a line end."""
     found = outline(report)
     plain = (f"{line}\n" for line in _lines_off_terminal(found))
     text = _drawn(found, style) if style.is_terminal else "".join(plain)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from reprokit.core.evidence import TraceComparison
+from reprokit.core.rows import counted
 from reprokit.reports.tables import shown
 
 if TYPE_CHECKING:
@@ -29,14 +30,9 @@ def page_lines(
     drew: Sequence[tuple[str, Site]],
     num_sites: int,
 ) -> Iterator[str]:
-    """What `reprokit diagnose` recorded of two runs.
+    """What `reprokit diagnose` recorded of two runs: where they first differ, and the lines that do.
 
-    Args:
-        began: The first event that differs, or None.
-        events: Of each run: process → number of events of its training.
-        operation: The first operation that gave another output, or None.
-        drew: Category and site of each line that drew other values.
-        num_sites: How many lines drew values.
+    ``events``: of each run, process → number of training events; ``num_sites``: how many lines drew values.
     """
     counts = [sum(one.values()) for one in events]
     if began is not None:
@@ -44,11 +40,11 @@ def page_lines(
         yield f"first differs at {began.place}{exactly}, in {shown(began.what_differs)}"
         yield f"  still equal just before: {shown(began.equal_before or 'nothing that was recorded')}"
     elif events[0] != events[1]:
-        yield f"the first recorded {counts[0]} events of the training, the second {counts[1]}"
+        yield f"the first run recorded {counted(counts[0], 'training event')}, the second {counts[1]}"
     elif events[0]:
-        yield f"{counts[0]} events of the training: all equal"
+        yield f"{counted(counts[0], 'training event')}: all equal"
     else:
-        yield "nothing was recorded of the training"
+        yield "no training event was recorded"
     if operation is not None:
         place = f"{shown(operation.file)}:{operation.line}"
         yield f"operation {operation.number}: {shown(operation.name)} at {place}"

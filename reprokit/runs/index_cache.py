@@ -1,8 +1,7 @@
 """Facts read from many files, remembered in one, and read again only where a file has changed.
 
-A stamp that does not match, a cache that is damaged, of another version or cannot be written all mean that
-files are read, never a wrong answer. The cache is replaced as a whole, so readers at the same time see the
-old one or the new one; of two writers one wins, and the other's work is done again.
+A stamp that does not match, or a cache that is damaged or of another version, means that files are read,
+never a wrong answer. The cache is replaced as a whole: of two writers at once, one does its work again.
 """
 
 from __future__ import annotations
@@ -33,17 +32,10 @@ def facts_of(
     version: int,
     now_ns: int,
 ) -> dict[str, Facts]:
-    """The facts of every key, from the cache where its files are as they were.
+    """The facts (JSON types) of every key, from the cache where its files are as they were.
 
-    Args:
-        sources: Key → the files and folders that its facts follow from, whether they exist or not.
-        read: Reads a key's facts anew; the second value says whether they may be remembered.
-        cache: Where they are remembered.
-        version: Of the facts; a cache of another one is not used.
-        now_ns: Nanoseconds since the epoch.
-
-    Returns:
-        Key → facts, JSON types only, in the order of ``sources``.
+    ``sources`` maps a key to the files and folders that its facts follow from, whether they exist or not;
+    ``read`` also says whether what it read may be remembered. ``now_ns``: nanoseconds since the epoch.
     """
     known = _load(cache, version=version)
     kept: dict[str, list[Any]] = {}
@@ -65,8 +57,7 @@ def facts_of(
 def _stamp(paths: Sequence[str]) -> tuple[str, int]:
     """What tells one state of some files from another, and when the youngest of them changed.
 
-    The time of the last change of the inode is in it because nobody can set it back, as
-    ``cp --preserve`` does with the time of the content.
+    It has the inode's last change, which nobody can set back, as ``cp --preserve`` does with the content's.
     """
     parts, changed_ns = [], 0
     for path in paths:

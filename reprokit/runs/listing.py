@@ -34,61 +34,36 @@ _STAMP = re.compile(r"(\d{8}T\d{6})Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """One line of a list of runs. Every text comes from a file that anybody may have written.
+    """One line of a list of runs. Every text comes from a file that anybody may have written."""
 
-    Attributes:
-        run_id: The folder's name.
-        recipe: The name of the folder above it.
-        seed: As ``run.json`` says, or None.
-        outcome: ``complete``, ``running``, the word for how it ended, or ``damaged``.
-        because: Why it is not complete, or "".
-        backend: ``docker``, ``local``, or "".
-        environment: Variant and kind of the pinned environment, or ``own Python``.
-        digests: Of the image or environment, and of its lock.
-        started_at: UTC, ``YYYY-MM-DDTHH:MM:SSZ``, or "" when nobody knows.
-        duration_s: Wall clock, seconds, or None.
-        modified: Overrides, ``path=value``.
-        verdict: Of the newest report that names it, or ``-``.
-        path: The folder.
-    """
-
-    run_id: str
-    recipe: str
-    seed: int | None
-    outcome: str
-    because: str
-    backend: str
-    environment: str
-    digests: tuple[str, ...]
-    started_at: str
-    duration_s: float | None
-    modified: tuple[str, ...]
-    verdict: str
-    path: str
+    run_id: str  # the folder's name
+    recipe: str  # the name of the folder above it
+    seed: int | None  # as `run.json` says, or None
+    outcome: str  # `complete`, `running`, the word for how it ended, or `damaged`
+    because: str  # why it is not complete, or ""
+    backend: str  # `docker`, `local`, or ""
+    environment: str  # variant and kind of the pinned environment, or `own Python`
+    digests: tuple[str, ...]  # of the image or environment, and of its lock
+    started_at: str  # UTC, `YYYY-MM-DDTHH:MM:SSZ`, or "" when nobody knows
+    duration_s: float | None  # wall clock, seconds, or None
+    modified: tuple[str, ...]  # overrides, `path=value`
+    verdict: str  # of the newest report that names it, or `-`
+    path: str  # the folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportNote:
-    """What a report says of runs.
+    """What a report says of runs."""
 
-    Attributes:
-        path: Its ``report.json``.
-        recipe: The name of the folder that it is filed under.
-        verdict: As it says.
-        created_at: UTC, as ``started_at`` of a summary.
-        stands_on: The runs that it rests on, as ``<recipe>/<run id>``: those judged, and the run
-            that they were compared with, and those that were stopped and resumed.
-        judged: Those of them that it judges.
-        problem: Why it cannot be read, or "".
-    """
-
-    path: str
-    recipe: str
-    verdict: str
-    created_at: str
+    path: str  # its `report.json`
+    recipe: str  # the name of the folder that it is filed under
+    verdict: str  # as it says
+    created_at: str  # UTC, as `started_at` of a summary
+    # The runs that it rests on, as `<recipe>/<run id>`: those judged, and the run that they were compared
+    # with, and those that were stopped and resumed
     stands_on: tuple[str, ...]
-    judged: tuple[str, ...]
-    problem: str = ""
+    judged: tuple[str, ...]  # those of them that it judges
+    problem: str = ""  # why it cannot be read, or ""
 
 
 def summaries(runs_dir: Path, *, reports_dir: Path, now_ns: int) -> list[Summary]:
@@ -186,9 +161,9 @@ def _outcome(stored: StoredRun) -> str:
 
 def _summary(facts: Mapping[str, Any], path: str, *, verdict: str) -> Summary:
     *_, recipe, run_id = path.split("/")
-    told: dict[str, Any] = dict(facts)
-    told.update(digests=tuple(told["digests"]), modified=tuple(told["modified"]))
-    return Summary(run_id=run_id, recipe=recipe, verdict=verdict, path=path, **told)
+    values: dict[str, Any] = dict(facts)
+    values.update(digests=tuple(values["digests"]), modified=tuple(values["modified"]))
+    return Summary(run_id=run_id, recipe=recipe, verdict=verdict, path=path, **values)
 
 
 def _report_facts(file: Path) -> Facts:
@@ -216,8 +191,8 @@ def _report_facts(file: Path) -> Facts:
 def _besides(rows: Any) -> list[str]:
     """The stopped, the resumed and the varied runs of a report that was asked for them."""
     found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    told = (_mapping(row.get("evidence")) for row in found if row.get("id") == "resume_equal")
-    halves = [run for one in told for name in ("stopped", "resumed") if (run := _text(one.get(name)))]
+    resumed = (_mapping(row.get("evidence")) for row in found if row.get("id") == "resume_equal")
+    halves = [run for one in resumed for name in ("stopped", "resumed") if (run := _text(one.get(name)))]
     varied = (_mapping(row.get("evidence")).get("runs") for row in found if row.get("id") == _VARIED)
     return halves + [run for one in varied if isinstance(one, list) for run in map(_text, one) if run]
 

@@ -1,9 +1,6 @@
-"""A run's logs lose the secrets that the program printed, when its folder is closed.
+"""Takes the secrets that the program printed out of a run's logs, when its folder is closed.
 
-The host writes these files from what it hears, and they are copied and shown, so no secret stays in
-them. Files that the program wrote itself are evidence, byte for byte, and are left as they are.
-
-    >>> redact_logs(Path("runs/x/1"), ("hunter2-S3cr3t",))
+Files that the program wrote itself are evidence, byte for byte, and are left as they are.
 """
 
 from __future__ import annotations
@@ -25,15 +22,7 @@ _KEY_BEGINS, _KEY_ENDS = b"-----BEGIN", b"-----END"
 
 
 def redact_logs(run_dir: Path, secrets: Sequence[str] = ()) -> None:
-    """Take secrets out of ``stdout.log`` and ``stderr.log``; a log without any is not touched.
-
-    Args:
-        run_dir: The run's folder; nothing writes to its logs any more.
-        secrets: Values known to be secret, besides what looks like one.
-
-    Raises:
-        WorkspaceError: The disk is full or the folder cannot be written.
-    """
+    """Take what looks like a secret, and values known to be one, out of ``stdout.log`` and ``stderr.log``."""
     for name in (STDOUT, STDERR):
         path = run_dir / name
         try:

@@ -19,21 +19,14 @@ from reprokit.workspace import is_alive, sha256_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run folder, read back.
+    """A run folder, read back."""
 
-    Attributes:
-        path: The folder.
-        record: ``run.json``, or empty when it is missing or unreadable.
-        complete: COMPLETE is there, and every file in it is there unchanged, and no other.
-        incomplete_because: Why not complete, one sentence; empty when complete.
-        files: Relative name → size in bytes.
-    """
-
-    path: Path
+    path: Path  # the folder
+    # `run.json`, or empty when it is missing or unreadable
     record: Mapping[str, Any] = field(default_factory=dict)
-    complete: bool
-    incomplete_because: str = ""
-    files: Mapping[str, int] = field(default_factory=dict)
+    complete: bool  # COMPLETE is there, and every file in it is there unchanged, and no other
+    incomplete_because: str = ""  # why not complete, one sentence; empty when complete
+    files: Mapping[str, int] = field(default_factory=dict)  # relative name → size in bytes
 
 
 def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
@@ -57,11 +50,9 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
 
 
 def touched(run_dir: Path, *, below: str) -> dict[str, str]:
-    """What of one folder (``below``) of a finished run is not as COMPLETE says, every byte looked at.
+    """Name → what became of it, of every file below one folder that is not as COMPLETE says, byte for byte.
 
-    Returns:
-        Relative name → what became of it, a sentence; of COMPLETE itself where that cannot be read. Empty
-        where nothing was touched, and where the run never was finished.
+    COMPLETE itself where that cannot be read; empty where the run never was finished.
     """
     if not (run_dir / MARKER).is_file():
         return {}

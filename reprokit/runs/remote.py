@@ -32,17 +32,11 @@ _PARTIAL = ".partial-"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteRun:
-    """A run at a URL, checked against its COMPLETE.
+    """A run at a URL, checked against its COMPLETE."""
 
-    Attributes:
-        url: Where it is.
-        num_files: Files that COMPLETE lists.
-        problems: What is not as it says, a sentence each.
-    """
-
-    url: str
-    num_files: int
-    problems: tuple[str, ...] = ()
+    url: str  # where it is
+    num_files: int  # files that COMPLETE lists
+    problems: tuple[str, ...] = ()  # what is not as it says, a sentence each
 
 
 def is_url(reference: str) -> bool:
@@ -51,19 +45,12 @@ def is_url(reference: str) -> bool:
 
 
 def must_be_known(url: str) -> None:
-    """Refuse a URL that nothing could be copied to; nothing is sent.
-
-    Raises:
-        UsageError: Nobody knows its protocol, or its package is not installed.
-    """
+    """Raise `UsageError` for a URL that nothing could be copied to; nothing is sent."""
     _Store.at(url)
 
 
 def push(run_dir: Path, url: str) -> str:
-    """Copy a finished run to ``<url>/<recipe>/<run id>``.
-
-    Returns:
-        Where it is now. A run that is there already, whole, is left as it is.
+    """Copy a finished run to ``<url>/<recipe>/<run id>``, unless it is there, whole; returns where.
 
     Raises:
         ReportError: It is no run folder.

@@ -22,14 +22,9 @@ def select(
 ) -> list[Summary]:
     """Those runs that fit everything that is asked; None asks nothing.
 
-    Args:
-        runs: Summaries.
-        recipe: The recipe's name.
-        verdict: In any case; ``-`` for those without.
-        outcome: How they ended.
-        environment: A word of the environment, or the beginning of the digest of its image or lock.
-        since: The first moment of their start, UTC.
-        until: The last one, UTC; midnight means the whole day.
+    ``verdict`` is in any case, ``-`` for those without; ``environment`` a word of the environment, or the
+    beginning of the digest of its image or lock; ``since`` and ``until`` are UTC, where midnight is the whole
+    day.
     """
     if until is not None and until.time() == time.min:
         until += timedelta(days=1, seconds=-1)

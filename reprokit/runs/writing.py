@@ -28,11 +28,7 @@ def create(
 ) -> Path:
     """Make the folder of a run that is about to start.
 
-    Args:
-        runs_dir: Where runs live.
-        spec: What will run.
-        facts: Further keys of ``run.json`` (digests, backend, platform, overrides, …).
-        files: Host-owned files to write first: relative name → content.
+    ``facts`` are further keys of ``run.json``; ``files`` are host-owned: relative name → content.
 
     Raises:
         WorkspaceError: The folder cannot be made.
@@ -84,11 +80,7 @@ def finish(
 ) -> None:
     """Close a run: move its output up, write its records, and COMPLETE if it ended with code 0.
 
-    Args:
-        run_dir: The run's folder.
-        result: How it ended.
-        environment: The environment record.
-        secrets: Values that must not stay in its logs.
+    ``secrets`` are values that must not stay in its logs.
 
     Raises:
         WorkspaceError: The disk is full or the folder cannot be written; no COMPLETE is left then.
@@ -135,11 +127,7 @@ def close_interrupted(
 
 
 def recover(runs_dir: Path) -> list[Path]:
-    """Close the runs whose tool was killed: mark them interrupted, never complete.
-
-    Returns:
-        The folders that were closed.
-    """
+    """Close the runs whose tool was killed: mark them interrupted, never complete; returns their folders."""
     closed = []
     for run_dir in list_all(runs_dir):
         record = read_json(run_dir / RECORD)
@@ -155,13 +143,10 @@ def recover(runs_dir: Path) -> list[Path]:
 
 
 def _move_up(run_dir: Path) -> list[str]:
-    """Move what the program wrote from ``output/`` into the run folder, file by file.
+    """Move what the program wrote from ``output/`` into the run folder; returns what stayed.
 
-    Host-owned names, links and special files stay where they are: following a link would let a
-    program name any file of the host as its result.
-
-    Returns:
-        What stayed, but for links that lead to something within ``output/``: these lose nothing.
+    Host-owned names, links and special files stay: following a link would let a program name any file of the
+    host as its result. Links to something within ``output/`` lose nothing and are not returned.
     """
     output = run_dir / OUTPUT
     if not output.is_dir():

@@ -17,75 +17,47 @@ __all__ = ["Maker", "Survey", "There", "Unmade", "Variation", "discover", "names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class There:
-    """Where runs are made.
+    """Where runs are made."""
 
-    Attributes:
-        container: Whether in a container.
-        folder: A folder that runs may write to, as the program sees it: for homes, temporary files and
-            the like.
-        cores: The cores that a run may use, by number.
-        environment: Variables that a run has anyway, as far as they are known.
-        device: ``cpu``, ``cuda`` or ``tpu``.
-        num_gpus: How many there are.
-        emulator: Path of the CPU emulator, or "".
-        no_emulator: Why there is none.
-        network: Whether a run can be kept from the network; None where nobody has tried.
-    """
-
-    container: bool
+    container: bool  # whether in a container
+    # A folder that runs may write to, as the program sees it: for homes, temporary files and the like
     folder: str
-    cores: tuple[int, ...] = ()
+    cores: tuple[int, ...] = ()  # the cores that a run may use, by number
+    # Variables that a run has anyway, as far as they are known
     environment: Mapping[str, str] = field(default_factory=dict)
-    device: str = "cpu"
-    num_gpus: int = 0
-    emulator: str = ""
-    no_emulator: str = ""
-    network: bool | None = None
+    device: str = "cpu"  # `cpu`, `cuda` or `tpu`
+    num_gpus: int = 0  # how many there are
+    emulator: str = ""  # path of the CPU emulator, or ""
+    no_emulator: str = ""  # why there is none
+    network: bool | None = None  # whether a run can be kept from the network; None where nobody has tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variation:
-    """One thing that is changed.
+    """One thing that is changed."""
 
-    Attributes:
-        category: Of the cause that it is when no line can be named.
-        fix: What would fix it.
-        name: The name of its file; ``survey`` fills it in.
-        says: What was changed, in words; ``SAYS`` of its file where it says nothing else.
-        seldom: Why it is made only where it is asked for by name, without a full stop; "" where it always is.
-        vary: What the hook is to vary.
-        environment: Variables to set.
-        run_folder: Another name for the folder that the program is given, or "".
-        start: Words for ``execution/varied_start.py``, which changes what a process inherits.
-        cpu: The CPU to emulate, or "".
-    """
-
-    category: str
-    fix: str
-    name: str = ""
-    says: str = ""
+    category: str  # of the cause that it is when no line can be named
+    fix: str  # what would fix it
+    name: str = ""  # the name of its file; `survey` fills it in
+    says: str = ""  # what was changed, in words; `SAYS` of its file where it says nothing else
+    # Why it is made only where it is asked for by name, without a full stop; "" where it always is
     seldom: str = ""
-    vary: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)
-    run_folder: str = ""
+    vary: tuple[str, ...] = ()  # what the hook is to vary
+    environment: Mapping[str, str] = field(default_factory=dict)  # variables to set
+    run_folder: str = ""  # another name for the folder that the program is given, or ""
+    # Words for `execution/varied_start.py`, which changes what a process inherits
     start: tuple[str, ...] = ()
-    cpu: str = ""
+    cpu: str = ""  # the CPU to emulate, or ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmade:
-    """A variation that is not made here.
+    """A variation that is not made here."""
 
-    Attributes:
-        why: One sentence, without a full stop.
-        name: As of the variation.
-        says: As of the variation.
-        held: Whether there is nothing to vary: every run there is the same in this, or differs in it already.
-    """
-
-    why: str
-    name: str = ""
-    says: str = ""
+    why: str  # one sentence, without a full stop
+    name: str = ""  # as of the variation
+    says: str = ""  # as of the variation
+    # Whether there is nothing to vary: every run there is the same in this, or differs in it already
     held: bool = False
 
 
@@ -98,15 +70,10 @@ class Survey:
 
 
 class Maker(Protocol):
-    """What a module of this package offers.
+    """What a module of this package offers."""
 
-    Attributes:
-        ORDER: Place among the others, unique.
-        SAYS: What is changed, in words.
-    """
-
-    ORDER: int
-    SAYS: str
+    ORDER: int  # place among the others, unique
+    SAYS: str  # what is changed, in words
 
     def vary(self, there: There) -> Variation | Unmade:
         """The change, or why it cannot be made there."""
@@ -131,12 +98,7 @@ def discover() -> dict[str, Maker]:
 
 
 def survey(there: There, *, only: tuple[str, ...] | None = None) -> Survey:
-    """What can be varied there, in order.
-
-    Args:
-        there: Where runs are made.
-        only: These, however long they take; None for all, of which the seldom ones count as unmade.
-    """
+    """What can be varied there, in order; those named in ``only`` however long they take."""
     made: list[Variation] = []
     unmade: list[Unmade] = []
     for name, maker in discover().items():

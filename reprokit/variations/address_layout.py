@@ -15,14 +15,14 @@ _SWITCH = Path("/proc/sys/kernel/randomize_va_space")
 def vary(there: There) -> Variation | Unmade:
     """The change; containers may not change it, and a kernel that does not randomise has no other layout."""
     if there.container:
-        why = "the engine's system call filter keeps a container from it (with --backend local it is varied)"
+        why = "the engine's seccomp filter forbids it in a container (with --backend local it is varied)"
         return Unmade(why=why)
     try:
         randomised = _SWITCH.read_text(encoding="ascii").strip() != "0"
     except OSError:
-        return Unmade(why="this system does not say whether it randomises")
+        return Unmade(why="this system does not say whether it randomises addresses")
     if not randomised:
-        return Unmade(why="this kernel puts everything where it always does")
+        return Unmade(why="address randomisation is off in this kernel")
     return Variation(
         category="process_identity", fix="let no number depend on addresses", start=("--fixed-addresses",)
     )

@@ -3,7 +3,7 @@
 from reprokit.variations import There, Variation
 
 ORDER = 20
-SAYS = "the number of cores that the program is told of"
+SAYS = "the number of cores that the program sees"
 
 
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere

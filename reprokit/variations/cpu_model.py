@@ -10,8 +10,7 @@ _CPU = "Haswell"
 def vary(there: There) -> Variation | Unmade:
     """The change; it takes the emulator, and a run that computes on the CPU."""
     if there.device != "cpu":
-        why = f"the run computes on {there.device}, and only CPUs can be emulated"
-        return Unmade(why=why)
+        return Unmade(why=f"the run computes on {there.device}, and only CPUs can be emulated")
     if not there.emulator:
         return Unmade(why=there.no_emulator or "there is no emulator")
     return Variation(

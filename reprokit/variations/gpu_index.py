@@ -9,8 +9,7 @@ SAYS = "which of the GPUs computes"
 def vary(there: There) -> Variation | Unmade:
     """The change; it takes two GPUs, and a run that uses one."""
     if there.num_gpus < 2:
-        found = "there is one GPU here" if there.num_gpus else "there is no GPU here"
-        return Unmade(why=found)
+        return Unmade(why="there is one GPU here" if there.num_gpus else "there is no GPU here")
     return Variation(
         category="nonportable_numerics",
         fix="compute on GPUs of one kind",

@@ -11,7 +11,7 @@ def vary(there: There) -> Variation | Unmade:
     """Another seed, where one is fixed; where none is, every run has another already."""
     fixed = there.environment.get(_NAME, "")
     if fixed in {"", "random"}:
-        return Unmade(why="every run has another one already", held=True)
+        return Unmade(why="every run has a different one already", held=True)
     return Variation(
         category="hash_order",
         fix="sort what comes out of sets",

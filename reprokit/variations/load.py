@@ -9,8 +9,7 @@ SAYS = "what else the machine is busy with"
 def vary(there: There) -> Variation | Unmade:
     """The change; it takes two cores."""
     if len(there.cores) < 2:
-        why = "there is no other core here that could be kept busy"
-        return Unmade(why=why)
+        return Unmade(why="there is no other core here that could be kept busy")
     return Variation(
         category="concurrency",
         fix="let no number depend on who is first",

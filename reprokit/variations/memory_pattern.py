@@ -13,10 +13,10 @@ _BYTE = 165
 
 
 def vary(there: There) -> Variation | Unmade:
-    """The change; only glibc's allocator can be told to."""
+    """The change; only glibc's allocator does it on request."""
     library = platform.libc_ver()[0]
     if library != "glibc" and not there.container:
-        why = f"the C library is {library or 'not known'}, and only glibc's allocator can be told to fill"
+        why = f"the C library is {library or 'not known'}, and only glibc's allocator fills memory on request"
         return Unmade(why=why)
     tunables = there.environment.get("GLIBC_TUNABLES", "")
     own = f"glibc.malloc.perturb={_BYTE}"

@@ -11,8 +11,7 @@ def vary(there: There) -> Variation | Unmade:
     if there.container:
         return Unmade(why="no run in a container has a network, so no number needs one", held=True)
     if not there.network:
-        why = "this system lets nobody but root make a network of its own"
-        return Unmade(why=why)
+        return Unmade(why="only root may create a network namespace on this system")
     return Variation(
         category="environment", fix="fetch data before the run, and name its digest", start=("--no-network",)
     )

@@ -99,7 +99,7 @@ def test_a_planted_difference_is_named_with_its_layer_and_file(light, step, file
     found = verified(light, builders.CLASSIC)
     assert not found.holds
     assert found.difference.file == file
-    assert what in found.difference.told()
+    assert what in found.difference.sentence()
     assert "layer 3" in found.difference.layer
     assert found.difference.num_files == 1
 

@@ -124,7 +124,7 @@ def test_two_traces_are_compared_event_by_event(tmp_path):
     assert found.output.startswith("first differs at environment step 1, in what environment 0 answers\n")
     assert json.loads(run(one, other, "--json").output)["began"]["event"] == "step"
     assert run(one, same).return_value == 0
-    assert "1 events of the training: all equal" in run(one, same).output
+    assert "1 training event: all equal" in run(one, same).output
 
 
 def test_a_trace_without_events_is_never_equal_to_one_that_has_some(tmp_path):
@@ -134,7 +134,7 @@ def test_a_trace_without_events_is_never_equal_to_one_that_has_some(tmp_path):
     (tmp_path / "b" / "trace-0.json").write_text(json.dumps(empty))
     for pair in ((one, other), (other, one)):
         assert run(*pair).return_value == 1
-    assert run(one, other).output.startswith("the first recorded 1 events of the training, the second 0\n")
+    assert run(one, other).output.startswith("the first run recorded 1 training event, the second 0\n")
     assert json.loads(run(one, other, "--json").output)["events"] == [{"0": 1}, {}]
 
 

@@ -116,7 +116,7 @@ def test_malformed_provenance_is_told(bless, changes, told):
         ("", "not JSON"),
         ("[]", "not a JSON object"),
         ('{"schema": 1', "not JSON"),
-        ('{"schema": 1, "schema": 1}', "a key is there twice"),
+        ('{"schema": 1, "schema": 1}', "a key is repeated"),
         ('{"schema": NaN}', "NaN is not JSON"),
         ("[" * 100_000, "not JSON"),
         ("\ufeff{}", "not JSON"),

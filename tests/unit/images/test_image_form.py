@@ -177,7 +177,7 @@ def test_what_the_engine_loads_is_what_was_promised(form_of):
 def test_a_difference_is_told_with_file_place_and_step(form_of, changed, told):
     one = form_of(packed(member("a", b"12345")), history=["RUN make it"])
     other = form_of(packed(changed), history=["RUN make it"])
-    assert first_difference(one, other).told() == f"{told} (layer 1: RUN make it)"
+    assert first_difference(one, other).sentence() == f"{told} (layer 1: RUN make it)"
 
 
 def test_a_file_only_in_one_is_named_and_the_others_are_counted(form_of):

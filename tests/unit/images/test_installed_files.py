@@ -124,7 +124,7 @@ def test_an_exchanged_wheel_is_not_of_the_lock(environment, small_project):
     _, look = environment
     [wheel] = small_project.cache.glob("wheels/*/*.whl")
     wheel.write_bytes(wheel.read_bytes() + b"x")
-    assert "is not of the lock" in look(whole=True).foreign[0]
+    assert "is not in the lock" in look(whole=True).foreign[0]
 
 
 @pytest.mark.parametrize("content", [None, "[]", '{"files": 1}', "{"])

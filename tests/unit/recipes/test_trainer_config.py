@@ -232,7 +232,7 @@ def test_several_mistakes_of_a_trainer_are_told_together():
         ("x = '\x00'\n", "t.py:1: not Python"),
         ("class Config:\n    pass\n", "t.py:1: Config is not a frozen dataclass"),
         ("@dataclass(frozen=False)\nclass Config:\n    pass\n", "t.py:2: Config is not a frozen dataclass"),
-        (f"{FROZEN}class Config(Base):\n    pass\n", "t.py:2: Config inherits"),
+        (f"{FROZEN}class Config(Base):\n    pass\n", "t.py:2: Config has a base class"),
         (f"{FROZEN}class Config:\n    seed: int = 1\n", "t.py:3: Config.seed is not a section"),
         (f"{FROZEN}class Config:\n    s: Missing\n", "t.py:3: Config.s is not a section"),
         (f"{FROZEN}class S:\n    s: S\n{CONFIG}", "t.py:3: the section S contains itself"),

@@ -6,7 +6,6 @@ import pytest
 
 from reprokit.reports.escaping import (
     Visible,
-    clip,
     github_message,
     github_property,
     log_lines,
@@ -64,8 +63,8 @@ def test_hostile_text_becomes_printable_legal_and_one_line(hostile_text: str) ->
 
 
 def test_a_clipped_text_says_how_much_is_missing() -> None:
-    assert clip("abcdef", limit=6) == "abcdef"
-    assert clip("x" * 5000, limit=3) == "xxx… (4,997 more characters)"
+    assert one_line("abcdef", limit=6) == "abcdef"
+    assert one_line("x" * 5000, limit=3) == "xxx… (4,997 more characters)"
 
 
 def test_log_lines_keep_the_end_without_colours_and_split_progress_bars() -> None:
