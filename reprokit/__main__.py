@@ -1,7 +1,4 @@
-"""``python -m reprokit`` is ``reprokit``.
-
-$ python -m reprokit --help
-"""
+"""``python -m reprokit`` is ``reprokit``."""
 
 from reprokit.cli import main
 

@@ -65,9 +65,6 @@ FAULTS: Mapping[type[BaseException], Fault] = {
     # What a dying engine leaves behind: no connection, no answer in time, half an answer.
     docker.errors.DockerException: Fault.GONE,
     docker.errors.StreamParseError: Fault.GONE,
-    requests.ConnectionError: Fault.GONE,
-    requests.Timeout: Fault.GONE,
-    requests.exceptions.ChunkedEncodingError: Fault.GONE,
     requests.RequestException: Fault.GONE,
     OSError: Fault.GONE,
 }
@@ -128,7 +125,6 @@ def explain_unreachable(error: BaseException) -> tuple[str, str]:
 
 
 def _system_error(error: BaseException | None) -> OSError | None:
-    """The system's own error at the root of a chain of wrapped ones."""
     seen: set[int] = set()
     found: OSError | None = None
     while error is not None and id(error) not in seen:
@@ -167,11 +163,7 @@ def endpoint() -> str:
 
 
 def knock(*, timeout_s: float) -> None:
-    """Open and close a connection: quick where nobody is there, and the SDK leaks its own socket then.
-
-    Raises:
-        OSError: Nobody is there.
-    """
+    """Open and close a connection (else ``OSError``): quick, and the SDK leaks its own socket then."""
     parts = urlsplit(endpoint())
     if parts.scheme == "unix":
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:

@@ -33,8 +33,6 @@ class ReprokitError(Exception):
     Args:
         what: One sentence without a full stop.
         where: ``file:line``, a path, or the name of a host or engine.
-        expected: What would have been right.
-        actual: What was found.
         fix: The next step for the person who reads this, preferably a command.
     """
 
@@ -57,7 +55,6 @@ class ReprokitError(Exception):
         super().__init__(self._sentence())
 
     def told(self) -> str:
-        """What happened and where, without what to do."""
         place = f"{self.where}: " if self.where else ""
         parts = [f"{place}{self.what}"]
         if self.expected is not None:
@@ -77,11 +74,7 @@ class UsageError(ReprokitError):
 
 
 class RecipeError(UsageError):
-    """A recipe, or an override of it, breaks the schema.
-
-    Attributes:
-        mistakes: Where several are told together: a sentence each. Empty else.
-    """
+    """A recipe, or an override of it, breaks the schema; several ``mistakes`` have a sentence each."""
 
     mistakes: tuple[str, ...] = ()
 
@@ -91,13 +84,7 @@ class GoldenError(UsageError):
 
 
 class MetricsError(UsageError):
-    """A metrics file is unreadable, torn, empty, or has nothing to compare.
-
-    Args:
-        what: As in ``ReprokitError``.
-        kind: The problem's word in ``core.problems``.
-        parts: ``where``, ``expected``, ``actual``, ``fix``.
-    """
+    """A metrics file is unreadable, torn, empty, or has nothing to compare: a ``kind`` of problem."""
 
     def __init__(self, what: str, *, kind: str = "unreadable_file", **parts: str | None) -> None:
         self.kind = kind
@@ -113,11 +100,7 @@ class CheckpointError(UsageError):
 
 
 class CannotRunError(ReprokitError):
-    """The training could not be run, or not to its end.
-
-    Attributes:
-        outcome: The word for it in ``run.json`` and in reports (``core.records.Outcome``).
-    """
+    """The training could not be run to its end; ``outcome`` is a word of ``core.records.Outcome``."""
 
     exit_code = 3
     outcome = "crashed"

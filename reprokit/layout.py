@@ -1,8 +1,4 @@
-"""The names of files in run folders, goldens and reports, and reading a JSON object from one.
-
->>> (run_dir / METRICS).name
-'metrics.jsonl'
-"""
+"""The names of files in run folders, goldens and reports, and reading a JSON object from one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Where two nested records differ, by dotted field: configurations, environment records, provenance.
-
->>> differences({"model": {"sizes": [64, 64], "bias": True}}, {"model": {"sizes": [64, 32]}})
-[('model.sizes', [64, 64], [64, 32]), ('model.bias', True, absent)]
-"""
+"""Where two nested records differ, by dotted field: configurations, environment records, provenance."""
 
 from __future__ import annotations
 

@@ -24,7 +24,6 @@ class PluginFolder:
     """A folder whose files are plugins of one kind.
 
     Attributes:
-        package: Its dotted name.
         kind: What one plugin is called in messages.
         protocol: What a file must offer: annotated attributes and functions. It has an ORDER, unique.
         guide: The page that tells how one is written.
@@ -48,12 +47,7 @@ def names(path: Iterable[str], *, prefix: str = "") -> tuple[str, ...]:
 
 
 def load(folder: PluginFolder, path: Iterable[str]) -> tuple[tuple[str, Any], ...]:
-    """Every plugin of a folder, by its ORDER: its file's name, and the module, which keeps the protocol.
-
-    Raises:
-        CannotJudgeError: A file cannot be imported, does not keep the protocol, or has what must be
-            unique in common with another one.
-    """
+    """Every plugin of a folder by its ORDER: file name and module; a ``CannotJudgeError`` for a wrong one."""
     found = [(name, _loaded(folder, name)) for name in names(path, prefix=folder.prefix)]
     for attribute in folder.unique:
         first: dict[Any, str] = {}

@@ -24,10 +24,7 @@ class Project:
         runs_dir: Path | None = None,
         reports_dir: Path | None = None,
     ) -> Project:
-        """The project that holds ``start``: the nearest folder above with ``recipes/`` in it.
-
-        A folder without recipes is a project of its own, for plain commands.
-        """
+        """The project of the nearest folder from ``start`` up with ``recipes/``; else that of ``start``."""
         start = start.resolve()
         root = next((folder for folder in (start, *start.parents) if (folder / "recipes").is_dir()), start)
         return Project(

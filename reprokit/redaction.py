@@ -194,11 +194,7 @@ def redact(value: Any) -> Any:
 
 
 def secret_values(variables: Mapping[str, str], *, command: Sequence[str] = ()) -> tuple[str, ...]:
-    """The secrets themselves, as far as variables and a command line tell them; the longest first.
-
-    A program prints them with no name before them. Short words and paths are none: they stand
-    in any text.
-    """
+    """The secrets that variables and a command line tell, longest first; short words and paths are none."""
     found = {
         *(value for name, value in variables.items() if _is_secret_name(name)),
         *map(_taken_out, command, redact_command(command)),

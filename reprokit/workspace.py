@@ -20,18 +20,12 @@ import psutil
 
 from reprokit.errors import DiskFullError, WorkspaceBusyError, WorkspaceError
 
-_BLOCK_BYTES = 1 << 20
 #: A socket's path holds 107 bytes (unix(7)); multiprocessing appends about 32, this module 13, a variation 2.
 _LONGEST_PLACE = 55
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file into an existing folder so that readers see the old content or all of the new one.
-
-    Raises:
-        WorkspaceError: The disk is full, or the folder cannot be written. An earlier file of that
-            name is untouched.
-    """
+    """Write a file so that readers see all of the old content or the new; else a ``WorkspaceError``."""
     descriptor, temporary = -1, ""
     try:
         descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -68,13 +62,7 @@ def cannot_write(path: Path, error: OSError) -> WorkspaceError:
 
 
 def short_folder() -> Path:
-    """A new folder for temporary files whose path is so short that a UNIX socket's name fits into it.
-
-    Where the system's folder for temporary files is itself too long, it is made elsewhere.
-
-    Raises:
-        OSError: It cannot be made.
-    """
+    """A new folder for temporary files with a path so short that a UNIX socket's name fits into it."""
     usual = tempfile.gettempdir()
     places = [usual, *(one for one in ("/tmp", "/var/tmp") if os.access(one, os.W_OK | os.X_OK))]  # noqa: S108
     place = next((one for one in places if len(one) <= _LONGEST_PLACE), min(places, key=len))
@@ -83,19 +71,12 @@ def short_folder() -> Path:
 
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file's bytes, as ``sha256:<hex>``, read in blocks."""
-    sha = hashlib.sha256()
     with path.open("rb") as stream:
-        while block := stream.read(_BLOCK_BYTES):
-            sha.update(block)
-    return f"sha256:{sha.hexdigest()}"
+        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
 
 
 def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
-    """SHA-256 over relative names and contents of a folder's files, in sorted order.
-
-    Raises:
-        WorkspaceError: There is no such folder, or no such file in it: nothing is equal to nothing.
-    """
+    """SHA-256 over relative names and contents of files, sorted; a ``WorkspaceError`` where there is none."""
     sha = hashlib.sha256()
     files = (path for path in folder.rglob(pattern) if path.is_file())
     found = sorted(path for path in files if "__pycache__" not in path.relative_to(folder).parts)
@@ -122,12 +103,7 @@ def is_alive(owner: Mapping[str, Any]) -> bool:
 
 @contextlib.contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Hold a folder for this tool alone; the lock ends with the process, however it ends.
-
-    Raises:
-        WorkspaceBusyError: Another process holds it.
-        WorkspaceError: The folder cannot be written.
-    """
+    """Hold a folder for this tool alone (else a ``WorkspaceError``); the lock ends with the process."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stream = (folder / ".lock").open("a+")

@@ -1,12 +1,7 @@
 """Environment records: everything about machine, packages, source and settings, in one place.
 
-This package knows how to look: on the host (``hardware``, ``software``, ``source``), inside the
-environment that trains (``probe``), and how the two become ``environment.json`` (``merge``). It
-refuses to know which of it matters; that is ``core.fingerprint``. What could not be seen is listed
-under ``missing`` with the reason, and no secret gets in: variables come from a list of allowed
-names, addresses lose their credentials, and every text is looked over once more.
-
-    >>> record = merge(inside, host, source=host["source"], image=None, limits=None)
+What could not be seen is listed under ``missing`` with the reason, and no secret gets in: variables come from
+a list of allowed names, addresses lose their credentials, and every text is looked over once more.
 """
 
 from __future__ import annotations
@@ -21,19 +16,15 @@ from reprokit.capture.probe import VARIABLES
 from reprokit.capture.software import capture_software
 from reprokit.capture.source import capture_source
 from reprokit.core.records import SCHEMA_VERSION
-from reprokit.redaction import redact, redact_command, redact_text, redact_url, secret_values, without
+from reprokit.redaction import redact, redact_command, secret_values, without
 
 __all__ = [
     "capture_host",
     "capture_interpreter",
-    "capture_source",
     "environment_diff",
     "merge",
     "read_record",
-    "redact",
     "redact_command",
-    "redact_text",
-    "redact_url",
     "secret_values",
     "without",
 ]
@@ -44,14 +35,7 @@ _NOTHING_INSIDE = "the program left no record from inside its environment"
 
 
 def capture_host(project: Path) -> dict[str, Any]:
-    """What only the host knows.
-
-    Args:
-        project: The project's folder: its disk is measured, its repository described.
-
-    Returns:
-        The section ``host`` of environment.json with its ``missing``, and ``source`` under that name.
-    """
+    """The section ``host`` of environment.json with its ``missing``, and as ``source`` the project's tree."""
     # Not above: this package is imported inside the environment that trains, which has no psutil.
     from reprokit.capture.hardware import capture_hardware  # noqa: PLC0415
 
@@ -68,17 +52,10 @@ def merge(
     image: Mapping[str, Any] | None,
     limits: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    """One environment record from what was seen inside and outside.
+    """One ``environment.json`` from what was seen inside (which is not trusted) and outside.
 
-    Args:
-        inside: What the probe said, as it came back from the environment (which is not trusted).
-        host: What ``capture_host`` returned.
-        source: What ``capture_source`` returned.
-        image: The realisation as JSON (``core.records.Realisation``), or None for a plain command.
-        limits: What the run was held to, and what confined it; None when nothing did.
-
-    Returns:
-        ``environment.json``, in plain JSON types; ``missing`` maps dotted paths to reasons.
+    ``image`` is None for a plain command, ``limits`` where nothing confined it; ``missing`` maps dotted paths
+    to reasons.
     """
     sections: dict[str, dict[str, Any]] = {
         "inside": dict(inside),
@@ -110,7 +87,6 @@ def _reasons(section: str, missing: Any) -> dict[str, str]:
 
 
 def _versions(packages: Any) -> dict[str, str] | None:
-    """Only what can be a package's name and version."""
     if not isinstance(packages, Mapping):
         return None
     return {

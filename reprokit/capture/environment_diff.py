@@ -1,8 +1,4 @@
-"""Every field in which two environment records differ, and whether it can change numbers.
-
->>> diff({"inside": {"packages": {"numpy": "2.4.0"}}}, {"inside": {"packages": {"numpy": "2.4.1"}}})
-[{'field': 'inside.packages.numpy', 'expected': '2.4.0', 'actual': '2.4.1', 'can_change_numbers': 'yes', …}]
-"""
+"""Every field in which two environment records differ, and whether it can change numbers."""
 
 from __future__ import annotations
 
@@ -14,11 +10,6 @@ from reprokit.nested_diff import differences
 
 
 def diff(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rows of a report's ``environment_diff``; see ``core.fingerprint.explain``.
-
-    Args:
-        expected: The record of the golden, or of the first run.
-        actual: The record that is held against it.
-    """
+    """The rows of a report's ``environment_diff``; see ``core.fingerprint.explain``."""
     fields = [field for field, _, _ in differences(expected, actual)]
     return fingerprint.explain(fields, expected=expected, actual=actual)

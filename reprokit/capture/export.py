@@ -1,11 +1,7 @@
 """An environment record turned into files that rebuild the environment: five forms, one truth.
 
-This module knows what each form looks like and what none of them can promise; it refuses to know
-where the record came from and to build anything. A record may come from anywhere, so nothing of it
-reaches a file unless it can be nothing but a package's name, a version or a plain setting.
-
-    >>> sorted(export(record, form="dockerfile").files)
-    ['Dockerfile', 'requirements.txt']
+A record may come from anywhere, so nothing of it reaches a file unless it can be nothing but a package's
+name, a version or a plain setting.
 """
 
 from __future__ import annotations
@@ -33,13 +29,7 @@ _OF_THE_MACHINE = {"CUDA_LAUNCH_BLOCKING", "CUDA_VISIBLE_DEVICES", "TPU_ACCELERA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """Files that rebuild an environment.
-
-    Attributes:
-        files: Relative name → text.
-        commands: What to type in their folder.
-        open: What they cannot promise, a sentence each.
-    """
+    """Files (relative name → text), what to type in their folder, and what they cannot promise."""
 
     files: Mapping[str, str]
     commands: tuple[str, ...]
@@ -49,13 +39,10 @@ class Exported:
 def export(
     record: Mapping[str, Any], *, form: str, lock: str | None = None, base: str | None = None
 ) -> Exported:
-    """Files of one form for a record.
+    """Files of one form, a key of ``FORMS``, for a record.
 
-    Args:
-        record: An environment record, or what the probe says of an environment.
-        form: A key of ``export_forms.FORMS``.
-        lock: The text of the record's own package lock, with hashes; None for versions alone.
-        base: A container image by digest with the record's distribution and Python; None for a tag.
+    ``lock`` is the record's own package lock, with hashes (None: versions alone); ``base`` a container image
+    by digest with the record's distribution and Python (None: a tag).
 
     Raises:
         ReportError: The record does not say what is installed, or holds what cannot be a version.
@@ -133,7 +120,6 @@ def _is(pattern: re.Pattern[str], value: Any) -> bool:
 
 
 def _unpromised(inside: Mapping[str, Any]) -> tuple[str, ...]:
-    """What no form can bring back."""
     told = []
     sources = inside.get("sources")
     if isinstance(sources, Mapping) and sources:

@@ -1,10 +1,4 @@
-"""How the files look that rebuild an environment: pip, conda, Docker, Apptainer, development containers.
-
-This module knows the syntax of each form; it refuses to know records. Every text that it is given is
-harmless in each of them: ``export`` sees to that.
-
-    >>> sorted(FORMS["conda"](facts)[0])
-    ['environment.yml', 'requirements.txt']
+"""How the files look that rebuild an environment; ``export`` sees to it that every text is harmless in them.
 
 Source: the manuals of pip (requirements files), conda (environment.yml), Docker (Dockerfile reference),
 Apptainer (definition files) and containers.dev (devcontainer.json).
@@ -27,15 +21,7 @@ _CONTEXT = "/opt/export"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What goes into files.
-
-    Attributes:
-        python: Full version.
-        base: A container image: ``name:tag``, or ``name:tag@sha256:…``.
-        settings: Variables that must be set before Python starts.
-        requirements: Pins, one a line, or a package lock with hashes.
-        hashed: Whether the pins carry hashes.
-    """
+    """What goes into files; ``hashed``: whether the pins in ``requirements`` carry hashes."""
 
     python: str
     base: str

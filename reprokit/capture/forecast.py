@@ -1,11 +1,4 @@
-"""What a run on this host would and would not have in common with an earlier one's record.
-
-This module knows which facts the machine decides, which the environment's lock decides, and which
-come about only when a run is launched. It refuses to know where they were read.
-
-    >>> forecast(golden_record, host=capture_host(root), packages={"numpy": "2.4.6"}).differences
-    []
-"""
+"""What a run on this host would and would not have in common with an earlier one's record."""
 
 from __future__ import annotations
 
@@ -30,8 +23,6 @@ class Forecast:
         matches: Facts that will be as recorded, by path.
         differences: Entries as ``environment_diff`` gives them, ``yes`` and ``maybe`` only.
         open: Facts that only a run can tell, by path.
-        platform: The platform of the record.
-        host_platforms: The platforms that this host can train on.
     """
 
     matches: tuple[str, ...]
@@ -53,17 +44,9 @@ def forecast(
     python: str | None = None,
     inside: Mapping[str, Any] | None = None,
 ) -> Forecast:
-    """Hold this host, and an environment at rest, against an earlier record.
+    """Compare what can change numbers of this host, and of an environment at rest, with an earlier record.
 
-    Args:
-        expected: The earlier environment record.
-        host: What ``capture_host`` says here.
-        packages: Name → version, as a lock has them. Ignored where ``inside`` is given.
-        python: Minor version that the lock is for, ``3.11``.
-        inside: What the probe says of an environment that is there already.
-
-    Returns:
-        Only facts that can change numbers; the others never decide a verdict.
+    ``packages`` (name → version) and ``python`` (``3.11``) are a lock's; the probe's facts ``inside`` win.
     """
     here, judged = _sections_here(
         expected.get("inside") or {}, host=host, packages=packages, python=python, inside=inside

@@ -1,12 +1,8 @@
 """The history of the source tree: who touched a folder last, what changed since, a commit checked out.
 
 Whatever a caller's hook or shell says of another repository is not passed on, no program that the
-repository's own settings name is started, nothing is fetched, and nothing of the work tree or its index
-is changed.
-
-    >>> with worktree(Path("."), commit="4be1c02") as root:
-    ...     print((root / "recipes").is_dir())
-    True
+repository's own settings name is started, nothing is fetched, and nothing of the work tree or its index is
+changed.
 """
 
 from __future__ import annotations
@@ -43,12 +39,7 @@ class FileChange:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git answers in a folder.
-
-    Raises:
-        UsageError: git refuses, and says why.
-        CannotRunError: There is no git.
-    """
+    """What git answers in a folder; a ``UsageError`` with its reason where it fails."""
     ended = run_git(folder, *arguments)
     if ended.returncode:
         said = [line for line in ended.stderr.splitlines() if line.strip()] or [
@@ -59,16 +50,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def file_at(folder: Path, revision: str, path: str) -> bytes:
-    """The content of a file as a commit has it.
-
-    Args:
-        folder: Where in the work tree; ``path`` counts from here.
-        revision: Any name of a commit.
-        path: A file.
-
-    Raises:
-        UsageError: There is no such commit or file.
-    """
+    """The content of a file as a commit has it; a ``UsageError`` where there is none."""
     commit = resolve(folder, revision)
     shown = _run(folder, "cat-file", "blob", f"{commit}:./{path}")
     if shown.returncode:
@@ -77,22 +59,14 @@ def file_at(folder: Path, revision: str, path: str) -> bytes:
 
 
 def run_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Git in a folder, whatever it ends with.
-
-    Raises:
-        CannotRunError: There is no git, or it does not end.
-    """
+    """Git in a folder, whatever it ends with; a ``CannotRunError`` where there is none, or no end."""
     ended = _run(folder, *arguments)
     out, err = (stream.decode("utf-8", "replace") for stream in (ended.stdout, ended.stderr))
     return subprocess.CompletedProcess(ended.args, ended.returncode, out, err)
 
 
 def resolve(folder: Path, revision: str) -> str:
-    """The full name of a commit.
-
-    Raises:
-        UsageError: There is no such commit, or no repository.
-    """
+    """The full name of a commit; a ``UsageError`` where there is none, or no repository."""
     ended = run_git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if ended.returncode:
         fix = "`git log --oneline` lists them; a shallow clone has only the newest (`git fetch --unshallow`)"
@@ -101,11 +75,7 @@ def resolve(folder: Path, revision: str) -> str:
 
 
 def last_commit(path: Path) -> str:
-    """The commit that last touched a folder, as the folder is now.
-
-    Raises:
-        UsageError: It is in no repository, in no commit yet, or changed since.
-    """
+    """The commit that last touched a folder, as it is now; a ``UsageError`` where it is in none."""
     repository = find_repository(path)
     if repository is None or repository.root is None:
         raise UsageError("is in no git repository", where=str(path), fix="commit it")
@@ -123,11 +93,7 @@ def changes_since(
 ) -> list[FileChange]:
     """Lines that came and went in some files of a project since a commit, most first.
 
-    Args:
-        project: The project's folder.
-        commit: Since when.
-        paths: Files and folders below the project's; those that are not there are no change.
-        until: Another commit; None for the work tree as it is, files that git does not know included.
+    Without ``until``, the work tree counts as it is, with files that git does not know.
     """
     range_ = [commit, until] if until else [commit]
     how = ("--numstat", "--no-ext-diff", "--no-textconv", "--no-renames", "--relative", "-z")
@@ -144,14 +110,7 @@ def changes_since(
 
 @contextmanager
 def worktree(project: Path, *, commit: str) -> Iterator[Path]:
-    """A commit in a temporary work tree of its own, removed afterwards.
-
-    Yields:
-        The project's folder in it, which need not be the top of the tree.
-
-    Raises:
-        UsageError: There is no such commit.
-    """
+    """The project's folder in a temporary work tree of a commit; a ``UsageError`` where there is none."""
     top = Path(git(project, "rev-parse", "--show-toplevel").strip()).resolve()
     below = project.resolve().relative_to(top)
     holder = Path(tempfile.mkdtemp(prefix="reprokit-tree-"))

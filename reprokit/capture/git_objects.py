@@ -1,11 +1,8 @@
 """A repository's commit and its files, read with nothing of the repository's own settings in between.
 
-git is asked only for objects, in a fixed environment, and every commit and tree is held against the
-digest that is its name. No program that ``.git/config`` or ``.gitattributes`` names is started, nothing
-is fetched, and what takes long (a configuration made to) ends as an error.
-
-    >>> find_repository(Path(".")).root
-    PosixPath('/home/me/code')
+git is asked only for objects, in a fixed environment, and every commit and tree is checked against the digest
+that is its name. No program that ``.git/config`` or ``.gitattributes`` names is started, nothing is fetched,
+and what takes long (a configuration made to) ends as an error.
 """
 
 from __future__ import annotations
@@ -100,11 +97,7 @@ def find_repository(folder: Path) -> Repository | None:
 
 
 def ask(repository: Repository, *arguments: str, sent: bytes = b"", accepted: Iterable[int] = (0,)) -> bytes:
-    """What git answers about its objects, settings aside.
-
-    Raises:
-        GitError: It refuses, does not answer in time, or is not there.
-    """
+    """What git answers about its objects, settings aside; a ``GitError`` where it fails or is not there."""
     for name in ("config", "config.worktree"):
         file = (repository.common_dir if name == "config" else repository.git_dir) / name
         if file.exists() and (not file.is_file() or file.stat().st_size > _MAX_CONFIG_BYTES):
@@ -136,9 +129,8 @@ def head(repository: Repository) -> tuple[str, dict[str, Entry]]:
     Raises:
         GitError: There is no git, or an object is missing, damaged or not what its name says.
     """
-    said = (
-        ask(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", accepted=(0, 1)).decode().strip()
-    )
+    answer = ask(repository, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", accepted=(0, 1))
+    said = answer.decode().strip()
     if not said:
         return "", {}
     commit = objects(repository, [said])[said]
@@ -152,11 +144,7 @@ def head(repository: Repository) -> tuple[str, dict[str, Entry]]:
 
 
 def objects(repository: Repository, oids: Iterable[str]) -> dict[str, bytes]:
-    """The content of objects, each held against its name.
-
-    Raises:
-        GitError: One is missing, or is not what its name says.
-    """
+    """The content of objects; a ``GitError`` where one is missing, or is not what its name says."""
     names = list(oids)
     if not names:
         return {}

@@ -1,11 +1,7 @@
 """The machine: CPU, memory, disk, GPUs, TPUs.
 
-This module knows how the host's operating system and NVIDIA's library describe hardware; it
-refuses to know what a difference means. It loads no deep-learning library, and records nothing
-that names this one machine (no host name, no serial number, no address).
-
-    >>> capture_hardware(Path("."))["cpu"]["architecture"]
-    'x86_64'
+It loads no deep-learning library, and records nothing that names this one machine (no host name, no serial
+number, no address).
 """
 
 from __future__ import annotations
@@ -36,19 +32,15 @@ _TPU_CHIPS = {
 
 
 def capture_hardware(folder: Path) -> dict[str, Any]:
-    """What this machine is made of.
+    """``cpu``, ``memory``, ``disk`` of a folder, ``gpus``, ``tpu`` (or None), ``missing`` (field → reason).
 
-    Args:
-        folder: Where runs go: its disk is the one that is measured.
-
-    Returns:
-        ``cpu``, ``memory``, ``disk``, ``gpus``, ``tpu`` (None where there is none) and ``missing``
-        (field → reason). Sizes in bytes.
+    Sizes are in bytes.
     """
     missing: dict[str, str] = {}
+    memory = psutil.virtual_memory()
     return {
         "cpu": _cpu(missing),
-        "memory": _memory(),
+        "memory": {"total_bytes": memory.total, "available_bytes": memory.available},
         "disk": _disk(folder, missing),
         "gpus": _gpus(missing),
         "tpu": _tpu(),
@@ -88,11 +80,6 @@ def _cpu(missing: dict[str, str]) -> dict[str, Any]:
         else:
             facts[name] = value
     return facts
-
-
-def _memory() -> dict[str, Any]:
-    memory = psutil.virtual_memory()
-    return {"total_bytes": memory.total, "available_bytes": memory.available}
 
 
 def _disk(folder: Path, missing: dict[str, str]) -> dict[str, Any]:

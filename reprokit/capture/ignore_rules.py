@@ -31,12 +31,7 @@ class IgnoreRules:
         self._rules = {folder: _rules(text) for folder, text in texts.items()}
 
     def leaves_out(self, path: str, *, is_folder: bool) -> bool:
-        """Whether a path is left out; that no folder above it is, the caller has seen to.
-
-        Args:
-            path: From the root, with ``/`` between names.
-            is_folder: Whether it is a folder.
-        """
+        """Whether a path from the root is left out, given that no folder above it is."""
         folder = path
         while folder:
             folder = folder.rpartition("/")[0]
@@ -76,7 +71,6 @@ def _too_many_stars(glob: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _translated(glob: str) -> str:
-    """A glob as a regular expression over a path."""
     parts, at = [], 0
     while at < len(glob):
         rest = glob[at:]

@@ -1,11 +1,4 @@
-"""Asking another Python what it computes with, by running the probe in it.
-
-This module knows how to find the Python that a command starts and how to run the probe there; it
-refuses to know what the probe asks.
-
-    >>> capture_interpreter(["python", "train.py"])["python"]["implementation"]
-    'CPython'
-"""
+"""Asking another Python what it computes with, by running the probe in it."""
 
 from __future__ import annotations
 
@@ -27,16 +20,9 @@ _LONGEST_SHEBANG = 512
 def capture_interpreter(
     command: Sequence[str], *, with_torch: bool = False, timeout_s: float = _TIMEOUT_S
 ) -> dict[str, Any]:
-    """What the Python behind a command line says of itself.
+    """What the Python behind a command line says; if it cannot be asked, only ``missing`` with the reason.
 
-    Args:
-        command: A command line that starts with a Python, or with a script whose first line names one.
-        with_torch: Let the probe import torch and numpy (seconds); otherwise it says only what is
-            installed.
-        timeout_s: How long the probe may take.
-
-    Returns:
-        The probe's facts; where it could not be asked, only ``missing`` with the reason.
+    ``with_torch`` lets the probe import torch and numpy (seconds); else it says only what is installed.
     """
     python = find_python(command)
     if python is None:

@@ -1,13 +1,9 @@
 """What the environment that trains says of itself: packages, libraries, settings in force.
 
-This module runs beside the training code, in any Python from 3.8 on, so it is one file and needs
-nothing but the standard library (and is longer than other modules for that). It knows how to ask;
-it refuses to know what the answers mean, and it asks what is in force, never what was wished for.
-What cannot be read is named in ``missing`` with the reason. It starts no process, touches no
-network, and reads no variable that is not on its list, so no secret can get in.
-
-    $ python probe.py --torch
-    {"schema": 1, "python": {"implementation": "CPython", ...
+It runs beside the training code, in any Python from 3.8 on, so it is one file and needs nothing but the
+standard library (and is longer than other modules for that). What cannot be read is named in ``missing`` with
+the reason. It starts no process, touches no network, and reads no variable that is not on its list, so no
+secret can get in.
 """
 
 from __future__ import annotations
@@ -132,15 +128,9 @@ _CUDA_SETTINGS = {
 
 
 def collect(*, with_torch: bool, device: str | None = None) -> Facts:
-    """Everything this Python can say about what it computes with.
+    """Everything this Python can say about what it computes with, once seeds, threads and settings are set.
 
-    Call it after seeds, threads and deterministic settings are set: it records what is in force.
-    With torch imported already it takes some ten milliseconds.
-
-    Args:
-        with_torch: Import torch and numpy and ask them. False for a look from outside, which says
-            only what is installed.
-        device: ``cpu``, ``cuda`` or ``tpu``: what the program trains on. None: what is in use now.
+    Without ``with_torch`` it says only what is installed; ``device`` None: what is in use now.
 
     Returns:
         The section ``inside`` of environment.json: plain JSON types only.
@@ -151,7 +141,7 @@ def collect(*, with_torch: bool, device: str | None = None) -> Facts:
         "schema": SCHEMA,
         "python": _python(),
         "os": _os(missing),
-        "libc": _libc(missing),
+        "libc": libc(missing),
         "packages": packages,
         "sources": sources,
         "variables": {name: os.environ[name] for name in VARIABLES if name in os.environ},
@@ -195,7 +185,8 @@ def _os(missing: Missing) -> Facts:
     return facts
 
 
-def _libc(missing: Missing) -> Facts:
+def libc(missing: Missing) -> Facts:
+    """Name and version of the C library; a reason in ``missing`` where it has none."""
     # confstr asks the C library that is loaded; platform.libc_ver guesses from the executable's bytes.
     try:
         name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")

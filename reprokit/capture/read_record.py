@@ -1,10 +1,4 @@
-"""Reading environment records back, wherever one stands: run folder, golden, report, bare file.
-
-This module knows which file holds the record; it refuses to know what the record means.
-
-    >>> read_record(Path("golden/cartpole_baseline"))["inside"]["device"]["kind"]
-    'cpu'
-"""
+"""Reading environment records back, wherever one stands: run folder, golden, report, bare file."""
 
 from __future__ import annotations
 
@@ -23,11 +17,9 @@ _MOST_BYTES = 64 << 20
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """The environment record that a path leads to.
+    """The environment record of a run, a golden, a report, or a JSON file that is or holds one.
 
-    Args:
-        path: A run folder, a golden's folder (``golden/<recipe>`` will do while all below it were
-            made in one environment), a report's folder, or a JSON file that is or holds a record.
+    A folder of goldens (``golden/<recipe>``) will do while all were made in one environment.
 
     Raises:
         ReportError: There is nothing there, it is not a record, or it is several different ones.

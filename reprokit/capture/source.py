@@ -1,11 +1,8 @@
 """The source tree: which commit, what differs from it, where it came from.
 
-What differs is decided by content (``work_tree``), so neither git's index nor anybody's settings can
-hide a change. The difference is recorded as a digest over the contents of every file that is not as
-committed. An address loses its credentials.
-
-    >>> capture_source(Path("."))["dirty"]
-    False
+What differs is decided by content (``work_tree``), so neither git's index nor anybody's settings can hide a
+change. The difference is recorded as a digest over the contents of every file that is not as committed. An
+address loses its credentials.
 """
 
 from __future__ import annotations
@@ -26,11 +23,7 @@ _MOST_NAMED = 5
 
 
 def capture_source(project: Path, *, apart_from: Sequence[str] = ("runs", "reports")) -> dict[str, Any]:
-    """What git says of the tree that holds ``project``.
-
-    Args:
-        project: The project's folder, at or below the root of the work tree.
-        apart_from: Folders of the project that hold results, not source.
+    """What git says of the tree that holds ``project``, apart from its folders of results.
 
     Returns:
         ``commit``, ``branch`` (None when detached), ``dirty``, ``unrecorded`` (whether something is
@@ -75,7 +68,6 @@ def _facts(repository: Repository, root: Path, project: Path, *, apart_from: Seq
 
 
 def _branch(repository: Repository) -> str | None:
-    """The branch that HEAD is on; None when detached."""
     name = ask(repository, "symbolic-ref", "--quiet", "HEAD", accepted=(0, 1)).decode("utf-8", "replace")
     return name.strip().removeprefix("refs/heads/") or None
 

@@ -1,20 +1,19 @@
 """Which files of a work tree are not as its commit has them, by their content alone.
 
-No index, no time stamp, no filter and no list of exclusions but the commit's own ``.gitignore`` files
-comes between. A file that these leave out counts all the same where it is code beside code of the
-commit: it is imported like any other.
-
-    >>> compare(find_repository(Path("."))).changed
-    ('train.py',)
+No index, no time stamp, no filter and no list of exclusions but the commit's own ``.gitignore`` files comes
+between. A file that these leave out counts all the same where it is code beside code of the commit: it is
+imported like any other.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from reprokit.capture.git_objects import (
@@ -23,6 +22,7 @@ from reprokit.capture.git_objects import (
     SUBMODULE,
     Entry,
     Repository,
+    digest_of,
     find_repository,
     head,
     new_digest,
@@ -30,7 +30,6 @@ from reprokit.capture.git_objects import (
 )
 from reprokit.capture.ignore_rules import IgnoreRules
 
-_BLOCK_BYTES = 1 << 20
 _MAX_SUBMODULES_DEEP = 16
 _CODE = frozenset({".py", ".pyc", ".pyo", ".pyd", ".pyx", ".so", ".pth"})
 # Left by editors and tools, and not read by a training: these need no .gitignore, unless they are code.
@@ -68,13 +67,10 @@ class Comparison:
 def compare(
     repository: Repository, *, within: str = "", apart_from: tuple[str, ...] = (), depth: int = 0
 ) -> Comparison:
-    """Hold every file of a work tree against HEAD.
+    """Compare every file of a work tree with HEAD.
 
-    Args:
-        repository: With a work tree.
-        within: Only what lies below this folder, from the root with a ``/`` at its end; "" for all.
-        apart_from: Folders from the root, each with a ``/`` at its end, that hold results.
-        depth: How many repositories this one is a submodule of.
+    Only what lies below ``within`` counts, and nothing in ``apart_from``: folders from the root that end in
+    ``/``.
 
     Raises:
         GitError: The repository cannot be read.
@@ -108,15 +104,10 @@ def compare(
 def object_of(path: Path, status: os.stat_result, *, like: str) -> str:
     """What git would call the content of a file or link as it lies there."""
     if stat.S_ISLNK(status.st_mode):
-        target = os.fsencode(path.readlink())
-        sha = new_digest(kind="blob", size=len(target), like=like)
-        sha.update(target)
-        return sha.hexdigest()
-    sha = new_digest(kind="blob", size=status.st_size, like=like)
+        return digest_of(os.fsencode(path.readlink()), kind="blob", like=like)
     with path.open("rb") as stream:
-        while block := stream.read(_BLOCK_BYTES):
-            sha.update(block)
-    return sha.hexdigest()
+        begun = partial(new_digest, kind="blob", size=status.st_size, like=like)
+        return hashlib.file_digest(stream, begun).hexdigest()
 
 
 def _same(path: Path, entry: Entry) -> bool:
@@ -145,10 +136,8 @@ def _is_large_file(repository: Repository, path: Path, entry: Entry) -> bool:
     pointer = _LARGE_FILE.fullmatch(objects(repository, [entry.oid])[entry.oid])
     if pointer is None or int(pointer[2]) != status.st_size:
         return False
-    from hashlib import file_digest  # noqa: PLC0415 - only where a file is kept elsewhere
-
     with path.open("rb") as stream:
-        return file_digest(stream, "sha256").hexdigest() == pointer[1].decode()
+        return hashlib.file_digest(stream, "sha256").hexdigest() == pointer[1].decode()
 
 
 def _submodule(folder: Path, entry: Entry, *, depth: int) -> str:
@@ -175,7 +164,6 @@ def _state(path: Path, found: Comparison, name: str, *, like: str) -> str:
 
 
 def _ignore_files(repository: Repository, entries: Mapping[str, Entry]) -> dict[str, str]:
-    """Folder → the text of its ``.gitignore``, as the commit has it."""
     named = {path: entry.oid for path, entry in entries.items() if PurePosixPath(path).name == ".gitignore"}
     texts = objects(repository, sorted(set(named.values())))
     return {
@@ -215,13 +203,7 @@ def _is_code(path: Path) -> bool:
 
 
 def _children(folder: Path, *, own: bool) -> list[tuple[str, bool]]:
-    """Name, and whether it is a folder, of what may count.
-
-    Args:
-        folder: Where to look.
-        own: Whether it is the root, or the commit has files in it: what an environment holds is left out
-            elsewhere only (its packages are recorded on their own).
-    """
+    """Name and whether a folder, of what may count; what an environment holds, only in an ``own`` folder."""
     with os.scandir(folder) as found:
         children = [(child.name, child.is_dir(follow_symlinks=False)) for child in found]
     if not own and ("pyvenv.cfg", False) in children:

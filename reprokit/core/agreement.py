@@ -1,8 +1,4 @@
-"""When evidence proves that runs agree, or that they differ, and why it proves neither.
-
-Only finished, comparable runs count, each of them an execution of its own. Functions named
-``why_not_…`` return None for a proof and an ``Objection`` otherwise.
-"""
+"""When evidence proves that runs agree or differ; ``why_not_…`` give None for a proof, else why not."""
 
 from __future__ import annotations
 
@@ -19,11 +15,7 @@ def why_not_equal(
 ) -> Objection | None:
     """Why a comparison does not prove that two series agree; None when it does.
 
-    Args:
-        comparison: What came of comparing, or None.
-        records: Records of the longer series, every one of which must have been compared; None
-            where some may be left out on request.
-        tolerant: Whether "within tolerance" is enough.
+    Every one of ``records`` must have been compared; None where some may be left out on request.
     """
     if comparison is None:
         return Objection("the metrics were never compared")
@@ -76,10 +68,7 @@ def _word(value: object) -> str:
 
 
 def why_not_repetitions(runs: Sequence[RunEvidence]) -> Objection | None:
-    """Why runs are not repetitions of the first one; None when they are.
-
-    Runs that are not comparable may differ for a reason that says nothing about determinism.
-    """
+    """Why runs are not repetitions of the first one; None when they are."""
     identities = [identity(run.run, config=run.config) for run in runs]
     for run, other in zip(runs[1:], identities[1:], strict=True):
         objection = why_not_comparable(identities[0], other, question=REPEATED)
@@ -89,10 +78,7 @@ def why_not_repetitions(runs: Sequence[RunEvidence]) -> Objection | None:
 
 
 def differing(evidence: Evidence) -> tuple[RunEvidence, Comparison] | None:
-    """The first run whose numbers are not the first run's, or None when none is known to differ.
-
-    Only finished, comparable runs count: others differ for a reason of their own.
-    """
+    """The first finished, comparable run whose numbers are not the first run's; None when none is known."""
     for run, comparison in zip(evidence.runs[1:], evidence.repeats, strict=False):
         if comparison.comparable and not comparison.identical and _is_pair(evidence.runs[0], run):
             return run, comparison
@@ -122,11 +108,7 @@ def why_not_repeated(evidence: Evidence) -> Objection | None:
 
 
 def _not_equal(evidence: Evidence, run: RunEvidence, comparison: Comparison) -> Objection | None:
-    """Why a later run is not proven to be equal to the first, record for record.
-
-    A plain command may log more than it was asked to compare; its runs must be equally long all
-    the same.
-    """
+    """Why a later run is not proven to equal the first; those of a plain command must be as long too."""
     first = evidence.runs[0]
     if run.num_records != first.num_records:
         counts = f"{run.path} has {run.num_records} records, {first.path} has {first.num_records}"
@@ -147,11 +129,7 @@ def why_not_golden(evidence: Evidence) -> Objection | None:
 
 
 def why_not_two_runs(evidence: Evidence) -> Objection | None:
-    """Why there are not at least two finished runs of what was asked for; None when there are.
-
-    A folder that is given twice, or a copy of it, is one run. A run that does not say who it is
-    could be anybody's.
-    """
+    """Why there are not two finished runs; a copy, or one that does not say who it is, is no second run."""
     runs = evidence.runs
     if len(runs) < 2:
         return Objection(f"two runs are needed, and there is {'only one' if runs else 'none'}")

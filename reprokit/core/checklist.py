@@ -10,10 +10,9 @@ from typing import Any
 
 from reprokit.core.agreement import differing, differing_trace, why_not_golden, why_not_repeated
 from reprokit.core.comparability import Objection
-from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, SweepEvidence, TraceComparison
+from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
 from reprokit.core.rows import (
     VERDICT_ROWS,
-    Check,
     CheckResult,
     Finding,
     Status,
@@ -23,7 +22,6 @@ from reprokit.core.rows import (
 
 __all__ = [
     "VERDICT_ROWS",
-    "Check",
     "CheckResult",
     "Evidence",
     "Finding",
@@ -32,14 +30,11 @@ __all__ = [
     "Report",
     "RunEvidence",
     "Status",
-    "SweepEvidence",
     "TraceComparison",
     "Verdict",
     "exit_code",
     "judge",
     "judgement",
-    "relaxations",
-    "requirements",
 ]
 
 
@@ -83,25 +78,10 @@ class Report:
     """The whole answer: ``report.json`` field for field (design: file contracts).
 
     Attributes:
-        verdict: See Verdict.
-        exit_code: What the command line ends with.
-        sentence: The verdict in one sentence for a person.
-        next_command: What to type next, or "".
-        recipe: Name, or the plain command's name.
-        platform: As in Evidence.
-        seed: The seed judged.
-        runs: Paths of the run folders.
-        golden: Path of the golden, or None.
-        environment_diff: As in GoldenEvidence.
         divergence: The first one that decided the verdict (run against run, else against golden).
-        checks: The rows, in checklist order.
         timing: Seconds for each phase, and what the runs say of themselves.
         curves: Metric → list of series (``label``, ``steps``, ``values``), thinned for drawing.
-        environment: The first run's environment record.
         comparisons: ``repeat`` and ``golden``: each a Comparison as JSON, or None.
-        created_at: ISO 8601, UTC.
-        command: The command line that made this report.
-        rerun: The command that anyone can type to check it.
         not_run: For NOT_RUN: ``outcome``, ``message``, ``remedy``, ``log_tail``.
         recipe_file: Path of the recipe from the project's root, or None for a plain command.
         recipe_lines: Dotted path in the recipe (``tolerances``, ``logging.save_interval``)

@@ -27,19 +27,12 @@ class Objection:
             raise ValueError("an objection needs a reason")
 
     def about(self, path: object) -> Objection:
-        """The same, with the file or folder that it is about before it."""
         return Objection(f"{path}: {self.reason}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Something that two runs must share.
-
-    Attributes:
-        path: Dotted path in the identity of a run, see ``identity``.
-        plural: How it is called in "... differ".
-        why: Why runs in which it differs say nothing about each other.
-    """
+    """Something that two runs must share: its path in ``identity``, its plural, and why it counts."""
 
     path: str
     plural: str
@@ -48,12 +41,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What runs are compared for.
-
-    Attributes:
-        name: The question.
-        may_differ: Dotted path → why this question can be answered although it differs.
-    """
+    """What runs are compared for; ``may_differ``: dotted path → why that may differ and an answer remains."""
 
     name: str
     may_differ: Mapping[str, str] = field(default_factory=dict)

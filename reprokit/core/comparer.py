@@ -68,7 +68,6 @@ class Comparer:
 
     @property
     def position(self) -> int:
-        """How many pairs of records have gone by."""
         return self._position
 
     @property
@@ -79,16 +78,7 @@ class Comparer:
         )
 
     def add(self, expected: Record, actual: Record, *, lines: Lines = (None, None)) -> None:
-        """Compare the next pair of records.
-
-        Args:
-            expected: One record, values as ``json`` reads them.
-            actual: The record at the same position on the other side.
-            lines: Where they stand in their files, counted from 1.
-
-        Raises:
-            TypeError: A value is not one that JSON has.
-        """
+        """Compare the next pair of JSON records (else a ``TypeError``); ``lines`` count from 1."""
         step = self._see_step(expected, actual, lines)
         lacking = []
         for name, left in expected.items():
@@ -111,13 +101,7 @@ class Comparer:
         self._compared += 1
 
     def add_table(self, expected: Table, actual: Table, *, first_lines: Lines) -> None:
-        """Compare many pairs of records of plain numbers at once; the answer is that of ``add``.
-
-        Args:
-            expected: Exact records (``Table.is_exact``).
-            actual: As many, with the same names in the same order, exact too.
-            first_lines: Line numbers of the first pair; the others follow.
-        """
+        """Compare many pairs of exact records (``Table.is_exact``) with the same names, as ``add`` does."""
         self._find_step(expected.record(0), actual.record(0))
         if not self._steps_alike(expected, actual):
             for at in range(expected.num_records):
@@ -153,14 +137,7 @@ class Comparer:
         self._position += 1
 
     def end(self, *, num_expected: int, num_actual: int, record: Record | None, lines: Lines) -> None:
-        """Close series of different lengths; not called where both end together.
-
-        Args:
-            num_expected: Records on the expected side.
-            num_actual: Records on the actual side, another number.
-            record: The first that has no partner, or None if it cannot be read.
-            lines: Where that record stands, on its side.
-        """
+        """Close series of different lengths; ``record``, None if unreadable, is the first without partner."""
         shorter = num_actual < num_expected
         kind = "missing_record" if shorter else "extra_record"
         detail = f"expected has {num_expected:,} records, actual {num_actual:,}"
@@ -176,7 +153,6 @@ class Comparer:
             )
 
     def finish(self) -> Comparison:
-        """Close the tally and say what came of it."""
         self._name_what_lacks()
         sound = self._compared > 0 and not self.log.has(problems.ERROR)
         alike = sound and not self.log.has(problems.DIFFERENCE)

@@ -1,8 +1,4 @@
-"""Whether two series of metric records are equal, and where they first differ.
-
->>> compare_records([{"step": 1, "loss": 0.5}], [{"step": 1, "loss": 0.5}]).identical
-True
-"""
+"""Whether two series of metric records are equal, and where they first differ."""
 
 from __future__ import annotations
 
@@ -42,11 +38,7 @@ def compare_records(
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
 ) -> Comparison:
-    """Compare two series of records by position, each read once; the rest is as for ``Comparer``.
-
-    Raises:
-        MetricsError: A record is no mapping, or holds a value that JSON does not have.
-    """
+    """Compare two series of records by position, each read once; a ``MetricsError`` for what is not JSON."""
     comparer = Comparer(tolerances=tolerances, metrics=metrics, ignore=ignore)
     num_expected = num_actual = 0
     unpaired: Mapping[str, Any] | None = None
@@ -99,17 +91,17 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     NaN and the infinities become the strings ``NaN``, ``Infinity`` and ``-Infinity``, an integer of
     more than about 3,900 digits a hexadecimal string.
     """
-    plain: dict[str, Any] = _plain(comparison)
+    plain: dict[str, Any] = _strict_json(comparison)
     return plain
 
 
-def _plain(value: Any) -> Any:
+def _strict_json(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: _strict_json(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: _strict_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_strict_json(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, int) and value.bit_length() > _MAX_INTEGER_BITS:

@@ -52,7 +52,6 @@ class Problem:
         kind: ``torn_line``, ``duplicate_step``, ``missing_record``, …
         side: ``expected``, ``actual`` or ``both``.
         line: Line number counted from 1, or None.
-        message: One sentence.
         severity: ``error`` (the files cannot be compared), ``difference`` (they differ) or
             ``warning`` (both files have it alike).
     """
@@ -89,16 +88,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """One record near a divergence, on both sides.
-
-    Attributes:
-        record: Its position, counted from 0.
-        step: Its step on the expected side, else on the actual side, or None.
-        expected: The metric's value, or the whole record where no single metric diverged;
-            ``values.MISSING`` where there is none.
-        actual: The same on the other side.
-        is_divergence: Whether this is the place.
-    """
+    """One record near a divergence, on both sides; ``MISSING`` where a side has no value."""
 
     record: int
     step: Any

@@ -19,22 +19,16 @@ class RunEvidence:
     """One run folder, read.
 
     Attributes:
-        path: The run folder, as given.
         complete: True only when COMPLETE is there and every digest in it matches.
         incomplete_because: Why not, one sentence; empty when complete.
-        run: ``run.json``.
-        environment: ``environment.json`` (empty when missing).
         runtime: ``runtime.json``: what the runtime proved inside (empty when missing).
         config: ``config.yaml`` (None when missing).
         config_differs: Paths of settings in which ``config.yaml`` is not what the recipe says;
             empty when they are equal, None when nobody compared them.
-        num_records: Records in ``metrics.jsonl``.
-        metric_names: Every name in it, sorted, ``step`` left out.
+        metric_names: Every name in ``metrics.jsonl``, sorted, ``step`` left out.
         metrics_problems: What is odd about the metrics themselves (torn line, record without step,
             uneven steps, …), warnings too; empty when there is nothing odd, None when nobody read
             them.
-        last_step: The last record's step.
-        final_values: Last recorded value of every metric.
         update_steps: Steps at which an update of the parameters ended, increasing, from
             ``trace.jsonl``; empty when the program does not say.
         checkpoints: One entry a file under ``checkpoints/``: name → ``step`` (None for the final
@@ -43,8 +37,6 @@ class RunEvidence:
         checkpoints_removed: Name → ``sha256`` and ``step`` of the checkpoints that were written and not
             kept, as ``MANIFEST.json`` remembers them.
         files: Name → size in bytes, of every file in the run folder.
-        trace_records: Records in ``trace.jsonl``; 0 when there is none.
-        trace_digest: SHA-256 of ``trace.jsonl``, or None when there is none.
     """
 
     path: str
@@ -73,8 +65,6 @@ class TraceComparison:
     """Two traces, compared record by record.
 
     Attributes:
-        equal: Whether every record that was compared is equal.
-        records_compared: How many were.
         first: The first difference: ``step``, ``what`` (the digest's name), ``expected``,
             ``actual``; None when equal.
     """
@@ -86,12 +76,7 @@ class TraceComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceRun:
-    """A finished run that is repeated: it stands in the golden's place.
-
-    Attributes:
-        path: Its folder.
-        overrides: The overrides (``--set``) that it was made with, which its repetition has too.
-    """
+    """A finished run in the golden's place; its ``overrides`` (``--set``) are those of its repetition too."""
 
     path: str
     overrides: tuple[str, ...] = ()
@@ -106,19 +91,14 @@ class GoldenEvidence:
     """The golden, or the run in its place, that the runs were compared with.
 
     Attributes:
-        noun: How a sentence calls it.
-        path: The golden's folder, as given.
-        provenance: ``provenance.json``.
         num_records: Records in the golden's metrics; 0 when nobody counted them.
         comparison: The first run's metrics against the golden's, at the recipe's tolerances.
         fingerprint_equal: Whether the runs' numerics fingerprint is the golden's.
         environment_diff: Field paths that differ: list of ``field``, ``expected``, ``actual``,
             ``can_change_numbers``.
-        recipe_digest_equal: Whether the recipe, trainer, configuration and lock are the golden's.
         changed: Which of ``recipe``, ``trainer``, ``config``, ``lock`` are not the golden's.
         trace: The first run's trace against the golden's thinned one, at the steps that the golden
             holds. None when the golden or the run has none.
-        has_trace: Whether the golden holds a trace.
     """
 
     noun: str = "the golden"
@@ -136,12 +116,7 @@ class GoldenEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepEvidence:
-    """What came of running one recipe with several seeds.
-
-    Attributes:
-        final_values: Seed → last recorded value of every metric, for each seed that finished.
-        intervals: Metric → ``estimate``, ``low``, ``high``, ``method``, ``num_seeds``.
-    """
+    """Final values by seed; by metric ``estimate``, ``low``, ``high``, ``method`` and ``num_seeds``."""
 
     final_values: Mapping[int, Mapping[str, Any]]
     intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -152,16 +127,12 @@ class ResumeEvidence:
     """A training that was stopped and resumed, compared with the first run, which was never stopped.
 
     Attributes:
-        stopped: The folder of the run that was killed.
-        resumed: The folder of the run that went on from its last whole checkpoint.
         problem: Why the three runs cannot be compared, one sentence; "" when they can.
         failure: What is wrong with the resumed run itself, one sentence; "" when nothing is.
         signal: What ended the stopped run, such as ``SIGKILL``; "" when nobody knows.
-        stopped_at: Step of the last record that it wrote; None when it wrote none.
-        checkpoint: Name of the checkpoint.
-        step: Its step; records up to it come from the stopped run, later ones from the resumed run.
+        stopped_at: Step of the last record that the stopped run wrote; None when it wrote none.
+        step: Of the checkpoint; records up to it come from the stopped run, later ones from the resumed run.
         first_resumed: Step of the resumed run's first record; None when it wrote none.
-        last_resumed: Step of its last one.
         records: Records of ``metrics.jsonl`` that were compared, byte for byte.
         updates: Records of ``trace.jsonl`` that were compared, byte for byte; None where the uninterrupted
             run has no trace.
@@ -195,12 +166,9 @@ class VariedRun:
     """One more run of the same thing under other surroundings, compared with the first run.
 
     Attributes:
-        path: Its folder.
-        names: What was varied; empty for a run in which nothing was.
         watched: Whether it ran under the watch, which some variations need.
         problem: Why it cannot be compared with the first run, one sentence; "" when it can.
         failure: Why it did not finish, one sentence; "" when it did.
-        records: Records of ``metrics.jsonl`` that were compared.
         difference: Where it differs from the first run, to follow "differs"; "" when it is equal.
     """
 
@@ -219,13 +187,7 @@ class VariedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VariedEvidence:
-    """What came of varying the surroundings.
-
-    Attributes:
-        runs: In the order in which they were made.
-        held: Name → why there is nothing to vary where the runs were made.
-        unmade: Name → why it could not be varied there.
-    """
+    """Varied runs; why there is nothing to vary (``held``), or why it could not be (``unmade``), by name."""
 
     runs: tuple[VariedRun, ...]
     held: Mapping[str, str] = field(default_factory=dict)
@@ -239,24 +201,16 @@ class Evidence:
     Attributes:
         recipe: The validated recipe as plain data, or None for a plain command.
         modified: Overrides (``--set``) that were applied, as ``path=value``.
-        platform: ``cpu-x86_64``, ``cuda-<gpu>``, …
-        runs: The runs with one seed, in the order they were started.
         repeats: Comparisons of the first run with each later one, at 0/0.
         trace_repeats: The same of their traces; empty when no run has a trace.
         seed: The seed that was asked for, or None when nobody asked for one (the runs' own must
             agree then).
-        rerun: The command that anyone can type to check the result, or "".
         golden: None when there is none for this recipe, platform and seed.
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
-        ignore: The patterns that were asked for, whether they left anything out or not.
         locked: Package → version, as the lock of the runs' environment holds them for this
             platform; None when that very lock is not at hand any more.
-        sweep: The recipe with several seeds; None when nobody asked for it.
-        resume: A training that was stopped and resumed; None when nobody asked for it.
-        varied: Runs under other surroundings; None when nobody asked for them.
-        strict: Whether advisory checks are required too.
     """
 
     recipe: Mapping[str, Any] | None

@@ -47,10 +47,7 @@ def fingerprint(environment: Mapping[str, Any]) -> str:
 
 
 def same(expected: Mapping[str, Any], actual: Mapping[str, Any]) -> bool:
-    """Whether two records agree in everything that can change numbers.
-
-    Prefer this to comparing stored digests, which a later version of the rules would not give again.
-    """
+    """Whether two records agree in all that can change numbers, by today's rules, not by stored digests."""
     return fingerprint(expected) == fingerprint(actual)
 
 
@@ -159,12 +156,12 @@ def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Dotted field → value; an empty section is no fact."""
     for path, value in leaves(record):
         if isinstance(value, list | tuple):
-            yield ".".join(map(str, path)), [_plain(item) for item in value]
+            yield ".".join(map(str, path)), [_spelled_alike(item) for item in value]
         elif not isinstance(value, Mapping):
-            yield ".".join(map(str, path)), _plain(value)
+            yield ".".join(map(str, path)), _spelled_alike(value)
 
 
-def _plain(value: Any) -> Any:
+def _spelled_alike(value: Any) -> Any:
     """One spelling for one number, so that equal values have equal digests: 1.0 is 1, NaN is a word."""
     if isinstance(value, float):
         return (int(value) if value.is_integer() else value) if math.isfinite(value) else str(value)
@@ -196,7 +193,9 @@ def _entry(
     elif _equal(_reduced(field, expected), _reduced(field, actual)):
         level, why = "no", "none of the instruction sets that differ computes"
     for side, value, record in zip(("expected", "actual"), (expected, actual), records, strict=True):
-        reason = _section(record, "missing").get(field) or _section(record, "missing").get(_parent(field))
+        reason = _section(record, "missing").get(field) or _section(record, "missing").get(
+            field.rpartition(".")[0]
+        )
         if value is None and reason:
             why += f" (missing from the {side} record: {reason})"
     if isinstance(expected, list) and isinstance(actual, list) and set(expected) != set(actual):
@@ -215,7 +214,3 @@ _OUT_OF_PLACE = {
 def _unprobed(field: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
     """Whether a field is a probe's digest that one record lacks: older ones, and other probes, do."""
     return field.startswith(f"{rounding.FIELD}.digests.") and (field not in left or field not in right)
-
-
-def _parent(field: str) -> str:
-    return field.rpartition(".")[0]

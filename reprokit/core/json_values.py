@@ -46,11 +46,7 @@ _MIN_INT64 = -(2**63)
 
 
 def kind(value: Any) -> str:
-    """The JSON name of a value's type: ``number``, ``string``, ``boolean``, ``null``, ….
-
-    Raises:
-        TypeError: The value is not one that JSON has.
-    """
+    """The JSON name of a value's type, such as ``number``; a ``TypeError`` for what JSON does not have."""
     name = _KINDS.get(type(value))
     if name is None:
         name = next((word for parent, word in _KINDS.items() if isinstance(value, parent)), None)

@@ -31,7 +31,6 @@ class AnyNumber(Tolerances):
     granted: Tolerances
 
     def of(self, metric: str) -> Tolerance:
-        """The tolerance of one metric."""
         found = self.granted.of(metric)
         return found if found.mean_of == 1 else _WIDEST
 
@@ -47,12 +46,9 @@ class Apart:
 
 
 def apart(expected: Sequence[Any], actual: Sequence[Any], *, tolerance: Tolerance) -> Iterator[Apart]:
-    """Every window whose means differ beyond the tolerance.
+    """Every window whose means differ beyond the tolerance, which has ``mean_of``; the last may be short.
 
-    Args:
-        expected: Shape (n,): the metric's values in order, as ``json`` reads them.
-        actual: The other side's; of another length, they are off where the shorter one ends.
-        tolerance: With ``mean_of``. What is left at the end is a shorter window of its own.
+    Of series of different lengths, the longer is off where the shorter one ends.
     """
     for start in range(0, max(len(expected), len(actual)), tolerance.mean_of):
         window = slice(start, start + tolerance.mean_of)

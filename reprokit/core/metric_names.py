@@ -20,13 +20,7 @@ MAX_NAMES = 100_000
 
 
 class Selection:
-    """Which metrics a person wants compared.
-
-    Args:
-        log: Where each metric that is left out by a pattern is noted.
-        metrics: Exact names; None for all.
-        ignore: Patterns in the manner of ``fnmatch``, case-sensitive. They win over ``metrics``.
-    """
+    """Which metrics are compared: ``metrics`` (None: all), without the ``fnmatch`` patterns ``ignore``."""
 
     def __init__(
         self, log: ProblemLog, *, metrics: Sequence[str] | None = None, ignore: Sequence[str] = ()
@@ -37,7 +31,6 @@ class Selection:
         self._known: dict[str, bool] = {}
 
     def wants(self, name: str) -> bool:
-        """Whether a metric is compared."""
         known = self._known.get(name)
         return self._decide(name) if known is None else known
 
@@ -60,7 +53,6 @@ class Selection:
                 self._log.add("unknown_metric", problems.BOTH, detail=f"{quoted(name)}{hint}")
 
     def all_seen(self, seen: Collection[str]) -> bool:
-        """Whether every metric that was asked for has been seen."""
         return all(name in seen for name in self._asked_for or ())
 
     def _decide(self, name: str) -> bool:

@@ -23,13 +23,10 @@ class Tally:
     """The running summary of one metric.
 
     Attributes:
-        tolerance: How far the metric may be off.
         identical: Whether all its values so far are equal by value, type and sign of zero.
         compared: Whether both sides had it in some record.
         has_value: Whether any value, on either side, was more than null or NaN.
         has_nan: Whether any value was NaN.
-        mismatches: Records in which it is off beyond the tolerance, or on one side only.
-        first_step: Step of the first mismatch.
         max_abs_error: Largest error of two numbers, also within the tolerance; None before any.
         max_rel_error: The same, relative to expected; pairs of which only expected is 0 are left out.
     """
@@ -45,11 +42,7 @@ class Tally:
     max_rel_error: float | None = None
 
     def see(self, expected: Any, actual: Any, *, step: Any) -> Leaf | None:
-        """Count one pair of values.
-
-        Returns:
-            The first place inside them that is off beyond the tolerance, or None.
-        """
+        """Count one pair; the first place inside that is off beyond the tolerance, or None."""
         if type(expected) is float and type(actual) is float:
             error = abs(actual - expected)
             if error < math.inf:  # so both are finite
@@ -98,7 +91,6 @@ class Tally:
         self.mismatches += 1
 
     def summary(self) -> MetricSummary:
-        """The metric's row in the answer."""
         return MetricSummary(
             max_abs_error=self.max_abs_error,
             max_rel_error=self.max_rel_error,

@@ -103,14 +103,9 @@ class ProblemLog:
     def add(
         self, kind: str, side: str, *, line: int | None = None, detail: str = "", severity: str | None = None
     ) -> None:
-        """Note a problem.
+        """Note a problem of a kind of ``KINDS``, at a line counted from 1.
 
-        Args:
-            kind: A word of ``KINDS``.
-            side: ``expected``, ``actual`` or ``both``.
-            line: Line number counted from 1, where there is one.
-            detail: What exactly, in words. Problems with other details stay apart, up to 20 of a kind.
-            severity: Instead of the kind's own.
+        Problems with another ``detail`` stay apart, up to 20 of a kind.
 
         Raises:
             KeyError: The kind is not a word of ``KINDS``.
@@ -132,7 +127,6 @@ class ProblemLog:
             entry.severity = severity
 
     def has(self, severity: str) -> bool:
-        """Whether any problem is of this severity."""
         return any(entry.severity == severity for entry in self._entries.values())
 
     def problems(self) -> tuple[Problem, ...]:

@@ -39,12 +39,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A host folder or file that the program may read, under a name of its own.
-
-    Attributes:
-        name: Placeholder in the command line: ``{code}`` for the mount named ``code``.
-        path: Absolute path on the host.
-    """
+    """A path of the host that the program may read; ``{code}`` in a command is the mount ``code``."""
 
     name: str
     path: str
@@ -101,7 +96,6 @@ class RunSpec:
     and one for each mount's name; the backend fills in the paths that hold where it runs.
 
     Attributes:
-        recipe: Name of the recipe, or of the plain command.
         run_id: Name of the run folder, unique in ``runs/<recipe>/``.
         seed: The seed, a non-negative integer.
         device: ``cpu``, ``cuda`` or ``tpu``.
@@ -111,7 +105,6 @@ class RunSpec:
         realisation: The pinned environment, or None for a plain command.
         mounts: What the program may read besides its environment.
         working_dir: Where the program starts (a mount's placeholder or a host path), or None.
-        limits: Memory, processes, time, cores.
         attempt: 1 for the first try.
     """
 
@@ -134,7 +127,6 @@ class RunResult:
     """How a backend says that a run ended.
 
     Attributes:
-        outcome: The kind of ending.
         exit_code: What the program returned, or None if it never returned.
         signal: Name of the signal that ended it (``SIGKILL``), or None.
         message: One sentence: what happened. Empty when completed.
@@ -185,12 +177,20 @@ def leaves(record: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
         yield from leaves(value, (*path, name))
 
 
-def canonical_json(value: Any) -> str:
-    """One spelling for one value: sorted keys, no spaces, full float precision.
+def named_leaves(value: Any, *, at: str = "") -> Iterator[tuple[str, Any]]:
+    """Everything inside a value that holds nothing more, under a name such as ``states[0].mean``."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from named_leaves(inner, at=f"{at}.{name}" if at else str(name))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from named_leaves(inner, at=f"{at}[{index}]")
+    else:
+        yield at, value
 
-    Raises:
-        ValueError: For NaN and infinities, which JSON does not have.
-    """
+
+def canonical_json(value: Any) -> str:
+    """One spelling for one value: sorted keys, no spaces, full precision; a ``ValueError`` for NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 

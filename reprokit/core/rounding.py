@@ -21,14 +21,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundingComparison:
-    """Which operations round differently.
-
-    Attributes:
-        differing: Operations whose digests differ, in the order of the first probe.
-        compared: Operations that both probes hold.
-        only_one: Operations that only one of them holds.
-        because: Why nothing could be compared, or "".
-    """
+    """Which operations round differently, in the order of the first probe, or why none was compared."""
 
     differing: tuple[str, ...] = ()
     compared: int = 0

@@ -27,7 +27,6 @@ class Finding:
     """What one check makes of the evidence; the caller adds whose row it is.
 
     Attributes:
-        status: PASSED, FAILED, SKIPPED or ERROR.
         reason: One sentence: why this status. Never empty.
         remedy: What to do when not PASSED; empty when PASSED.
         evidence: The facts the status follows from, as JSON.
@@ -47,11 +46,6 @@ class CheckResult:
 
     Attributes:
         id: Stable, lower case with underscores; what recipes and other tools refer to.
-        title: What the row promises, in plain words.
-        status: PASSED, FAILED, SKIPPED or ERROR.
-        reason: One sentence: why this status. Never empty.
-        remedy: What to do when not PASSED; empty when PASSED.
-        evidence: The facts the status follows from, as JSON.
         required: False for advisory rows (unless strict), for rows that the recipe relaxes, and for
             rows that do not apply (a check says so itself: no data, no recipe).
     """
@@ -69,8 +63,6 @@ class Check(Protocol):
     """What a module under ``reprokit/checks`` offers.
 
     Attributes:
-        ID: Stable name of the row.
-        TITLE: What the row promises.
         ORDER: Place in the checklist, unique.
         ADVISORY: True when the row counts only under ``--strict`` or when a recipe requires it.
         NEEDS_RECIPE: True when a plain command has nothing that the row could judge.

@@ -68,11 +68,7 @@ class StepWatch:
             self.see(step, step, lines=shifted(first_lines, offset))
 
     def see(self, expected: Any, actual: Any, *, lines: Lines) -> bool:
-        """Look at the next pair of steps, MISSING where a record has none.
-
-        Returns:
-            Whether the two are equal.
-        """
+        """Whether the next pair of steps is equal; MISSING where a record has none."""
         alike = json_values.equal(expected, actual)
         if alike:
             self._regular(expected, lines)

@@ -19,12 +19,7 @@ _LIMIT = 60
 
 
 class Placeholders:
-    """Puts placeholders where the paths of two runs stand.
-
-    Args:
-        expected: The paths of the run on the expected side.
-        actual: Those of the other.
-    """
+    """Puts placeholders where the paths of the expected and of the actual run stand."""
 
     def __init__(self, expected: Places, actual: Places) -> None:
         self._sides = _Side(expected), _Side(actual)

@@ -37,7 +37,6 @@ class Tolerance:
     mean_of: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what would accept everything, or nothing."""
         for name, value in (("rtol", self.rtol), ("atol", self.atol)):
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if not number or not math.isfinite(value) or value < 0:
@@ -70,16 +69,10 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerances:
-    """A tolerance for every metric.
-
-    Attributes:
-        default: For metrics without one of their own.
-        metrics: Exact name of a metric → its tolerance, instead of the default.
-    """
+    """A tolerance for every metric: by its exact name, else the default."""
 
     default: Tolerance = field(default_factory=Tolerance)
     metrics: Mapping[str, Tolerance] = field(default_factory=dict)
 
     def of(self, metric: str) -> Tolerance:
-        """The tolerance of one metric."""
         return self.metrics.get(metric, self.default)

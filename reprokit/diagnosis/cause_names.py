@@ -117,8 +117,6 @@ class Cause:
     Attributes:
         category: One of the words of the command line's reference.
         file: Of the program, or None where no line is known.
-        line: Of the file, or None.
-        function: That the line stands in, or None.
         what: A sentence without a full stop.
         fix: What to do about it.
         confidence: ``high``: holding it alone fixed makes the runs equal, and holding all else does not.
@@ -137,7 +135,6 @@ class Cause:
     def at(
         cls, place: Site | Operation | Lost, *, category: str, what: str, fix: str, confidence: str = "high"
     ) -> Cause:
-        """The cause at a line of the program."""
         file, line, function = place.file or None, place.line or None, place.function or None
         return cls(
             category=category,
@@ -176,14 +173,9 @@ _GIVEN, _DRAW, _STEP = "what ", "a draw from ", "the optimizer's step"
 
 
 def cause_of_operation(found: Operation, *, varied: bool) -> Cause | None:
-    """The cause where an operation gave a different output for the same inputs.
+    """The cause where an operation gave another output for the same inputs; None for an input that differs.
 
-    Args:
-        found: The operation, or what the hook records beside operations: a draw, or a step of an optimizer.
-        varied: Whether that took varied conditions.
-
-    Returns:
-        None for an input that differs: where its values come from is not known.
+    ``varied``: whether that took varied conditions.
     """
     if found.name.startswith(_GIVEN):
         return None
@@ -202,12 +194,7 @@ def cause_of_operation(found: Operation, *, varied: bool) -> Cause | None:
 
 
 def cause_of_simulator(found: Operation, *, confidence: str) -> Cause:
-    """The cause where an environment gave a different answer to the same actions.
-
-    Args:
-        found: What the hook calls ``environment N``.
-        confidence: ``high`` where it also did so in processes of its own; else ``medium``.
-    """
+    """The cause where an environment answers otherwise; ``high`` where also in processes of its own."""
     alone = ", even alone in a new process" if confidence == "high" else ""
     what = f"{found.name}: answers the same actions differently{alone}"
     fix = "seed it in reset(seed=…); if that is done, its own code is not deterministic"

@@ -66,7 +66,6 @@ class Began:
 
     @property
     def what_differs(self) -> str:
-        """What differs there, in a few words."""
         words = {
             "batch": "the batch that the model is given",
             "batch of the loader": "the batch that the loader hands out",

@@ -16,15 +16,7 @@ LATER, ANEW, UNKNOWN = "later", "anew", "unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """A variable that was not restored.
-
-    Attributes:
-        name: Of the variable.
-        file: Of the program.
-        line: Where it gets its value before the loop, or of the loop.
-        function: That the loop stands in.
-        round: Of the whole run, from 0, at which the resumed run continues.
-    """
+    """A lost variable, the line that sets it, and the round of the whole run where the resumed begins."""
 
     name: str
     file: str
@@ -36,10 +28,7 @@ class Lost:
 def lost_states(whole: Trace, resumed: Trace, *, again: Trace) -> tuple[Lost, ...]:
     """Variables that change from round to round and differ where the resumed run continues.
 
-    Args:
-        whole: The trace of an uninterrupted run, its loops recorded.
-        resumed: That of a run that was stopped and resumed.
-        again: That of a second uninterrupted run: what differs there, such as a clock, is no state.
+    ``again`` is a second uninterrupted run: what differs there, such as a clock, is no state.
     """
     for name, rounds, first in _common(whole, resumed, again):
         file, line, function = name.rsplit("|", 2)
@@ -59,12 +48,6 @@ def where_begun(whole: Trace, stopped: Trace | None, resumed: Trace, *, again: T
 
     Only loops that the stopped run cut short show it, or where none was stopped those of which the resumed
     run makes fewer rounds. Loops with too many rounds to be recorded do not.
-
-    Args:
-        whole: The trace of an uninterrupted run, its loops recorded.
-        stopped: That of the run that was stopped, or None.
-        resumed: That of the resumed run.
-        again: That of a second uninterrupted run.
     """
     later = _loops(resumed)
     cut = later if stopped is None else _loops(stopped)

@@ -28,7 +28,6 @@ class Operation:
     """One call of an operation.
 
     Attributes:
-        name: As PyTorch calls it.
         file: Of the program, or "".
         line: Of the file, or 0.
         function: That the line stands in, or "".
@@ -43,10 +42,7 @@ class Operation:
 
 
 def _may_differ(name: str) -> bool:
-    """Whether the output is arbitrary by nature: uninitialised memory, or a random draw.
-
-    Names of more than one word are the hook's own, and no operations.
-    """
+    """Whether the output is arbitrary by nature; names of several words are the hook's own, no operations."""
     return " " not in name and any(word in name for word in _ARBITRARY)
 
 

@@ -18,9 +18,6 @@ class Site:
 
     Attributes:
         kind: The hook's word for it: ``clock``, ``unseeded``, ``set_order``, …
-        file: Of the program.
-        line: Of the file.
-        function: That the line stands in.
         what: What was called, where the hook knows it.
         count: How often.
         digest: Of all values, in order, by context.
@@ -42,12 +39,9 @@ class OutsideFile:
     """A file outside the run's folder that the program wrote or read.
 
     Attributes:
-        path: Absolute.
         written: File, line and function of the first write, or None.
         read: The same of the first read, or None.
         read_after_write: Whether the run had written it before it read it.
-        existed: Whether it was there before.
-        folder: Whether it was a folder.
         kept: A copy of it as it was before, or None.
     """
 

@@ -27,11 +27,8 @@ def diagnose(
 ) -> tuple[Answer, ...]:
     """Every question that can be asked of a run, in order.
 
-    Args:
-        curves: Metric → steps and values.
-        settings: The training configuration, section by section.
-        probe: ``learning.json`` of a probe, or None.
-        anomaly: What the run's own log says of an anomaly, such as the operation of a NaN; or "".
+    ``curves``: metric → steps and values; ``probe``: its ``learning.json``; ``anomaly``: what the run's log
+    says.
     """
     seen = Seen(
         curves={name: Curve(steps=tuple(at), values=tuple(found)) for name, (at, found) in curves.items()},

@@ -20,15 +20,7 @@ class Health(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One question about a run, answered.
-
-    Attributes:
-        id: Its name.
-        question: As a person asks it.
-        health: How the answer is meant.
-        told: The answer, in one sentence.
-        remedy: What to try next, or "".
-    """
+    """One question about a run, answered in a sentence (``told``), with what to try next, or ""."""
 
     id: str
     question: str
@@ -46,7 +38,6 @@ class Curve:
 
     @property
     def finite(self) -> tuple[float, ...]:
-        """The values that are numbers."""
         return tuple(value for value in self.values if math.isfinite(value))
 
     def part(self, share: float) -> tuple[float, ...]:
@@ -65,7 +56,6 @@ class Seen:
     anomaly: str
 
     def first_of(self, names: Sequence[str]) -> Curve | None:
-        """The first of these metrics that was logged."""
         return next((self.curves[name] for name in names if name in self.curves), None)
 
     @property

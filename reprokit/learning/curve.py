@@ -10,14 +10,7 @@ _PREFIX, _MEAN, _STD = "eval/", "return_mean", "return_std"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One evaluation.
-
-    Attributes:
-        metric: The metric that holds its mean return.
-        step: Environment steps trained before it.
-        mean: Mean return over its episodes.
-        std: Standard deviation over its episodes, None where the run did not log it.
-    """
+    """One evaluation: environment steps before it, mean return, standard deviation (None: not logged)."""
 
     metric: str
     step: int

@@ -189,10 +189,8 @@ def exploration(seen: Seen) -> Answer | None:
         told.append(f"entropy of the policy {entropy.finite[0]:.3g} → {entropy.finite[-1]:.3g} nats")
         early = entropy.part(0.1)[-1]
         if early < 0.05 * max(entropy.finite[0], 1e-9):
-            health, remedy = (
-                Health.LOOK,
-                "the policy is almost deterministic early on: raise training.ent_coef",
-            )
+            health = Health.LOOK
+            remedy = "the policy is almost deterministic early on: raise training.ent_coef"
     for one in seen.observed.get("environments") or ():
         cells, most = one["places"]["cells"], one["places"]["share_of_most_visited"]
         told.append(f"{one['id']}: {cells:,} cells visited in {one['steps']:,} steps, the busiest {most:.0%}")

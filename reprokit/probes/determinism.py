@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from reprokit.core.records import named_leaves
 from reprokit.errors import CannotRunError
 from reprokit.runtime import random_state
 from reprokit.runtime.checkpoint import Stateful
@@ -89,15 +90,12 @@ def verify_determinism(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Subject:
-    """Everything that a step may change."""
-
     model: torch.nn.Module
     optimizer: Stateful | None
     generators: Generators
     environments: tuple[Any, ...]
 
     def take(self) -> dict[str, Any]:
-        """Where everything stands, in tensors of its own."""
         gradients = {name: one.grad for name, one in self.model.named_parameters()}
         state = {
             "model": self.model.state_dict(),
@@ -134,15 +132,9 @@ class _Subject:
         return left | {("random", name): value for name, value in states.items()}
 
 
-def _leaves(value: Any, *, at: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _leaves(item, at=f"{at}.{name}" if at else str(name))
-    elif isinstance(value, list | tuple):
-        for index, item in enumerate(value):
-            yield from _leaves(item, at=f"{at}[{index}]")
-    else:
-        yield at or "output", value.detach().clone() if isinstance(value, torch.Tensor) else value
+def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
+    for name, one in named_leaves(value):
+        yield name or "output", one.detach().clone() if isinstance(one, torch.Tensor) else one
 
 
 def _differences(

@@ -1,8 +1,4 @@
-"""Floating-point numbers that are the same on every machine: assembled from bits, never rounded.
-
->>> float32s(2, stream=1).dtype
-dtype('float32')
-"""
+"""Floating-point numbers that are the same on every machine: assembled from bits, never rounded."""
 
 from __future__ import annotations
 

@@ -48,11 +48,7 @@ _RESULTS = ("final/return_mean", "eval/return_mean")
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Ask the three questions, and write the answers.
-
-    Returns:
-        0, or the exit code that belongs to an error of reprokit's own.
-    """
+    """Ask the three questions, write the answers, and return the exit code."""
     options = _options(arguments)
     try:
         answers = probe(options)
@@ -104,7 +100,6 @@ def _observe(
 
 
 def _checked(spec: Any) -> dict[str, Any]:
-    """What Gymnasium's checker says of an environment."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -162,7 +157,6 @@ def one_transition(environment: gymnasium.Env[Any, Any], *, first: bool) -> gymn
 
 
 def _shortened(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with fewer steps; all else is the recipe's."""
     shortened = {name: dict(one) if isinstance(one, Mapping) else one for name, one in config.items()}
     shortened["training"]["total_timesteps"] = _STEPS
     return shortened
@@ -182,7 +176,6 @@ def _run(folder: Path, options: argparse.Namespace, *, metrics: MetricsWriter, t
 
 
 def _without_colours(text: str) -> str:
-    """A warning of Gymnasium's without its colours and label, at most 400 characters."""
     return text.replace("\x1b[33m", "").replace("\x1b[0m", "").removeprefix("WARN: ")[:400]
 
 

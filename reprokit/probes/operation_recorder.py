@@ -67,10 +67,7 @@ class Calls:
     def hear(
         self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, computes: bool = True
     ) -> None:
-        """Count a call that is about to be made; keep the 1st, 2nd and 4th of its signature.
-
-        ``computes`` is False for a view of a tensor, which rounds nothing and is only counted.
-        """
+        """Count a call; keep the 1st, 2nd and 4th of its signature, unless it computes nothing (a view)."""
         self.counts[name] += 1
         if not computes:
             return
@@ -86,7 +83,6 @@ class Calls:
             self._bytes += size
 
     def as_data(self) -> dict[str, Any]:
-        """What ``operation_replay`` reads."""
         mode = torch.get_deterministic_debug_mode()
         return {"version": VERSION, "deterministic": mode, "calls": self.kept, "counts": dict(self.counts)}
 

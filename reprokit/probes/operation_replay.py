@@ -92,7 +92,6 @@ def _widened(call: dict[str, Any]) -> tuple[Any, torch.dtype] | None:
 
 
 def _twice(call: dict[str, Any]) -> Answer:
-    """The result of a call, or None if it differs the second time."""
     if "empty" in call["name"] or "resize" in call["name"]:
         return None
     first, second = _once(call), _once(call)

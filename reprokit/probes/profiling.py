@@ -38,13 +38,7 @@ def profiled(folder: Path) -> Iterator[None]:
 
 
 class ProfilingTrace(Trace):
-    """A trace that has torch's profiler look at one update.
-
-    Args:
-        path: The new file.
-        at_step: The first update that begins at or after this step is the one.
-        folder: Where the profile is written; created when there is one.
-    """
+    """A trace that has torch's profiler look at the first update that begins at or after ``at_step``."""
 
     def __init__(self, path: Path, *, at_step: int, folder: Path) -> None:
         super().__init__(path)

@@ -1,8 +1,4 @@
-"""Calls of operations with their inputs, as plain data that loads without running code.
-
->>> decode(encode((torch.ones(2), {"dim": 0})))
-(tensor([1., 1.]), {'dim': 0})
-"""
+"""Calls of operations with their inputs, as plain data that loads without running code."""
 
 from __future__ import annotations
 
@@ -22,11 +18,7 @@ class NotRecordableError(TypeError):
 
 
 def encode(value: Any) -> Any:
-    """A copy of a value as lists, dicts, strings, numbers and tensors.
-
-    Raises:
-        NotRecordableError: It holds something else.
-    """
+    """A copy of a value as lists, dicts, strings, numbers and tensors; else a ``NotRecordableError``."""
     if type(value) in _PLAIN:
         return value
     for kinds, kind, copy in _ENCODERS:

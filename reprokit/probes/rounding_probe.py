@@ -79,7 +79,6 @@ def operations(device: torch.device) -> Operations:
 
 
 def _elementwise(device: torch.device) -> Operations:
-    """Torch's functions of one number, on 16,384 numbers each."""
     inputs = {
         "float32": torch.from_numpy(float32s(_MANY, stream=1)).to(device),
         "float64": torch.from_numpy(float64s(_FEW, stream=2)).to(device),
@@ -125,7 +124,6 @@ def _matrix_products(device: torch.device) -> Operations:
 
 
 def _reductions(device: torch.device) -> Operations:
-    """Sums, norms and what is made of them."""
     flat = torch.from_numpy(float32s(_MANY, stream=30)).to(device)
     rows = flat.reshape(256, 64)
     targets = torch.arange(256, device=device) % 64
@@ -189,7 +187,6 @@ def _optimizers(device: torch.device) -> Operations:
 
 
 def _torch_random(device: torch.device) -> Operations:
-    """Torch's random streams, from generators of their own."""
 
     def generator() -> torch.Generator:
         return torch.Generator(device).manual_seed(42)
@@ -205,7 +202,6 @@ def _torch_random(device: torch.device) -> Operations:
 
 
 def _numpy() -> Operations:
-    """Numpy's functions and random streams."""
     single, double = float32s(_MANY, stream=60), float64s(_MANY, stream=61)
     left, right = single.reshape(256, 64), single.reshape(64, 256)
     found: dict[str, Callable[[], Any]] = {}

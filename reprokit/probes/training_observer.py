@@ -67,12 +67,7 @@ class Seen:
 
 @contextmanager
 def environments_made_by(wrap: Wrap, *, evaluation: bool = False) -> Iterator[None]:
-    """Every environment that ``gymnasium.make`` makes meanwhile is wrapped.
-
-    Args:
-        wrap: Environment → environment.
-        evaluation: Those that ``gymnasium.make_vec`` makes too, one by one.
-    """
+    """Wrap what ``gymnasium.make`` makes meanwhile; for an ``evaluation``, what ``make_vec`` makes too."""
     make, make_vec = gymnasium.make, gymnasium.make_vec
 
     def one(*words: Any, **named: Any) -> gymnasium.Env[Any, Any]:
@@ -91,11 +86,7 @@ def environments_made_by(wrap: Wrap, *, evaluation: bool = False) -> Iterator[No
 
 
 class NanWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Names the first operation that makes a NaN out of numbers. A context manager.
-
-    Args:
-        trainer: The file whose line is told.
-    """
+    """A context that names the first operation that makes a NaN out of numbers, and the trainer's line."""
 
     def __init__(self, *, trainer: Path) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -106,7 +97,6 @@ class NanWatch(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Carry out the operation, then look at what came of it."""
         kwargs = kwargs or {}
         kind = self._kinds.setdefault(func, "") or self._kind(func)
         if self.first is not None or kind == "nothing new":
@@ -159,7 +149,6 @@ class WatchedTrace(FirstUpdatesTrace):
         return self._learning >= self.max_updates or self.updates >= self.max_updates + _MOST_WAITED
 
     def update(self, *, step: int, **state: Any) -> None:
-        """As ``FirstUpdatesTrace.update``."""
         super().update(step=step, **state)
         norms = {name: float(one.detach().norm()) for name, one in (state.get("gradients") or {}).items()}
         for name, norm in norms.items():

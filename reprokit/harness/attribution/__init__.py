@@ -1,8 +1,7 @@
 """Attribution: what changed the numbers: the code, the environment, or one commit."""
 
-from reprokit.harness.attribution.bisect import Bisection, bisect
+from reprokit.harness.attribution.bisect import bisect
 
 __all__ = [
-    "Bisection",
     "bisect",
 ]

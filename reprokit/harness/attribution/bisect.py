@@ -59,14 +59,7 @@ class Guilty:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bisection:
-    """The answer.
-
-    Attributes:
-        guilty: The one commit; several where those between cannot run; never empty.
-        tested: Every commit that was asked about, in that order.
-        good: The good commit, whose numbers were the reference run.
-        bad: The bad commit.
-    """
+    """The guilty commit, or several where those between cannot run; and all that were tested, in order."""
 
     guilty: tuple[Guilty, ...]
     tested: tuple[Tested, ...]
@@ -93,15 +86,7 @@ class _Search:
 def bisect(
     name: str, *, good: str, bad: str, request: Request, project: Project, progress: Progress
 ) -> Bisection:
-    """Find the commit that changed the numbers of a recipe.
-
-    Args:
-        name: The recipe.
-        good: A commit with the right numbers.
-        bad: A later commit with other ones.
-        request: Seed, backend, base, overrides and time limit of every run.
-        project: The source tree, which is left as it is; ``runs/.bisect`` remembers what was trained.
-        progress: Told what is run.
+    """Find the commit that changed the numbers of a recipe; ``runs/.bisect`` remembers what was trained.
 
     Raises:
         UsageError: One of the commits is not there, or git refuses.
@@ -139,7 +124,8 @@ def _reference_run(search: _Search, commit: str) -> Path:
     kept = search.scratch / "good.jsonl"
     shutil.copyfile(metrics, kept)
     key = _key(search, search.recipes[commit])
-    if not _is_repeated(search, key):
+    recorded = read_json(search.project.runs_dir / CACHE / key / METRICS_FACTS)
+    if int(recorded.get("runs") or 0) < 2:
         again, why = _train(search)
         if again is None:
             raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
@@ -184,7 +170,6 @@ def _drive(search: _Search, good: str, bad: str, reference: Path) -> tuple[str, 
 
 
 def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
-    """Whether the commit that is checked out has the reference run's numbers."""
     metrics, why, trained = _metrics(search, commit)
     result, detail = SKIPPED, why
     if metrics is not None:
@@ -250,11 +235,6 @@ def _cached(search: _Search, key: str) -> Path | None:
     return metrics if known else None
 
 
-def _is_repeated(search: _Search, key: str) -> bool:
-    folder = search.project.runs_dir / CACHE / key
-    return int(read_json(folder / METRICS_FACTS).get("runs") or 0) >= 2
-
-
 def _remember(search: _Search, key: str, metrics: Path, *, runs: int = 1) -> Path:
     folder = search.project.runs_dir / CACHE / key
     try:
@@ -280,7 +260,7 @@ def _guilty(search: _Search, commit: str) -> Guilty:
     parent = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^").stdout.strip()
     after, before = search.recipes.get(commit), search.recipes.get(parent)
     known = [one for one in (before, after) if one] or [next(iter(search.recipes.values()))]
-    here = _moved(search.project, search.tree)
+    here = replace(search.project, root=search.tree, recipes_dir=search.tree / "recipes")
     paths = sorted({path for one in known for path in tree_paths_of(one, here)})
     return Guilty(
         commit=commit,
@@ -292,8 +272,3 @@ def _guilty(search: _Search, commit: str) -> Guilty:
         else (),
         files=tuple(git_history.changes_since(search.tree, parent, paths, until=commit)) if parent else (),
     )
-
-
-def _moved(project: Project, root: Path) -> Project:
-    """The same project in another tree."""
-    return replace(project, root=root, recipes_dir=root / "recipes")

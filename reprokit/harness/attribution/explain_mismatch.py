@@ -30,19 +30,7 @@ _MISMATCH = (Verdict.REGRESSION, Verdict.STALE_GOLDEN)
 def explained(
     report: Report, recipe: Recipe | None, request: Request, *, project: Project, folder: Path, phases: Phases
 ) -> Report:
-    """The report with ``code_changes`` and, where it was asked for, ``attribution``.
-
-    Args:
-        report: As it was judged.
-        recipe: Its recipe; None for a plain command, which has no golden.
-        request: Whether to attribute, and how to run.
-        project: The source tree.
-        folder: The report's folder: obtained and expected files go there.
-        phases: Timed and told.
-
-    Raises:
-        WorkspaceError: The report's folder cannot be written.
-    """
+    """The report with ``code_changes`` and, where it was asked for, ``attribution``."""
     if recipe is None or report.golden is None or report.verdict not in _MISMATCH:
         if request.attribute:
             phases.progress.note("nothing to attribute: the runs do not differ from a golden")
@@ -85,11 +73,7 @@ def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:
-    """``expected/`` and ``obtained/`` in the report's folder, alike in form: any diff tool can read them.
-
-    A run folder may be pruned and a golden promoted; what a report speaks of stays beside it. The
-    golden's own folder holds only what was blessed.
-    """
+    """``expected/`` and ``obtained/`` in the report's folder, alike in form, for any diff tool."""
     for name, source in (("expected", blessed), ("obtained", run)):
         target = folder / name
         target.mkdir(parents=True, exist_ok=True)

@@ -49,8 +49,6 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
-    """What all cells share."""
-
     name: str
     blessed: golden.Golden
     recipe: Recipe
@@ -70,16 +68,7 @@ def attribute(
     progress: Progress,
     keep: Path,
 ) -> dict[str, Any]:
-    """Find out whose fault it is that a run is not the golden.
-
-    Args:
-        recipe: Today's recipe, overrides applied.
-        golden_path: The golden's folder.
-        run: Today's run, which differs from it.
-        request: Backend, base, overrides and limits; the seed is the golden's.
-        project: Today's tree, as it is: with changes that no commit has.
-        progress: Told what is run.
-        keep: Folder for the metrics of every run that this takes: one subfolder a cell.
+    """Find out whose fault it is that a run is not the golden; ``keep`` gets the metrics of each cell.
 
     Returns:
         For ``report.json``: ``answer`` (``code``, ``environment``, ``both``, ``golden``,
@@ -114,12 +103,7 @@ def attribute(
 
 
 def blame(results: Mapping[Place, str], *, machine: str = "") -> tuple[str, str]:
-    """The answer that four results leave, and the sentence for it.
-
-    Args:
-        results: Cell → ``equal``, ``differs`` or ``not run``; today's code today differs.
-        machine: How the machine differs from the golden's in what can change numbers, or "".
-    """
+    """The answer that four results leave, and its sentence; ``machine``: what differs in it, or ""."""
     found = {place: results.get(place, NOT_RUN) for place in (THEN_THEN, THEN_NOW, NOW_THEN)}
     if found[THEN_THEN] == DIFFERS and machine:
         return "environment", f"the golden's own commit no longer gives it on this machine: {machine}"
@@ -165,7 +149,8 @@ def _cells(case: _Case, run: Path) -> tuple[list[Cell], str | None, str]:
     today = _held(NOW_NOW, run / METRICS, case)
     with ExitStack() as trees:
         try:
-            commit = _commit(case)
+            commit = git_history.last_commit(case.blessed.path)
+            git_history.resolve(case.project.root, commit)  # the golden may lie in another repository
             then = trees.enter_context(git_history.worktree(case.project.root, commit=commit))
             _must_be_the_goldens(then, case)
         except ReprokitError as error:
@@ -185,17 +170,10 @@ def _cells(case: _Case, run: Path) -> tuple[list[Cell], str | None, str]:
             rebuilt = replace(today, environment=THEN, detail=_joined(today.detail, note))
         else:
             rebuilt, _ = _run(NOW_THEN, _tree(case, locks=then), case, overrides=case.request.overrides)
-            _exchange(then / "images", case.project.root / "images")
+            shutil.rmtree(then / "images", ignore_errors=True)
+            shutil.copytree(case.project.root / "images", then / "images")
             moved, _ = _run(THEN_NOW, then, case, overrides=())
     return [first, moved, rebuilt, today], commit, machine
-
-
-def _commit(case: _Case) -> str:
-    """The golden's commit: the one that last touched its folder, in the repository of the project."""
-    path = case.blessed.path
-    commit = git_history.last_commit(path)
-    git_history.resolve(case.project.root, commit)
-    return commit
 
 
 def _must_be_the_goldens(tree: Path, case: _Case) -> None:
@@ -242,7 +220,6 @@ def _not_blessed(place: Place, folder: Path | None, case: _Case) -> str:
 
 
 def _held(place: Place, metrics: Path, case: _Case) -> Cell:
-    """A run's numbers against the golden's, at the recipe's tolerances."""
     code, environment = place
     try:
         found = adapters.compare(
@@ -270,7 +247,6 @@ def _machine(folder: Path | None, case: _Case) -> str:
 
 
 def _tree(case: _Case, *, locks: Path) -> Path:
-    """Today's recipe, trainer and parts beside the locks of another tree."""
     root = case.scratch / "tree"
     home, trainer = case.recipe.file.parent, case.recipe.trainer
     shutil.copytree(home, root / "recipes" / case.name)
@@ -282,11 +258,6 @@ def _tree(case: _Case, *, locks: Path) -> Path:
         target.write_bytes(part.content)
     shutil.copytree(locks / "images", root / "images")
     return root
-
-
-def _exchange(folder: Path, other: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(other, folder)
 
 
 def _keep(scratch: Path, keep: Path) -> None:

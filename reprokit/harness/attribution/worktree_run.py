@@ -37,15 +37,7 @@ class WorktreeRun:
 
 
 def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress: Progress) -> WorktreeRun:
-    """Run a recipe once in a tree.
-
-    Args:
-        root: The project's folder in that tree.
-        name: The recipe.
-        request: Seed, backend, base, overrides and time limit.
-        runs_dir: Where the run folder goes; not the project's own, so that no list shows it.
-        progress: Told what begins.
-    """
+    """Run a recipe once in a tree; ``runs_dir`` is not the project's own, so that no list shows the run."""
     command = [sys.executable, "-P", "-m", "reprokit", "run", name, "--runs-dir", str(runs_dir)]
     command += ["--backend", request.backend, "--base", request.base]
     command += ["--seed", str(request.seed)] if request.seed is not None else []

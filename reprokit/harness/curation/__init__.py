@@ -3,15 +3,13 @@
 from reprokit.harness.curation import checkpoint_files
 from reprokit.harness.curation.convert_checkpoint import convert as convert_checkpoint
 from reprokit.harness.curation.export_environment import export_environment
-from reprokit.harness.curation.golden_diff import GoldenDiff, compare_goldens, opened
+from reprokit.harness.curation.golden_diff import compare_goldens, opened
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
-from reprokit.harness.curation.prune import Choice, Prune, plan_prune, prune
+from reprokit.harness.curation.prune import Choice, plan_prune, prune
 
 __all__ = [
     "Choice",
-    "GoldenDiff",
-    "Prune",
     "checkpoint_files",
     "compare_goldens",
     "convert_checkpoint",

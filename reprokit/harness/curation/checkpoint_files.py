@@ -22,13 +22,10 @@ class Verified:
     """What came of looking at one file.
 
     Attributes:
-        path: The file.
         step: Of a checkpoint; None of the final model.
         num_tensors: How many it holds; 0 where it cannot be read.
         proven: Whether it was loaded back (``weights_only``) inside the environment that wrote it; None
             where nobody tried, as after a kill.
-        problems: What is wrong with it, a sentence each.
-        refused: Whether it cannot be read at all.
         note: What nobody can say of it, a sentence; "" where there is nothing.
     """
 
@@ -42,11 +39,9 @@ class Verified:
 
 
 def verify(reference: str, *, project: Project) -> list[Verified]:
-    """Hold checkpoints against manifest and COMPLETE, read them, and name what they lack.
+    """Compare checkpoints with manifest and COMPLETE, read them, and name what they lack.
 
-    Args:
-        reference: A checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
-        project: Where runs live.
+    ``reference``: a checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
 
     Raises:
         CheckpointError: There is no such file in the run, no manifest, or no checkpoint at all.

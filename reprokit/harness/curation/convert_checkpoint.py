@@ -23,10 +23,8 @@ class Converted:
     """What came of a conversion.
 
     Attributes:
-        source: The file that was read.
         target: The file that was written, read back, and found to hold the same.
         content: Digest of what both hold.
-        num_tensors: How many tensors that is.
         changes: What a migration moved where; empty where the layout was today's.
         lacking: What a training that goes on from it would miss.
     """
@@ -40,12 +38,7 @@ class Converted:
 
 
 def convert(reference: str, target: Path, *, project: Project) -> Converted:
-    """Convert a checkpoint, or a run's last whole one.
-
-    Args:
-        reference: A checkpoint's path, a run folder's path, or a run id or its unambiguous beginning.
-        target: A new file that ends in ``.safetensors`` or ``.pt``.
-        project: Where runs live.
+    """Convert a checkpoint, or a run's last whole one, to a new ``.safetensors`` or ``.pt`` file.
 
     Raises:
         CheckpointError: The source is refused, or what was written does not read back as it was.

@@ -16,16 +16,7 @@ from reprokit.images import locks
 
 
 def export_environment(path: Path, *, form: str, root: Path) -> Exported:
-    """Files that rebuild the environment of a record.
-
-    Args:
-        path: Where the record stands, as ``capture.read_record`` takes it.
-        form: A key of ``capture.export_formats.FORMS``.
-        root: The project: its locks give hashes, and its base image a digest, where they are the record's.
-
-    Raises:
-        ReportError: It is no record, or one that nothing can be built from.
-    """
+    """Files that rebuild a record's environment; the project's lock gives hashes where it is the record's."""
     record = read_record(path)
     known = _lock_file(root)
     base = known.registry.title if known and _was_in_image(record, known) else None

@@ -36,13 +36,9 @@ class GoldenDiff:
     """What is new in a golden.
 
     Attributes:
-        old: The old provenance.
-        new: The new provenance.
         comparison: New metrics against old ones, at 0/0.
         moved: Metrics that moved, the furthest first.
-        settings: Settings that changed, ``path old → new``.
         inputs: What else the numbers follow from and is not as it was: ``trainer``, ``lock``, …
-        environment: What can have changed numbers, as ``capture.environment_diff`` has it.
         follows: Whether the new golden is the old one, or says that it replaced it.
     """
 
@@ -58,11 +54,7 @@ class GoldenDiff:
 
 @contextmanager
 def opened(name: str, *, at: Path) -> Iterator[golden.Golden]:
-    """A golden by its folder, or by ``REVISION:folder`` as git spells it; read and checked.
-
-    Args:
-        name: The folder wins where both could be meant.
-        at: What a folder in a revision is relative to.
+    """A golden by its folder, which wins, or by ``REVISION:folder`` as git spells it; read and checked.
 
     Raises:
         GoldenError: It is no golden, or not the one that was blessed.
@@ -86,11 +78,7 @@ def opened(name: str, *, at: Path) -> Iterator[golden.Golden]:
 
 
 def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:
-    """What changed between two goldens of one recipe, platform and seed.
-
-    Raises:
-        GoldenError: They are not of one thing.
-    """
+    """What changed between two goldens of one recipe, platform and seed (else a ``GoldenError``)."""
     before, after = old.provenance, new.provenance
     for what in ("recipe", "platform", "seed"):
         if before[what] != after[what]:

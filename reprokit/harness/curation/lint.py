@@ -14,13 +14,7 @@ from reprokit.project import Project
 
 
 def lint_goldens(project: Project, *, min_runs: int, names: tuple[str, ...] = ()) -> list[Finding]:
-    """Everything wrong with the goldens of a project, in the order of ``golden list``.
-
-    Args:
-        project: Where goldens and recipes live.
-        min_runs: How many runs must have agreed.
-        names: Only these recipes'; all when empty.
-    """
+    """Everything wrong with the goldens of a project, or of some recipes, in the order of ``golden list``."""
     rows = [row for row in golden.list_all(project.golden_dir) if not names or row.recipe in names]
     return [finding for row in rows for finding in _of(row.path, row.problem, project, min_runs)]
 

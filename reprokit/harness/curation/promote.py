@@ -24,15 +24,9 @@ def promote(
     allow_dirty: bool = False,
     allow_nonfinite: bool = False,
 ) -> golden.Golden:
-    """Promote agreeing runs to the golden of their recipe, platform and seed.
+    """Promote two or more agreeing runs to the golden of their recipe, platform and seed.
 
-    Args:
-        folders: Run folders of one recipe and seed, at least two.
-        project: Where goldens live.
-        reason: Why these numbers are expected from now on.
-        now: ISO 8601, UTC.
-        allow_dirty: Take runs of a source tree with changes that neither commit nor index has.
-        allow_nonfinite: Take metrics with NaN or infinities.
+    ``now`` is ISO 8601 in UTC; ``allow_dirty`` takes runs of changes that neither commit nor index has.
 
     Raises:
         GoldenError: The runs are not worthy.
@@ -56,9 +50,6 @@ def promote(
 def runs_of_report(path: Path) -> tuple[Path, ...]:
     """The run folders that a report judged, as they were when it was made.
 
-    Args:
-        path: A ``report.json``, or the folder that holds one.
-
     Raises:
         ReportError: It is no report.
         GoldenError: A run is gone, or was changed since.
@@ -81,17 +72,7 @@ def runs_of_report(path: Path) -> tuple[Path, ...]:
 def newest_pair(
     runs_dir: Path, recipe: str, *, seed: int | None, as_it_stands: bool = False
 ) -> tuple[Path, ...]:
-    """The run folders of the newest ``reproduce`` of a recipe that finished, all with one stamp.
-
-    Args:
-        runs_dir: Where runs live.
-        recipe: Its name.
-        seed: Only runs with this seed; None for any.
-        as_it_stands: Only runs without ``--set``.
-
-    Raises:
-        GoldenError: There are not two.
-    """
+    """The runs of a recipe's newest finished ``reproduce``, else a ``GoldenError``."""
     by_stamp: dict[str, list[Path]] = {}
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)

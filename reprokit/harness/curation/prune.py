@@ -24,14 +24,7 @@ Reason = Callable[[listing.Summary], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which runs a person wants to be rid of; a run must fit all that is said.
-
-    Attributes:
-        recipe: Only this recipe's.
-        keep: Never the newest so many of each recipe.
-        older_than_days: Only those that started longer ago.
-        incomplete: Only those that are not complete.
-    """
+    """Which runs to be rid of, by all that is said; ``keep`` spares the newest so many of each recipe."""
 
     recipe: str | None = None
     keep: int | None = None
@@ -70,17 +63,7 @@ class Prune:
 
 
 def plan_prune(project: Project, choice: Choice, *, now: datetime) -> Prune:
-    """Say what would go, and touch nothing.
-
-    Args:
-        project: Where runs, reports and goldens live. A report or golden that lives elsewhere
-            keeps nothing.
-        choice: What to be rid of.
-        now: This moment, with its time zone.
-
-    Raises:
-        UsageError: Nothing was chosen, or by a negative number.
-    """
+    """Say what would go, else a ``UsageError``; a golden or report that lives elsewhere keeps nothing."""
     _refuse_vague(choice)
     now_ns = int(now.timestamp() * 1e9)
     found = listing.summaries(project.runs_dir, reports_dir=project.reports_dir, now_ns=now_ns)
@@ -154,7 +137,6 @@ def _chosen(found: Iterable[listing.Summary], choice: Choice, *, now: datetime) 
 
 
 def _at_work(run: listing.Summary) -> str:
-    """A run that goes on, or whose report is still to be written."""
     owner = read_json(Path(run.path) / RECORD).get("owner")
     at_work = isinstance(owner, dict) and workspace.is_alive(owner)
     return "the tool that made it is still at work" if at_work else ""

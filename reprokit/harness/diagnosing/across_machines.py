@@ -36,16 +36,11 @@ class Across:
 
     Attributes:
         verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``, as of two runs on one machine.
-        comparison: Of their metrics.
         update: Where their traces first differ: ``update``, ``step``, ``what``, ``groups`` (all that
             differs in it), ``equal_before``; None where they are equal, or one has none.
         began: The first event of the watched training that differs, where both were made under watch.
         environment: What differs between the environment records and can change numbers: ``field``,
             ``expected``, ``actual``, ``can_change_numbers``, ``why``.
-        num_harmless: How many fields differ that cannot.
-        rounds: Operations that round differently on the two machines.
-        says: What follows, a sentence each.
-        folders: The two.
     """
 
     verdict: str
@@ -59,7 +54,6 @@ class Across:
     folders: tuple[str, str]
 
     def as_data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
         first = self.comparison.divergence
         return {
             "verdict": self.verdict,
@@ -76,12 +70,7 @@ class Across:
 
 
 def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
-    """Compare two runs that were made on two machines.
-
-    Args:
-        one: A run folder.
-        other: Another.
-        ignore: Patterns of metrics to leave out (plain commands only).
+    """Compare two runs that were made on two machines; ``ignore`` is for plain commands only.
 
     Raises:
         ReportError: One of them is incomplete.

@@ -23,16 +23,7 @@ def with_cause(
     project: Project,
     phases: Phases,
 ) -> Report:
-    """The report with ``cause``, where its runs differ and it was asked for.
-
-    Args:
-        report: As it was judged.
-        recipe: Its recipe; None for a plain command.
-        command: The plain command, or empty.
-        request: Whether to diagnose, and how to run.
-        project: Where everything lives.
-        phases: Times the diagnosis and shows it.
-    """
+    """The report with ``cause``, where its runs differ and it was asked for."""
     if not request.diagnose:
         return report
     if report.verdict is not Verdict.NONDETERMINISTIC:

@@ -22,14 +22,9 @@ class Conditions:
         like: The run whose values and hash seed are replayed, or None.
         hash_seed: Whether Python's hash seed is that run's too.
         fresh: Whether files that earlier runs left are restored to before the first run.
-        vary: What the hook is to vary.
         serial: Call sites whose threads take turns; ``*`` for all of them.
         level: What is recorded: ``light``, ``loops`` or ``deep``.
-        environment: Variables to set.
-        run_folder: Name of the folder that the program is given.
         start: What to change of what a process inherits: words for ``execution/varied_start.py``.
-        cpu: The CPU to emulate, or "".
-        words: What is added to the command.
         command: What is run in the program's place; empty for the program itself.
         progress: Which events the hook digests; empty for those of the run ``like``.
         seed: Another seed than the program's own, or None.
@@ -57,14 +52,11 @@ class InstrumentedRun:
     """A finished run, and what it left.
 
     Attributes:
-        label: Its name.
         folder: Its folder: ``output/``, ``stdout.log``, ``stderr.log``.
-        trace: What the hook left.
         traced: The hook's folder.
         key: What its random values were drawn from.
         hash_seed: Python's hash seed, or what the caller's environment says.
         trouble: Why it has no result; "" where it finished.
-        duration_s: Wall clock.
         limit_s: How long it could take; None for as long as it liked.
         overdue: Whether it was stopped at that limit.
         places: Its paths as the program saw them, with what stands for each where texts are compared.

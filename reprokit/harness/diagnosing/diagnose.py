@@ -47,16 +47,9 @@ def diagnose_command(
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
-    """Diagnose a plain command.
+    """Diagnose a plain command, which may hold ``{seed}`` and ``{run_dir}``, in ``budget`` runs at most.
 
-    Args:
-        command: With the placeholders ``{seed}`` and ``{run_dir}``.
-        request: Seed, time limit, metrics to ignore.
-        project: Where the reports go.
-        progress: Shows what is run.
-        budget: How many runs at most.
-        deep: Whether operations are watched even where a line was found.
-        vary: Names of the variations to make; None for all that do not take long.
+    ``deep`` records operations even where a line was found; ``vary`` None is all that do not take long.
 
     Raises:
         CannotRunError: The program does not finish.
@@ -91,20 +84,7 @@ def diagnose_recipe(
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
-    """Diagnose a recipe, in containers where an engine answers, else in a virtual environment of its lock.
-
-    Args:
-        name: The recipe.
-        request: Seed, overrides, time limit.
-        project: Where recipes, environments and reports live.
-        progress: Shows what is run.
-        budget: How many runs at most.
-        deep: Whether operations are recorded even where a line was found.
-        vary: Names of the variations to make; None for all that do not take long.
-
-    Raises:
-        CannotRunError: The training does not finish, or the engine that was asked for does not answer.
-    """
+    """Diagnose a recipe, in containers where an engine answers, else in a virtual environment of its lock."""
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     seed = request.seed_of(recipe.seeds)
     progress.phase("environment")

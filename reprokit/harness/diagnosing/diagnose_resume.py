@@ -52,13 +52,6 @@ def diagnose_resume(
 ) -> Diagnosis:
     """Compare an uninterrupted run with one that was stopped and resumed; name what may be lost.
 
-    Args:
-        command: With the placeholders ``{seed}`` and ``{run_dir}``.
-        request: Seed, time limit, metrics to ignore.
-        words: What stops it and what makes it go on.
-        project: Where the reports go.
-        progress: Shows what is run.
-
     Raises:
         CannotRunError: One of the runs does not come to its end.
         UsageError: Nothing was stopped and nothing can be resumed, or nothing was resumed.

@@ -41,18 +41,10 @@ class Diagnosis:
 
     Attributes:
         verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``.
-        divergence: Where the metrics first differ, or None.
         began: The first event of the training that differs, or None where none was recorded.
         causes: What makes them differ; empty where the evidence shows none.
         variation: The variation needed for them to differ, or None where equal conditions are enough.
-        known: What is known besides, a sentence each.
-        ruled_out: What is no cause.
         not_varied: Conditions that were not varied, and why: nothing is known of them.
-        limits: What could not be recorded in this program, a sentence each.
-        taps: Every line that used something no seed governs.
-        replay: Commands that reproduce it.
-        folder: Of the runs and this answer.
-        runs: How many runs it took.
         equality: What is known where nothing differs; empty where conditions were varied too.
     """
 
@@ -73,11 +65,9 @@ class Diagnosis:
 
     @property
     def cause(self) -> Cause | None:
-        """The first of the causes."""
         return self.causes[0] if self.causes else None
 
     def as_data(self) -> dict[str, Any]:
-        """What ``--json`` prints."""
         return {
             "verdict": self.verdict,
             "divergence": self._divergence(),

@@ -32,14 +32,9 @@ class Inquiry:
     """What is known so far about two runs.
 
     Attributes:
-        lab: Where runs are made.
-        first: The run that the others are compared with.
         other: A run that differs from it.
         variations: What was varied for ``other``.
         causes: What was found without holding a line.
-        known: What else is known, a sentence each.
-        ruled_out: What is no cause.
-        not_varied: Variations that were not made, and why.
         confidence: Of what is held.
         began: Where it began, as far as that is known.
     """

@@ -41,11 +41,7 @@ class Laboratory:
 
     Args:
         spec: The run; its command may hold the placeholders.
-        folder: For everything that the runs leave.
         files: Files of every run's folder: relative name → content.
-        backend: How programs are run.
-        progress: Shows what is run.
-        budget: How many runs at most.
         ignore: Patterns of metrics to leave out.
 
     Attributes:
@@ -93,19 +89,10 @@ class Laboratory:
 
     @property
     def spent(self) -> bool:
-        """Whether the budget is used up."""
         return self.made >= self.budget
 
     def run(self, label: str, given: Conditions | None = None) -> InstrumentedRun:
-        """Make one run.
-
-        Args:
-            label: Names its folder.
-            given: The conditions; the natural ones when None.
-
-        Raises:
-            WorkspaceError: The folder cannot be written.
-        """
+        """Make one run in the folder ``label``, under natural conditions unless others are given."""
         given = given or Conditions()
         self.made += 1
         label = f"{self.made:02d}-{label}"
@@ -160,11 +147,7 @@ class Laboratory:
         return ran
 
     def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
-        """Whether two runs have the same numbers.
-
-        Raises:
-            MetricsError: One of them has none that could be compared.
-        """
+        """Whether two runs have the same numbers; a ``MetricsError`` where one has none."""
         return adapters.compare_runs(
             first.folder / OUTPUT,
             second.folder / OUTPUT,
@@ -187,7 +170,6 @@ class Laboratory:
 
     @property
     def hash_is_fixed(self) -> bool:
-        """Whether the program's hash seed is fixed by its environment."""
         return self._hash_seed(Conditions()) == self._hash_seed(Conditions())
 
     def _orders(self, given: Conditions, places: Places, *, key: str) -> dict[str, Any]:
@@ -239,11 +221,7 @@ class Laboratory:
 
 
 def need(ran: InstrumentedRun) -> InstrumentedRun:
-    """The run itself, where its result is needed.
-
-    Raises:
-        CannotRunError: It did not finish.
-    """
+    """The run itself; a ``CannotRunError`` where it did not finish."""
     if ran.trouble:
         raise CannotRunError(
             f"the program did not finish: {ran.trouble}",

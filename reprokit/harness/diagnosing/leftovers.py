@@ -11,15 +11,7 @@ from reprokit.diagnosis import OutsideFile, Trace
 
 
 class Leftovers:
-    """The files outside the runs' folders that runs have written so far.
-
-    Args:
-        folder: Where copies are kept.
-
-    Attributes:
-        before: Each as it was before the first run.
-        another: Each as a run with another seed left it; None where none was made.
-    """
+    """Files outside the runs' folders, as before the first run and as a run with another seed left them."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -27,7 +19,6 @@ class Leftovers:
         self.another: dict[str, OutsideFile] | None = None
 
     def note(self, trace: Trace) -> None:
-        """Take over what a run wrote."""
         for path, one in trace.files.items():
             if one.written is not None:
                 self.before.setdefault(path, one)
@@ -45,7 +36,6 @@ class Leftovers:
         }
 
     def forget(self) -> None:
-        """Forget what the run with another seed left; everything is as before the first run."""
         self.another = None
         self.restore()
 

@@ -27,7 +27,6 @@ class Rejoined:
     """How the records of a resumed run compare with the whole run's.
 
     Attributes:
-        divergence: The first difference, or None.
         from_the_first: Whether every log of the resumed run begins where the whole run's does.
         before_the_stop: Whether the difference lies among the records that the stopped run has too,
             in a log that begins where the whole run's does.
@@ -39,12 +38,7 @@ class Rejoined:
 
 
 def is_cut_short(whole: Path, stopped: Path) -> bool:
-    """Whether a run was stopped early: some log of the whole run goes further.
-
-    Args:
-        whole: The folder of the uninterrupted run.
-        stopped: That of the run that was to be stopped.
-    """
+    """Whether a run was stopped early: some log of the whole run goes further."""
     pairs, log = adapters.pair_runs(whole, stopped)
     return log.has(problems.DIFFERENCE) or not all(
         _reaches(_records(two), _records(one)) for one, two in pairs
@@ -52,13 +46,7 @@ def is_cut_short(whole: Path, stopped: Path) -> bool:
 
 
 def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequence[str] = ()) -> Rejoined:
-    """Compare the logs of three run folders.
-
-    Args:
-        whole: Of the uninterrupted run.
-        stopped: Of the run that was stopped; None where a run to the end left a checkpoint.
-        resumed: Of the resumed run.
-        ignore: Patterns of metrics to leave out.
+    """Compare the logs of three run folders; ``stopped`` is None where a run to the end left a checkpoint.
 
     Raises:
         CannotJudgeError: The records cannot be aligned.

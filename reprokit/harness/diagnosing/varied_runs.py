@@ -18,14 +18,7 @@ _MOST_RUNS = 12
 
 
 def differs_when_varied(inquiry: Inquiry) -> bool:
-    """Make a run under all variations, and note the result in the inquiry.
-
-    Args:
-        inquiry: Of two runs that are equal. Where the varied run differs, it becomes the other one.
-
-    Returns:
-        Whether the numbers differ.
-    """
+    """Whether the numbers differ under all variations; if so, that run becomes the inquiry's other one."""
     lab, first = inquiry.lab, inquiry.first
     lab.progress.phase("vary")
     found = survey(there(lab.spec, folder=lab.apart), only=lab.vary)

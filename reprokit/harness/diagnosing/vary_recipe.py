@@ -32,19 +32,7 @@ _APART = "{mounts}/../e"
 def vary(
     recipe: Recipe, folders: Sequence[Path], request: Request, *, project: Project, phases: Phases
 ) -> tuple[Path, ...]:
-    """Train under the recipe's variations.
-
-    Args:
-        recipe: As it was trained.
-        folders: The runs that were not varied.
-        request: How to run.
-        project: Where runs live.
-        phases: The clock.
-
-    Returns:
-        The folders of the varied runs; none where the recipe states no variation, or where the runs
-        themselves do not agree.
-    """
+    """The folders of runs under the recipe's variations; none without any, or where the runs do not agree."""
     if not recipe.immune_to or not agree(folders):
         return ()
     container = choose_backend(request.backend) == "docker"

@@ -34,18 +34,7 @@ def report_of(
     recipe_file: str | None = None,
     recipe_lines: Mapping[str, int] | None = None,
 ) -> Report:
-    """Judge the evidence and say it.
-
-    Args:
-        evidence: What ``gather`` read.
-        folders: The run folders.
-        command: The command line that asked.
-        rerun: The command that anyone can type to check the answer.
-        now: ISO 8601, UTC.
-        phases: Seconds that each phase took.
-        recipe_file: Path of the recipe from the project's root.
-        recipe_lines: Key path in it → line.
-    """
+    """Judge the evidence and say it; ``now`` is ISO 8601 in UTC, ``phases`` are seconds."""
     rows = checks.run_all(evidence)
     judged = judgement(evidence, rows, registry=checks.registry())
     verdict = judged.verdict

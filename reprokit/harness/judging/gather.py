@@ -42,19 +42,10 @@ def gather(
     interrupted: Sequence[Path] = (),
     varied: Sequence[Path] = (),
 ) -> Evidence:
-    """Read the run folders of one recipe and seed, and what they are compared with.
+    """Read the run folders of one recipe (None: a plain command) and seed, and what they are compared with.
 
-    Args:
-        recipe: The recipe, or None for a plain command.
-        folders: Run folders, in the order they were started.
-        golden_dir: Where goldens live, among which the one of recipe, platform and seed is looked up.
-        reference: What to compare with in its place.
-        seed: The seed that was asked for, or None.
-        rerun: The command that anyone can type to check the result.
-        ignore: Patterns of metrics that a person asked to leave out (plain commands only).
-        strict: Whether advisory rows are required too.
-        interrupted: The run that was killed on its way and the one that it was resumed as, if anybody asked.
-        varied: Runs under other surroundings, if anybody asked.
+    That is the golden in ``golden_dir``, or a ``reference`` in its place. ``interrupted``: the run that was
+    killed on its way, and the one that it was resumed as.
     """
     stored = [runs.read(folder) for folder in folders]
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
@@ -108,7 +99,6 @@ def _compare_runs(first: Path, other: Path, recipe: Recipe | None, *, ignore: Se
 def _golden_of(
     recipe: Recipe | None, stored: Sequence[runs.StoredRun], *, platform: str, golden_dir: Path | None
 ) -> Reference | Objection:
-    """The golden of the runs, or why there is none."""
     if recipe is None:
         return Objection("a plain command has no golden")
     if golden_dir is None:
@@ -127,7 +117,6 @@ def _golden_of(
 def _usable(
     reference: Reference, stored: Sequence[runs.StoredRun], *, platform: str
 ) -> Reference | Objection:
-    """A given reference, or why the runs cannot be compared with it."""
     if not stored or not stored[0].complete:
         return Objection(_UNFINISHED)
     if reference.platform != platform:
@@ -148,7 +137,9 @@ def _golden_evidence(
         num_records=reference.num_records,
         comparison=_compare_with(reference, first.path / METRICS),
         fingerprint_equal=fingerprint.same(reference.environment, environment),
-        environment_diff=_environment_diff(reference.environment, environment),
+        environment_diff=environment_diff.diff(
+            reference.environment, {name: environment.get(name) for name in reference.environment}
+        ),
         recipe_digest_equal=not changed,
         changed=changed,
         trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
@@ -166,11 +157,6 @@ def _recipe_data(recipe: Recipe | None, *, overrides: Sequence[str]) -> dict[str
         rules = data.setdefault("checks", {})
         rules["relax"] = [*(rules.get("relax") or ()), {"check": "headline_results", "because": because}]
     return data
-
-
-def _environment_diff(recorded: Mapping[str, Any], environment: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """How the environment differs, in the sections that the reference keeps."""
-    return environment_diff.diff(recorded, {name: environment.get(name) for name in recorded})
 
 
 def _compare_with(reference: Reference, actual: Path) -> Comparison:

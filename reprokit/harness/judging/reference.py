@@ -24,14 +24,12 @@ class Reference:
 
     Attributes:
         noun: How a sentence calls it.
-        path: Its folder.
         provenance: ``recipe``, ``platform``, ``seed`` and ``fingerprint`` at least.
         environment: The sections of its environment record that are compared.
         digests: Input → digest, as in ``run.json``.
         tolerances: How far a run may be from it.
         num_records: Records of its metrics; 0 where they cannot be read.
         thinned: Whether its trace holds only some updates.
-        run: The run, where it is one.
     """
 
     noun: str
@@ -101,11 +99,7 @@ def run_reference(stored: runs.StoredRun, recipe: Recipe) -> Reference:
 
 
 def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> recipes.NarrowerTolerances:
-    """How far a run may be from a golden: what both recipe and golden grant on the golden's platform.
-
-    Raises:
-        GoldenError: The golden's tolerances cannot be read.
-    """
+    """What both recipe and golden grant on its platform; a ``GoldenError`` where that is unreadable."""
     platform = str(blessed.provenance["platform"])
     try:
         then = recipes.tolerances_from(blessed.provenance["tolerances"], platform=platform)

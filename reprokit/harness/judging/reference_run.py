@@ -90,15 +90,7 @@ def judge_against(
     request: Request,
     phases: Mapping[str, float] | None = None,
 ) -> Report:
-    """Judge runs with another run in place of a golden: nothing is run, nothing written.
-
-    Args:
-        folders: The new runs, in the order in which they were started.
-        stored: The run that they repeat.
-        recipe: As ``recipe_of`` gives it.
-        request: ``strict``, and the command line that asked.
-        phases: Seconds that each phase took.
-    """
+    """Judge runs with another run in place of a golden: nothing is run, nothing written."""
     rerun = f"{shell_line(['reprokit', 'runs', 'reproduce', str(stored.path)])}  # {recipe.name}"
     evidence = gather(
         recipe,

@@ -35,9 +35,7 @@ class _Three:
 def resume_evidence(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
     """What a stopped and resumed training came to: numbers first, then what lies in the checkpoints.
 
-    Args:
-        whole: The folder of the run that was never stopped.
-        interrupted: The folder of the stopped run, and of the resumed one where there is one.
+    ``interrupted``: the folder of the stopped run, and of the resumed one where there is one.
     """
     stopped = runs.read(interrupted[0], verify=False)
     last = _steps(stopped.path / METRICS)
@@ -144,10 +142,7 @@ def _parting(expected: bytes | None, actual: bytes | None) -> dict[str, Any]:
 
 
 def _start(three: _Three, name: str) -> dict[str, Any] | None:
-    """What the run went on from, where it is not what the whole run had then.
-
-    A state that no later step reads (of an environment that is reset, say) leaves no trace anywhere else.
-    """
+    """What the run went on from, where it is not the whole run's: no later step may read such a state."""
     expected, actual = (checkpoints.folder_of(run.path) / name for run in (three.whole, three.stopped))
     try:
         remembered = checkpoints.removed(expected.parent).get(name)
@@ -182,7 +177,6 @@ def _later_checkpoints(three: _Three) -> tuple[tuple[str, ...], dict[str, Any] |
 
 
 def _after(folder: Path, step: int) -> dict[str, Path]:
-    """Name → path of the checkpoints after a step, the final model included."""
     return {
         one.path.name: one.path
         for one in checkpoints.listed(checkpoints.folder_of(folder))

@@ -14,11 +14,7 @@ from reprokit.layout import CONFIG
 
 
 def identity_of(stored: runs.StoredRun) -> dict[str, Any]:
-    """The identity of a run, as ``core.comparability`` compares it.
-
-    Raises:
-        RecipeError: ``config.yaml`` cannot be read.
-    """
+    """The identity of a run, as ``core.comparability`` compares it."""
     return identity(stored.record, config=config_of(stored.path))
 
 

@@ -8,20 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.checklist import TraceComparison
+from reprokit.core.records import named_leaves
 
 _NEVER_RECORDED = object()
 
 
 def compare_traces(expected: Path, actual: Path, *, thinned: bool = False) -> TraceComparison:
-    """Compare two traces record by record.
+    """Whether every record of two traces was found and equal; an unreadable line is a difference.
 
-    Args:
-        expected: One trace; the golden's when ``thinned``.
-        actual: The other.
-        thinned: ``expected`` holds only some updates: each must be in ``actual``, which may hold more.
-
-    Returns:
-        Equal only if every record was found and equal. A line that cannot be read is a difference.
+    With ``thinned``, each update of ``expected`` must be in ``actual``, which may hold more.
     """
     theirs = _records(actual)
     compared = 0
@@ -46,7 +41,7 @@ def update_steps(trace: Path) -> tuple[int, ...]:
 
 
 def count_records(trace: Path) -> int:
-    """How many lines a trace has; 0 when there is none."""
+    """How many lines a trace or metrics file has; 0 when there is none."""
     return sum(1 for _ in _records(trace))
 
 
@@ -66,7 +61,7 @@ def first_difference(record: Mapping[str, Any], other: Mapping[str, Any] | None)
     """Where two records differ first: ``step``, ``what``, ``expected``, ``actual``; None when equal."""
     if other is None:
         return {"step": record.get("step"), "what": "record", "expected": "a record", "actual": None}
-    ours, theirs = dict(_leaves(record)), dict(_leaves(other))
+    ours, theirs = dict(named_leaves(record)), dict(named_leaves(other))
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         expected, actual = ours.get(name, _NEVER_RECORDED), theirs.get(name, _NEVER_RECORDED)
         if type(expected) is not type(actual) or expected != actual or name == "unreadable line":
@@ -77,14 +72,3 @@ def first_difference(record: Mapping[str, Any], other: Mapping[str, Any] | None)
                 "actual": None if actual is _NEVER_RECORDED else actual,
             }
     return None
-
-
-def _leaves(value: Any, *, at: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _leaves(inner, at=f"{at}.{name}" if at else str(name))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _leaves(inner, at=f"{at}[{index}]")
-    else:
-        yield at, value

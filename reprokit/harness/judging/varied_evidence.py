@@ -21,12 +21,7 @@ from reprokit.layout import METRICS, TRACE
 
 
 def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
-    """What came of the runs under other surroundings.
-
-    Args:
-        first: The folder of the first run.
-        folders: Those of the varied runs, in the order in which they were made.
-    """
+    """What came of the runs under other surroundings, in the order in which they were made."""
     whole = runs.read(first)
     stored = [runs.read(folder) for folder in folders]
     held: dict[str, str] = {}

@@ -22,12 +22,7 @@ def settings(
 ) -> tuple[str, ...]:
     """Every setting that is not the golden's: ``file:line path old → new``, in the order of the golden.
 
-    Args:
-        golden: The training configuration that the golden was made with, sections of settings.
-        run: The run's.
-        recipe: The recipe's name.
-        lines: Dotted path of a key → its line in the recipe, counted from 1; of a default that the
-            recipe leaves out, the nearest section that it writes.
+    ``lines``: dotted path → line from 1; of a default, that of the nearest section that the recipe writes.
     """
     return tuple(
         f"{recipe_line(recipe, path, lines)} {path} {before!r} → {after!r}"

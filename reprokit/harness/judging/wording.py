@@ -45,7 +45,6 @@ class Case:
 
     @property
     def where(self) -> str:
-        """The first divergence, in words."""
         first = self.divergence
         if first is None:
             return "the start"
@@ -61,10 +60,6 @@ def sentence(case: Case) -> str:
 def next_command(case: Case) -> str:
     """What to type next, or "" when there is nothing to do."""
     return _NEXT[case.judged.verdict](case)
-
-
-def _not_run(case: Case) -> str:
-    return f"A run did not finish: {case.failure['message'] if case.failure else case.judged.because}."
 
 
 def _nondeterministic(case: Case) -> str:
@@ -121,17 +116,8 @@ def _no_golden(case: Case) -> str:
 
 
 def _modified(case: Case) -> str:
-    """To follow "the runs": which settings were not the recipe's."""
     sets = " ".join(f"--set {override}" for override in case.evidence.modified)
     return f"were made with {sets}, not with the recipe's own settings"
-
-
-def _check_failed(case: Case) -> str:
-    return f"{case.count} runs agree, but {case.judged.because}."
-
-
-def _unjudged(case: Case) -> str:
-    return f"There is not enough evidence for a verdict: {case.judged.because}."
 
 
 def _reproduced(case: Case) -> str:
@@ -163,10 +149,6 @@ def _repeatable(case: Case) -> str:
 
 def _paths(case: Case) -> str:
     return " ".join(str(folder) for folder in case.folders)
-
-
-def _nothing(_case: Case) -> str:
-    return ""
 
 
 def _show(case: Case) -> str:
@@ -252,13 +234,15 @@ _OF_THE_HOST = frozenset(
 )
 
 _SENTENCES: Mapping[Verdict, Callable[[Case], str]] = {
-    Verdict.NOT_RUN: _not_run,
+    Verdict.NOT_RUN: lambda case: (
+        f"A run did not finish: {case.failure['message'] if case.failure else case.judged.because}."
+    ),
     Verdict.NONDETERMINISTIC: _nondeterministic,
     Verdict.REGRESSION: _regression,
     Verdict.STALE_GOLDEN: _stale,
     Verdict.NO_GOLDEN: _no_golden,
-    Verdict.CHECK_FAILED: _check_failed,
-    Verdict.UNJUDGED: _unjudged,
+    Verdict.CHECK_FAILED: lambda case: f"{case.count} runs agree, but {case.judged.because}.",
+    Verdict.UNJUDGED: lambda case: f"There is not enough evidence for a verdict: {case.judged.because}.",
     Verdict.REPRODUCED: _reproduced,
     Verdict.REPEATABLE: _repeatable,
 }
@@ -271,6 +255,6 @@ _NEXT: Mapping[Verdict, Callable[[Case], str]] = {
     Verdict.NO_GOLDEN: _after_no_golden,
     Verdict.CHECK_FAILED: _show,
     Verdict.UNJUDGED: _after_unjudged,
-    Verdict.REPRODUCED: _nothing,
-    Verdict.REPEATABLE: _nothing,
+    Verdict.REPRODUCED: lambda _case: "",
+    Verdict.REPEATABLE: lambda _case: "",
 }

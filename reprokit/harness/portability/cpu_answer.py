@@ -9,7 +9,7 @@ from typing import Any
 
 from reprokit import adapters
 from reprokit.errors import MetricsError
-from reprokit.harness.judging.trace_comparison import compare_traces
+from reprokit.harness.judging.trace_comparison import compare_traces, count_records
 from reprokit.harness.portability.first_updates import PartialRun
 from reprokit.harness.portability.nonportable_ops import Guilty
 
@@ -42,16 +42,10 @@ class CpuAnswer:
     """What came of one recipe, seed and CPU.
 
     Attributes:
-        recipe: The recipe.
         seed: The seed, or None where it did not come so far.
         cpu: ``native``, or the model as it was really emulated.
-        verdict: What was found.
-        sentence: The same for a person.
         against: ``the golden`` or ``the native run``.
-        updates: How many updates were compared.
         first: Where they part: ``update``, ``step``, ``what``, ``expected``, ``actual``; or None.
-        guilty: Operations that give other bits there.
-        remedy: What to do, or "".
         folder: Where everything lies that was obtained, and what was expected.
     """
 
@@ -86,7 +80,7 @@ def first_difference(measure: Measure, left: PartialRun) -> dict[str, Any] | Non
     traced = compare_traces(measure.trace, left.trace)
     if not traced.equal and traced.first is not None:
         return {"update": traced.records_compared, **traced.first}
-    if not count(measure.metrics):
+    if not count_records(measure.metrics):
         return None
     try:
         compared = adapters.compare(measure.metrics, left.metrics)
@@ -117,11 +111,3 @@ def head(path: Path, *, lines: int) -> bytes:
     """The first lines of a file."""
     with path.open("rb") as stream:
         return b"".join(line for _, line in zip(range(lines), stream, strict=False))
-
-
-def count(path: Path) -> int:
-    """How many lines a file has; 0 when there is none."""
-    if not path.is_file():
-        return 0
-    with path.open("rb") as stream:
-        return sum(1 for _ in stream)

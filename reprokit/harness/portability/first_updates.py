@@ -33,12 +33,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialRun:
-    """What a program left behind.
-
-    Attributes:
-        folder: Its folder: ``output/``, ``stdout.log``, ``stderr.log``.
-        trouble: Why it did not come to where it was to stop, or "".
-    """
+    """The folder that a program left, and why it did not come to where it was to stop, or ""."""
 
     folder: Path
     trouble: str = ""
@@ -54,17 +49,7 @@ class PartialRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where the first updates of one recipe and seed are made.
-
-    Attributes:
-        plan: The plan of one ordinary run.
-        folder: The folder that holds those of the programs.
-        updates: How many updates.
-        emulator: Path of the emulator.
-        backend: How programs are run: in the environment of the plan.
-        progress: Told what begins and what ended.
-        stop: Set to end every program.
-    """
+    """Where the first updates of one recipe and seed are made; ``stop`` is set to end every program."""
 
     plan: Plan
     folder: Path
@@ -89,7 +74,6 @@ class Bench:
         return answered(cpu, stdout=told[0], stderr=told[1])
 
     def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> PartialRun:
-        """Train for the first updates: natively, or on an emulated CPU."""
         return self._run(label, self._words("--max-updates", self.updates), cpu=cpu, ends_with=STOPPED_EARLY)
 
     def record(self, *, updates: int) -> PartialRun:
@@ -106,14 +90,7 @@ class Bench:
         return self._run("probe", words, ends_with=0)
 
     def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> PartialRun:
-        """Run the recorded operations again, one by one.
-
-        Args:
-            label: Name of the folder.
-            calls: Folder with ``calls.pt``.
-            options: For ``reprokit.probes.operation_replay``; ``{calls}`` is that folder.
-            cpu: The emulated CPU, or None.
-        """
+        """Run the operations of ``calls.pt`` in a folder again, which ``options`` call ``{calls}``."""
         words = ["{python}", "-m", "reprokit.probes.operation_replay", "{calls}/calls.pt", *options]
         mount = Mount(name="calls", path=str(calls))
         return self._run(label, words, cpu=cpu, ends_with=0, mounts=(mount,))
@@ -141,7 +118,6 @@ class Bench:
         return PartialRun(folder=folder, trouble=_trouble(result, ends_with=ends_with))
 
     def _words(self, option: str, updates: int) -> list[str]:
-        """The plan's command line, with a number of updates."""
         at = self.spec.command.index("--")
         return [*self.spec.command[:at], option, str(updates), *self.spec.command[at:]]
 
@@ -179,11 +155,7 @@ def side_by_side(
 
 
 def need(left: PartialRun, what: str) -> PartialRun:
-    """What a program left, where nothing can go on without it.
-
-    Raises:
-        CannotRunError: It did not come to its end.
-    """
+    """What a program left; a ``CannotRunError`` where it did not come to its end."""
     if left.trouble:
         raise CannotRunError(f"{what}: {left.trouble}", where=str(left.folder), fix="see stderr.log there")
     return left

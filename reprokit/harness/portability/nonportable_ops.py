@@ -30,10 +30,7 @@ class Guilty:
         operation: As the library calls it: ``aten._foreach_sqrt.default``, ``numpy.exp``.
         calls: How often the recipe called it in the updates that were listened to.
         differing: Results that differ, of the call that shows it most.
-        elements: Results of that call.
         recorded: Whether its inputs are the training's own; else fixed numbers of the same kind.
-        shape: Shape of its first tensor.
-        dtype: Type of that.
     """
 
     operation: str
@@ -51,7 +48,6 @@ class Guilty:
 
     @property
     def told(self) -> str:
-        """One clause: the operation and how much of it differs."""
         also = "" if self.name == self.operation else f" ({self.operation})"
         whose = "inputs of this training" if self.recorded else "fixed inputs"
         share = f"{self.differing:,} of {self.elements:,} results on {whose}"
@@ -64,12 +60,7 @@ class Guilty:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calls:
-    """The calls of a recipe with their native answers.
-
-    Attributes:
-        folder: Holds ``calls.pt`` and ``answers.pt``.
-        counts: Operation → how often it was called.
-    """
+    """The folder of a recipe's ``calls.pt`` and native ``answers.pt``, and how often each was called."""
 
     folder: Path
     counts: Mapping[str, int]
@@ -84,11 +75,7 @@ def plain_name(operation: str) -> str:
 
 
 def list_calls(bench: Bench, *, updates: int) -> Calls:
-    """Listen to a native run of so many updates, and answer every call once natively.
-
-    Raises:
-        CannotRunError: The run, or the answering, did not come to its end.
-    """
+    """Listen to a native run of so many updates, and answer every call once natively."""
     recorded = need(bench.record(updates=updates), "the operations could not be listed")
     folder = recorded.folder / OUTPUT
     answered = bench.replay("operations-native", folder, "--write", "{run_dir}/answers.pt")
@@ -101,11 +88,7 @@ def list_calls(bench: Bench, *, updates: int) -> Calls:
 
 
 def find(bench: Bench, calls: Calls, cpu: EmulatedCpu) -> tuple[Guilty, ...]:
-    """The operations that answer otherwise on a CPU, those with inputs of the training first.
-
-    Raises:
-        CannotRunError: The answering did not come to its end there.
-    """
+    """The operations that answer otherwise on a CPU, those with inputs of the training first."""
     label = f"operations-{cpu.name}"
     words = ("--against", "{calls}/answers.pt", "--output", "{run_dir}/told.json")
     left = need(bench.replay(label, calls.folder, *words, cpu=cpu), "the operations could not be run there")

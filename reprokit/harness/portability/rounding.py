@@ -41,15 +41,7 @@ _TIMEOUT_S = 900.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What is to be probed.
-
-    Attributes:
-        variant: Key of ``images/lock.toml``.
-        profile: ``portable`` or ``native``.
-        backend: ``auto``, ``docker`` or ``local``.
-        base: Which base an image is built on.
-        cpu: A CPU to emulate, or None.
-    """
+    """What is to be probed: a variant of ``images/lock.toml`` under a numerics profile."""
 
     variant: str = "cpu"
     profile: str = PORTABLE
@@ -83,11 +75,7 @@ def check(wanted: Check, *, project: Project, progress: Progress) -> dict[str, A
         base=wanted.base,
         on_progress=progress.note,
     )
-    spec, model, device = (
-        _spec(wanted, realisation),
-        _model(project),
-        "cuda" if wanted.variant == "cuda" else "cpu",
-    )
+    spec, model = _spec(wanted, realisation), _model(project)
     if wanted.cpu is not None:
         spec, model = _emulated(spec, wanted.cpu)
     progress.phase(f"probe on {model or 'this CPU'}")
@@ -95,7 +83,7 @@ def check(wanted: Check, *, project: Project, progress: Progress) -> dict[str, A
         DockerBackend(workspace=str(project.runs_dir)) if backend == "docker" else LocalBackend()
     )
     told = _run(spec, runner, progress)
-    about = {"variant": wanted.variant, "profile": wanted.profile, "backend": backend, "device": device}
+    about = {"variant": wanted.variant, "profile": wanted.profile, "backend": backend, "device": spec.device}
     return {
         "schema": SCHEMA_VERSION,
         **about,
@@ -107,11 +95,7 @@ def check(wanted: Check, *, project: Project, progress: Progress) -> dict[str, A
 
 
 def read_probe(path: Path) -> Mapping[str, Any]:
-    """The probe in what ``numerics check --json`` printed, or in any environment record.
-
-    Raises:
-        ReportError: There is none.
-    """
+    """The probe in ``numerics check --json`` or an environment record; a ``ReportError`` without one."""
     if path.is_file():
         try:
             value = json.loads(path.read_text(encoding="utf-8"))

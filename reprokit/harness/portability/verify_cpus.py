@@ -16,12 +16,12 @@ from reprokit import capture, golden, recipes
 from reprokit.core import fingerprint
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
+from reprokit.harness.judging.trace_comparison import count_records
 from reprokit.harness.portability import nonportable_ops
 from reprokit.harness.portability.cpu_answer import (
     CpuAnswer,
     CpuVerdict,
     Measure,
-    count,
     first_difference,
     head,
     where,
@@ -58,18 +58,10 @@ def verify_cpus(
     names: Sequence[str] = (),
     updates: int = FEWEST_UPDATES,
 ) -> list[CpuAnswer]:
-    """Hold the first updates of every recipe of this platform, or of those named, against its golden.
+    """Compare the first updates of every recipe of this platform, or of those named, with its golden.
 
-    Args:
-        request: Seed, overrides, time limit; without a seed, every seed that has a golden.
-        cpus: Models that the emulator knows.
-        project: The folders.
-        progress: Told how far things are.
-        names: Only these recipes; all when empty.
-        updates: 3 to 8: below 3 not every kind of operation of a training has run.
-
-    Returns:
-        For every recipe and seed: the native answer, then one for each CPU.
+    For each recipe and seed (without one, every seed that has a golden) the native answer comes first, then
+    one a CPU. ``updates`` are 3 to 8: below 3 not every kind of operation of a training has run.
 
     Raises:
         UsageError: A CPU that nobody knows, or too few updates.
@@ -121,8 +113,6 @@ def _checked(request: Request, *, cpus: Sequence[str], updates: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judge:
-    """One recipe on all CPUs."""
-
     recipe: Recipe
     platform: str
     cpus: tuple[str, ...]
@@ -133,7 +123,6 @@ class _Judge:
     progress: Progress
 
     def answers(self, seed: int) -> list[CpuAnswer]:
-        """The native answer, then every CPU's."""
         if self.recipe.numerics != PORTABLE or self.recipe.device != "cpu":
             raise CannotJudgeError(
                 f"{self.recipe.name} promises nothing on other CPUs",
@@ -143,7 +132,7 @@ class _Judge:
         bench = self._bench(seed)
         self.progress.phase(f"{self.recipe.name}, seed {seed}: {self.updates} updates natively")
         native = need(bench.train(NATIVE), "the native run did not finish its first updates")
-        if not count(native.trace):
+        if not count_records(native.trace):
             raise CannotJudgeError(
                 "the training traced no update, so there is nothing to compare", where=str(native.trace)
             )
@@ -203,14 +192,14 @@ class _Judge:
         blessed = golden.load(path)
         folder.mkdir(parents=True)
         trace, metrics = folder / TRACE, folder / METRICS
-        trace.write_bytes(head(blessed.trace, lines=count(native.trace)))
-        metrics.write_bytes(head(blessed.metrics, lines=count(native.metrics)))
+        trace.write_bytes(head(blessed.trace, lines=count_records(native.trace)))
+        metrics.write_bytes(head(blessed.metrics, lines=count_records(native.metrics)))
         return Measure(trace=trace, metrics=metrics, name="the golden"), True
 
     def _native_answer(
         self, seed: int, measure: Measure, native: PartialRun, first: dict[str, Any] | None, *, blessed: bool
     ) -> CpuAnswer:
-        updates = count(native.trace)
+        updates = count_records(native.trace)
         answer = CpuAnswer(
             recipe=self.recipe.name,
             seed=seed,
@@ -287,7 +276,6 @@ class _Judge:
     def _with_the_guilty(
         self, answers: Sequence[CpuAnswer], cpus: Sequence[EmulatedCpu], bench: Bench
     ) -> list[CpuAnswer]:
-        """The answers with the operations to blame, where these can be found."""
         self.progress.phase("which operation is it?")
         try:
             calls = nonportable_ops.list_calls(bench, updates=_last_update(answers, self.updates))

@@ -6,20 +6,15 @@ itself: it would agree with a gate that is wrong in the same way.
 """
 
 from reprokit.harness.selftest.gate import Proof, gate_code, prove
-from reprokit.harness.selftest.planting import Samples
-from reprokit.harness.selftest.samples import Found, find, of_runs
-from reprokit.harness.selftest.score import CLEAN, Row, Score, run
+from reprokit.harness.selftest.samples import find
+from reprokit.harness.selftest.score import CLEAN, Score, run
 
 __all__ = [
     "CLEAN",
-    "Found",
     "Proof",
-    "Row",
-    "Samples",
     "Score",
     "find",
     "gate_code",
-    "of_runs",
     "prove",
     "run",
 ]

@@ -28,7 +28,6 @@ def made_of(stage: Stage) -> dict[str, Path]:
 
 
 def _varied(stage: Stage, first: Path) -> dict[str, Path]:
-    """Under every variation that the recipe names."""
     names = read_object(first / RECORD).get("recipe_data", {}).get("immune_to")
     if not names:
         return {}
@@ -84,7 +83,6 @@ def _copied(stage: Stage, first: Path, name: str, facts: Mapping[str, Any], *, m
 
 
 def _keep(stage: Stage, folder: Path, wanted: Callable[[int | None], bool]) -> None:
-    """Of metrics and trace the records of these steps."""
     for name in (METRICS, TRACE):
         if (folder / name).is_file():
             lines = [line for line in _lines(folder / name) if wanted(json.loads(line).get("step"))]

@@ -19,15 +19,7 @@ NUM_FAULTS, NUM_CLEAN = 150, 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """What a selftest on copies of one recipe's runs came to.
-
-    Attributes:
-        recipe: Whose runs they were.
-        runs: The folders.
-        score: None where the runs allow no selftest, such as two that differ.
-        because: Why not.
-        trusted: Nothing was missed; without a score, there is no good verdict to trust.
-    """
+    """A selftest on copies of one recipe's runs; without a score, there is no good verdict to trust."""
 
     recipe: str
     runs: tuple[str, ...]

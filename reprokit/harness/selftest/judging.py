@@ -50,8 +50,7 @@ class Fault:
 
     @property
     def expected(self) -> str:
-        """The outcome that it must lead to."""
-        return (self.kind.outcomes if self.sealed else self.kind.unsealed)[self.place]
+        return (self.kind.sealed if self.sealed else self.kind.unsealed)[self.place]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +110,7 @@ def fault_of(text: str) -> Fault | None:
 
 
 def judged(stage: Stage, fault: Fault, *, seed: int) -> Judged:
-    """Plant a fault, judge, and take it out again.
-
-    Raises:
-        CannotJudgeError: These runs have no place for it.
-    """
+    """Plant a fault, judge, and take it out again; a ``CannotJudgeError`` where it has no place."""
     try:
         places = _places(stage, fault.place)
         planted = fault.kind.plant(stage, Random(f"{seed}/{fault.id}"), places)
@@ -201,7 +196,7 @@ def _wrong(expected: str, answer: Answer, *, needs_note: bool = False) -> str:
 
 
 def _cases(kind: Kind) -> list[tuple[str, bool]]:
-    return [*((place, True) for place in kind.outcomes), *((place, False) for place in kind.unsealed)]
+    return [*((place, True) for place in kind.sealed), *((place, False) for place in kind.unsealed)]
 
 
 def _from(cases: list[tuple[str, bool]], start: int) -> list[tuple[str, bool]]:

@@ -34,11 +34,7 @@ def write(found: list[Record]) -> bytes:
 
 
 def records(found: list[Record], mutate: OnRecords, *, rng: Random) -> list[Record]:
-    """Mutate until something really changed: other bits, other names, another order.
-
-    Raises:
-        CannotJudgeError: Nothing in these records can be changed so.
-    """
+    """Mutate until bits, names or order really changed; a ``CannotJudgeError`` where nothing can."""
     before = write(found)
     for _ in range(_TRIES):
         try:

@@ -26,14 +26,7 @@ from reprokit.workspace import sha256_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
-    """What is copied.
-
-    Attributes:
-        recipe: The recipe's name.
-        runs: The folders of two finished runs that agree.
-        golden: The folder of their golden, or None when there is none.
-        other_seed: ``metrics.jsonl`` of a finished run with another seed, or None when there is none.
-    """
+    """What is copied: two finished runs that agree, their golden, and metrics with another seed, or None."""
 
     recipe: str
     runs: tuple[Path, Path]
@@ -46,9 +39,6 @@ class Stage:
     """A project of its own with one pair of runs and one golden.
 
     Attributes:
-        project: Its folders.
-        runs: The copies of the two runs.
-        originals: Where they were copied from.
         blessed: The copy of the golden, or None as long as there is none.
         other_seed: The metrics of a run with another seed, or None.
         report: A report of the untouched copies, once somebody has drawn it.
@@ -88,11 +78,7 @@ class Stage:
 
     @property
     def golden(self) -> Path:
-        """The copy of the golden.
-
-        Raises:
-            CannotJudgeError: There is none yet.
-        """
+        """The copy of the golden; a ``CannotJudgeError`` where there is none yet."""
         if self.blessed is None:
             raise CannotJudgeError("there is no golden to plant a fault in")
         return self.blessed
@@ -114,11 +100,9 @@ class Stage:
         beside.replace(path)
 
     def write_json(self, path: Path, value: Mapping[str, Any]) -> None:
-        """The same for a JSON object."""
         self.write(path, f"{json.dumps(value, indent=2)}\n".encode())
 
     def write_all(self, folders: Sequence[Path], name: str, data: bytes) -> None:
-        """The same file in several folders."""
         for folder in folders:
             self.write(folder / name, data)
 
@@ -128,7 +112,6 @@ class Stage:
         path.unlink()
 
     def restore(self) -> None:
-        """Everything as it was copied."""
         for path, data in self._before.items():
             if data is None:
                 path.unlink(missing_ok=True)

@@ -29,12 +29,6 @@ class Found:
 def find(name: str | None, *, project: Project, progress: Progress, named: Sequence[Path] = ()) -> Found:
     """The newest pair of finished runs of a recipe, or the runs named; made when there are none.
 
-    Args:
-        name: The recipe; None for that of the newest run.
-        project: Where runs, recipes and goldens live.
-        progress: Told when something has to be trained first.
-        named: Two run folders to take instead.
-
     Raises:
         UsageError: The runs named are not two, or of no recipe.
         ReprokitError: There is nothing to take, and nothing could be made.

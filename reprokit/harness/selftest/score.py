@@ -42,10 +42,8 @@ class Score:
     Attributes:
         seed: What the faults followed from.
         rows: Kind of fault → counts, in the order of the table; the clean copies last.
-        misses: What did not lead to its verdict.
         last: The last one judged, whether right or not.
         not_planted: Kinds that these runs have no place for.
-        notes: What a person should know about the runs.
     """
 
     seed: int
@@ -84,15 +82,7 @@ def run(
     progress: Progress,
     only: str | None = None,
 ) -> Score:
-    """Plant faults in copies of real runs, judge each, and count.
-
-    Args:
-        samples: The runs; nothing in them is changed.
-        num_faults: How many faults.
-        num_clean: How many copies without one.
-        seed: What the faults follow from.
-        progress: Told how far things are.
-        only: The ID of the one fault to plant instead.
+    """Plant faults in copies of real runs, judge each, and count; ``only``: the ID of one fault to plant.
 
     Raises:
         CannotJudgeError: The untouched runs are not REPRODUCED, so that nothing can be learned from them.

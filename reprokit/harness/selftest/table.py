@@ -6,7 +6,7 @@ Exit codes stand here too, not asked of the judge: one that ends everything in 0
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from reprokit.harness.selftest import mutations as m
 from reprokit.harness.selftest.beside import RESUMED, STOPPED, VARIED
@@ -43,15 +43,12 @@ EXIT_CODES: Mapping[str, int] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Kind:
     """A kind of fault.
 
     Attributes:
-        id: Its name in fault IDs.
-        title: What it is, for people.
-        plant: Plants one.
-        outcomes: Place → the outcome it must lead to once everything is sealed again, so that only
+        sealed: Place → the outcome it must lead to once everything is sealed again, so that only
             the comparison can find it.
         unsealed: The same where nothing is sealed again, so that only the integrity check can.
         noted: Places at which the report must also name what differs in the environment.
@@ -60,7 +57,8 @@ class Kind:
     id: str
     title: str
     plant: Plant
-    outcomes: Mapping[str, str] = field(default_factory=dict)
+    _: KW_ONLY
+    sealed: Mapping[str, str] = field(default_factory=dict)
     unsealed: Mapping[str, str] = field(default_factory=dict)
     noted: frozenset[str] = frozenset()
 
@@ -81,31 +79,17 @@ _NAMELESS = {RUN_1: REFUSED, RUN_2: "NOT_RUN", BOTH: REFUSED}  # the first run s
 _NOTED = frozenset({RUN_1, BOTH, GOLDEN})
 
 
-def _kind(
-    name: str,
-    title: str,
-    plant: Plant,
-    *,
-    sealed: Mapping[str, str] | None = None,
-    unsealed: Mapping[str, str] | None = None,
-    noted: frozenset[str] = frozenset(),
-) -> Kind:
-    return Kind(
-        id=name, title=title, plant=plant, outcomes=sealed or {}, unsealed=unsealed or {}, noted=noted
-    )
-
-
 def _folder(name: str, title: str, plant: Plant, outcome: str = "") -> Kind:
     """A fault in a run's folder, where COMPLETE shows it; ``outcome``: once everything is sealed again."""
-    return _kind(name, title, plant, sealed=_runs(outcome) if outcome else None, unsealed=_runs("NOT_RUN"))
+    return Kind(name, title, plant, sealed=_runs(outcome) if outcome else {}, unsealed=_runs("NOT_RUN"))
 
 
 def _number(name: str, title: str, plant: Plant) -> Kind:
-    return _kind(name, title, plant, sealed=_DIFFERS, unsealed=_TOUCHED)
+    return Kind(name, title, plant, sealed=_DIFFERS, unsealed=_TOUCHED)
 
 
 def _torn(name: str, title: str, mutate: m.OnBytes) -> Kind:
-    return _kind(name, title, numbers.of_bytes(mutate), sealed=_UNREADABLE, unsealed=_TOUCHED)
+    return Kind(name, title, numbers.of_bytes(mutate), sealed=_UNREADABLE, unsealed=_TOUCHED)
 
 
 _of, _value = numbers.of_records, m.number
@@ -134,7 +118,7 @@ _METRICS = (
     _torn("cut-in-line", "a file cut within a line", m.cut_in_a_line),
     _torn("cut-in-number", "a file cut within a number", m.cut_in_a_number),
     _torn("emptied", "an empty file", m.emptied),
-    _kind(
+    Kind(
         "cut-newline",
         "a file without its last newline",
         numbers.of_bytes(m.cut_before_the_newline),
@@ -144,14 +128,14 @@ _METRICS = (
 )
 
 _TRACES = (
-    _kind(
+    Kind(
         "flipped-digest",
         "a digit of a digest of parameters or random states",
         numbers.flipped_digest,
         sealed=_everywhere("NONDETERMINISTIC", both="CHECK_FAILED", golden="CHECK_FAILED"),
         unsealed=_TOUCHED,
     ),
-    _kind(
+    Kind(
         "no-trace",
         "no trace",
         folders.without(TRACE),
@@ -161,60 +145,58 @@ _TRACES = (
 )
 
 _GOLDENS = (
-    _kind(
+    Kind(
         "older-golden",
         "an older golden, same numerics",
         numbers.older_golden,
         sealed={GOLDEN: "REGRESSION"},
         unsealed={GOLDEN: REFUSED},
     ),
-    _kind(
+    Kind(
         "older-golden-elsewhere",
         "an older golden, other numerics",
         together(numbers.older_golden, environments.other_numerics),
         sealed={GOLDEN: "STALE_GOLDEN"},
     ),
-    _kind("no-golden", "no golden", folders.no_golden, unsealed={GOLDEN: "NO_GOLDEN"}),
-    _kind(
-        "no-golden-metrics", "a golden without metrics", folders.without(METRICS), sealed={GOLDEN: REFUSED}
-    ),
-    _kind(
+    Kind("no-golden", "no golden", folders.no_golden, unsealed={GOLDEN: "NO_GOLDEN"}),
+    Kind("no-golden-metrics", "a golden without metrics", folders.without(METRICS), sealed={GOLDEN: REFUSED}),
+    Kind(
         "other-provenance",
         "the golden of another recipe, platform or seed",
         folders.other_provenance,
         unsealed={GOLDEN: REFUSED},
     ),
-    _kind(
+    Kind(
         "other-digest",
         "another digest of the golden's own files",
         folders.other_digest,
         unsealed={GOLDEN: REFUSED},
     ),
-    _kind(
+    Kind(
         "no-fingerprint",
         "a golden without a numerics fingerprint",
         folders.no_fingerprint,
         sealed={GOLDEN: "UNJUDGED"},
     ),
-    _kind(
+    Kind(
         "cut-provenance", "a provenance cut short", folders.cut_short(PROVENANCE), unsealed={GOLDEN: REFUSED}
     ),
 )
 
 _TOLERANCES = (
-    _kind(
+    Kind(
         "beyond-tolerance",
         "a difference beyond the declared tolerance",
         tolerances.beyond_tolerance,
         sealed=_DIFFERS,
     ),
-    _kind(
+    Kind(
         "lopsided-tolerance",
         "a difference that is relative to the wrong side",
         tolerances.lopsided_tolerance,
         sealed=_DIFFERS,
     ),
-    _kind(
+    Kind(
         "too-wide-tolerance",
         "a tolerance typed ten times too wide in the recipe",
         tolerances.too_wide_tolerance,
@@ -223,21 +205,21 @@ _TOLERANCES = (
 )
 
 _ENVIRONMENTS = (
-    _kind(
+    Kind(
         "other-numerics",
         "another environment and other numbers",
         together(environments.other_numerics, _of(_value(m.flipped_bit))),
         sealed={BOTH: "STALE_GOLDEN", GOLDEN: "STALE_GOLDEN"},
         noted=_NOTED,
     ),
-    _kind(
+    Kind(
         "another-machine",
         "another machine that computes alike, and other numbers",
         together(environments.another_machine, _of(_value(m.flipped_bit))),
         sealed={BOTH: "REGRESSION", GOLDEN: "REGRESSION"},
         noted=_NOTED,
     ),
-    _kind(
+    Kind(
         "another-platform",
         "an environment record of another platform",
         environments.another_architecture,
@@ -268,7 +250,7 @@ _FOLDERS = (
     _folder("no-marker", "a run without COMPLETE", folders.without(MARKER)),
     _folder("cut-marker", "a COMPLETE cut short", folders.cut_short(MARKER)),
     _folder("missing-file", "a run folder with a file less", folders.without_any),
-    _kind(
+    Kind(
         "missing-source",
         "a run folder without its recipe or trainer",
         folders.without_source,
@@ -282,76 +264,76 @@ _FOLDERS = (
         folders.other_record({"outcome": "crashed", "exit_code": 1}),
         "NOT_RUN",
     ),
-    _kind(
+    Kind(
         "cut-record", "a run.json cut short", folders.cut_short(RECORD), sealed=_NAMELESS, unsealed=_NAMELESS
     ),
     _folder(
         "silent-record", "a run.json that does not say what was overridden", folders.silent_record, "UNJUDGED"
     ),
-    _kind(
+    Kind(
         "modified-run",
         "a run with other settings",
         folders.other_config,
         sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "CHECK_FAILED"},
         unsealed=_runs("NOT_RUN"),
     ),
-    _kind(
+    Kind(
         "another-seeds-run",
         "the run of another seed",
         folders.another_seed,
         sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "NO_GOLDEN"},
         unsealed=_runs("NOT_RUN"),
     ),
-    _kind("one-run-twice", "one run, given twice", folders.one_run_twice, sealed={RUN_2: "UNJUDGED"}),
+    Kind("one-run-twice", "one run, given twice", folders.one_run_twice, sealed={RUN_2: "UNJUDGED"}),
 )
 
 _BESIDE = (
-    _kind(
+    Kind(
         "varied-run",
         "another number in a run under other surroundings",
         _of(_value(m.one_ulp)),
         sealed={VARIED: "CHECK_FAILED"},
         unsealed={VARIED: "CHECK_FAILED"},
     ),
-    _kind(
+    Kind(
         "nothing-varied",
         "a varied run in which nothing was varied",
         folders.other_record({"varied": {"names": [], "watched": False, "held": {}, "unmade": {}}}),
         sealed={VARIED: "UNJUDGED"},
     ),
-    _kind(
+    Kind(
         "crashed-when-varied",
         "a run that does not come to its end under other surroundings",
         folders.without(MARKER),
         unsealed={VARIED: "CHECK_FAILED"},
     ),
-    _kind(
+    Kind(
         "resumed-run",
         "another number in a resumed run",
         _of(_value(m.one_ulp)),
         sealed={RESUMED: "CHECK_FAILED"},
         unsealed={RESUMED: "CHECK_FAILED"},
     ),
-    _kind(
+    Kind(
         "resumed-checkpoint",
         "a flipped bit in a checkpoint of a resumed run",
         folders.flipped_bit(listed=True),
         sealed={RESUMED: "CHECK_FAILED"},
         unsealed={RESUMED: "CHECK_FAILED"},
     ),
-    _kind(
+    Kind(
         "resumed-from-the-start",
         "a resumed run that did all steps again",
         folders.from_the_start,
         sealed={RESUMED: "CHECK_FAILED"},
     ),
-    _kind(
+    Kind(
         "another-start",
         "a run that went on from another checkpoint than the stopped one's",
         folders.another_start,
         sealed={RESUMED: "UNJUDGED"},
     ),
-    _kind(
+    Kind(
         "never-killed",
         "a run that was to be killed and was not",
         folders.other_record({"signal": None, "outcome": "completed", "exit_code": 0}),
@@ -360,11 +342,11 @@ _BESIDE = (
 )
 
 _REPORTS = (
-    _kind("cut-report", "a report cut short", reports.cut_report, unsealed={REPORT: REFUSED}),
-    _kind(
+    Kind("cut-report", "a report cut short", reports.cut_report, unsealed={REPORT: REFUSED}),
+    Kind(
         "forged-report", "a report that says something else", reports.says_otherwise, unsealed={REPORT: FALLS}
     ),
-    _kind(
+    Kind(
         "evidence-touched",
         "a report whose evidence was touched",
         numbers.of_first_run(m.number(m.one_ulp)),
@@ -374,36 +356,36 @@ _REPORTS = (
 
 #: What must change nothing: a judge that calls everything broken is found here.
 _HARMLESS = (
-    _kind(
+    Kind(
         "another-machine-equal",
         "another machine, equal numbers",
         environments.another_machine,
         sealed=_SAME,
         noted=_NOTED,
     ),
-    _kind(
+    Kind(
         "other-numerics-equal",
         "another environment, equal numbers",
         environments.other_numerics,
         sealed=_SAME,
         noted=_NOTED,
     ),
-    _kind(
+    Kind(
         "within-tolerance",
         "a difference within the declared tolerance",
         tolerances.within_tolerance,
         sealed={**_DIFFERS, BOTH: "REPRODUCED", GOLDEN: "REPRODUCED"},
     ),
-    _kind("another-order", "the names of every record in another order", _of(m.another_order), sealed=_SAME),
-    _kind("white-space", "other white space", numbers.of_bytes(m.more_white_space), sealed=_SAME),
-    _kind(
+    Kind("another-order", "the names of every record in another order", _of(m.another_order), sealed=_SAME),
+    Kind("white-space", "other white space", numbers.of_bytes(m.more_white_space), sealed=_SAME),
+    Kind(
         "same-nonfinite",
         "the same NaN or infinity everywhere",
         numbers.same_nonfinite,
         sealed={BOTH: "REPRODUCED"},
     ),
-    _kind("untouched-report", "a report as it was drawn", reports.untouched, unsealed={REPORT: STANDS}),
-    _kind(
+    Kind("untouched-report", "a report as it was drawn", reports.untouched, unsealed={REPORT: STANDS}),
+    Kind(
         "equal-beside",
         "a varied or resumed run with equal numbers",
         folders.untouched,

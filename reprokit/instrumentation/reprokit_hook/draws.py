@@ -25,7 +25,6 @@ class Draws:
         self._on = self._alone = False
 
     def listen(self) -> None:
-        """Begin or end tracing, as ``TrainingProgress`` asks."""
         if self._progress.due and not self._on:
             self._on, self._alone = True, threading.active_count() == 1
             self._states = self._progress.generators.states()

@@ -43,11 +43,9 @@ class Generators:
             known[_MOST:] = [made]
 
     def states(self) -> dict[str, str]:
-        """Name → digest of the state."""
         return {name: digests.of(state) for name, state in self.raw()}
 
     def raw(self) -> Iterator[tuple[str, Any]]:
-        """Name and state of each: as the library tells it."""
         if "random" in self.seeded:
             yield "Python's random", _state(random._inst)
         numpy = sys.modules.get("numpy.random")

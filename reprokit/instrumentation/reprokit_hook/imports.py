@@ -61,7 +61,6 @@ class _Loader:
         return getattr(self._real, name)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """As the real loader does."""
         return cast("ModuleType | None", self._real.create_module(spec))
 
     def exec_module(self, module: ModuleType) -> None:

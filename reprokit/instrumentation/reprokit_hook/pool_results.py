@@ -17,11 +17,6 @@ class Results:
 
     The program may hand out the next task only once it has a result, so no more than what comes by itself
     within a short while is waited for before one is given.
-
-    Args:
-        results: Pairs of a number and a value, as they come.
-        watch: The watch.
-        site: The program's line.
     """
 
     def __init__(self, results: ResultReader, watch: Watch, site: Site) -> None:
@@ -69,7 +64,6 @@ class Results:
         return found
 
     def _gather(self, *, until: Callable[[], bool], each_s: float) -> None:
-        """Take results that come by themselves, each within so long."""
         while not until():
             try:
                 number, value = self._results.next(each_s)
@@ -83,12 +77,7 @@ class Results:
 
 
 class ResultReader:
-    """Reads a pool's own iterator one result at a time; chunks are taken apart.
-
-    Args:
-        results: As the pool returns it: an ``IMapIterator``, or a generator over the chunks of one.
-        too_late: What it raises where nothing has come in time.
-    """
+    """Reads a pool's iterator one result at a time, chunks taken apart; nothing in time is ``too_late``."""
 
     def __init__(self, results: Any, too_late: type[Exception]) -> None:
         self.too_late = too_late
@@ -98,7 +87,6 @@ class ResultReader:
         self._chunk: list[Any] = []
 
     def next(self, timeout: float | None = None) -> Any:
-        """The next result, in as long as it may take."""
         if self._whole is not None:
             return next(self._whole)
         if not self._chunked:

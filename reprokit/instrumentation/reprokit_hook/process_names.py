@@ -21,12 +21,7 @@ PARENT, RANK, SPAWNED = "REPROKIT_HOOK_PROCESS", "REPROKIT_HOOK_RANK", "REPROKIT
 
 
 def claim(out: str, environment: Mapping[str, str]) -> str:
-    """A process name that no other has.
-
-    Args:
-        out: The folder of the traces, in which names are claimed.
-        environment: What the process has inherited.
-    """
+    """A process name that no other has, claimed in the folder of the traces."""
     wanted, places = _wanted(environment)
     if wanted and started(out, wanted):
         return wanted

@@ -74,17 +74,14 @@ class TrainingProgress:
         self.write(event, streams)
 
     def write(self, event: str, streams: Digests) -> None:
-        """Write an event, and nothing before it."""
         if len(self.events) < _MOST_EVENTS:
             place = {"event": event, "updates": self.updates, "steps": self.steps}
             self.events.append({**place, "streams": streams})
 
     def spent(self, seconds: float) -> None:
-        """Time that a window has taken so far."""
         self._windows.took(seconds)
 
     def as_data(self) -> dict[str, Any]:
-        """What goes into the trace."""
         self._flush()
         return {
             "mode": self.mode,

@@ -21,11 +21,7 @@ class Earlier:
 
     @classmethod
     def read(cls, folder: str | None) -> Earlier:
-        """Of every process; nothing where there is no folder.
-
-        Raises:
-            OSError: The folder cannot be read.
-        """
+        """Of every process; nothing where there is no folder. An ``OSError`` where it cannot be read."""
         merged: dict[str, dict[str, _Values]] = {}
         if not folder:
             return cls(merged)
@@ -42,7 +38,6 @@ class Earlier:
         return cls(merged)
 
     def at(self, unit: str, context: str, number: int) -> str | None:
-        """The last change at or before this number."""
         found = self._values.get(unit, {}).get(context)
         if found is None or number >= found[0]:
             return None

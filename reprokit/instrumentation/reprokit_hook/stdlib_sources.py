@@ -135,8 +135,6 @@ def _listings(watch: Watch) -> None:
 
 
 class _Entries:
-    """What ``os.scandir`` returns: an iterator that can be closed."""
-
     def __init__(self, entries: list[Any]) -> None:
         self._entries = iter(entries)
 

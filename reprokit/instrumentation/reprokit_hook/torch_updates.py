@@ -37,8 +37,6 @@ def watch_learning(torch: Any, watch: Watch, progress: TrainingProgress) -> None
 
 
 class _Updates:
-    """Between the beginning of an update and its end."""
-
     def __init__(self, torch: Any, watch: Watch, progress: TrainingProgress) -> None:
         self._torch, self._watch, self._progress = torch, watch, progress
         self._inside = 0
@@ -60,7 +58,6 @@ class _Updates:
         self._spent += perf_counter() - began
 
     def end(self, parameters: Any) -> None:
-        """What came of it."""
         self._inside -= 1
         if self._inside:
             return

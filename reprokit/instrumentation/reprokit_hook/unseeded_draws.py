@@ -12,13 +12,7 @@ from .watch import Watch
 
 
 class GlobalGenerator:
-    """Whether a global generator has been seeded, and what stands in for it until then.
-
-    Args:
-        library: The module whose functions draw from it: ``random`` or ``numpy.random``.
-        new: Makes a generator for a call site from random numbers of that site.
-        watch: The watch.
-    """
+    """Whether a global generator has been seeded; until then ``new`` makes one for each call site."""
 
     def __init__(self, library: str, new: Callable[[random.Random], Any], watch: Watch) -> None:
         self._library, self._new, self._watch = library, new, watch
@@ -32,7 +26,6 @@ class GlobalGenerator:
             self._watch.progress.generators.seeded.add(self._library.partition(".")[0])
 
     def seeding(self, natural: Any) -> Any:
-        """A function that seeds or restores it."""
 
         @functools.wraps(natural)
         def seed(*args: Any, **options: Any) -> Any:
@@ -42,7 +35,6 @@ class GlobalGenerator:
         return seed
 
     def drawing(self, natural: Any, name: str) -> Any:
-        """A function that draws from it."""
         watch, called = self._watch, f"{self._library.replace('numpy', 'np')}.{name}"
 
         @functools.wraps(natural, assigned=("__name__", "__doc__"))

@@ -192,7 +192,6 @@ class Watch:
 
     @property
     def full(self) -> bool:
-        """Whether no more operations are kept."""
         return len(self.streams) >= _MOST_OPERATIONS
 
     def note_operation(

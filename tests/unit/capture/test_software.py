@@ -38,7 +38,7 @@ def test_another_c_library_than_glibc_is_missing_with_a_reason(monkeypatch):
     def unknown(_name):
         raise ValueError("unrecognized configuration name")
 
-    monkeypatch.setattr(software_module.os, "confstr", unknown)
+    monkeypatch.setattr("os.confstr", unknown)
     facts = capture_software()
     assert facts["libc"] == {"name": "not glibc"}
     assert "not glibc" in facts["missing"]["libc.version"]

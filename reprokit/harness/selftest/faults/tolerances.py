@@ -78,7 +78,8 @@ def declare_exact(stage: Stage) -> None:
 
 
 def _declare(stage: Stage, declared: Mapping[str, float], *, blessed: Mapping[str, float]) -> None:
-    recipe = _recipe(stage)
+    record = runs.read(stage.runs[0], verify=False).record
+    recipe = recipes.load(str(record["recipe"]), recipes_dir=stage.runs[0] / SOURCE)
     data = {**recipe.as_data(), "tolerances": {"default": dict(declared), "metrics": {}}}
     for run in stage.runs:
         stage.write(run / SOURCE / recipe.name / RECIPE, json.dumps(data, indent=2).encode())
@@ -86,8 +87,3 @@ def _declare(stage: Stage, declared: Mapping[str, float], *, blessed: Mapping[st
     told = read_object(stage.golden / PROVENANCE)
     told["tolerances"] = {"default": dict(blessed), "metrics": {}}
     stage.write_json(stage.golden / PROVENANCE, told)
-
-
-def _recipe(stage: Stage) -> recipes.Recipe:
-    record = runs.read(stage.runs[0], verify=False).record
-    return recipes.load(str(record["recipe"]), recipes_dir=stage.runs[0] / SOURCE)

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from reprokit.harness import gate_code
+from reprokit.harness.judging.trace_comparison import count_records
 from reprokit.harness.portability import CpuAnswer, CpuVerdict
-from reprokit.harness.portability.cpu_answer import Measure, count, first_difference, head, where
+from reprokit.harness.portability.cpu_answer import Measure, first_difference, head, where
 from reprokit.harness.portability.first_updates import PartialRun
 
 TRACE = [{"update": n, "step": 64 * n, "parameters": {"weight": f"{n}a", "bias": f"{n}b"}} for n in (1, 2, 3)]
@@ -75,8 +76,8 @@ def test_a_golden_is_cut_to_what_the_native_run_wrote(left, tmp_path):
     whole = left("whole")
     (tmp_path / "cut").write_bytes(head(whole.trace, lines=2))
 
-    assert count(tmp_path / "cut") == 2
-    assert count(tmp_path / "nowhere") == 0
+    assert count_records(tmp_path / "cut") == 2
+    assert count_records(tmp_path / "nowhere") == 0
     assert whole.trace.read_bytes().startswith((tmp_path / "cut").read_bytes())
 
 

@@ -14,12 +14,12 @@ EVERY = list(faults(2000))
 
 def test_every_kind_has_a_name_of_its_own_and_somewhere_to_be_planted():
     assert len({kind.id for kind in KINDS}) == len(KINDS) == len({kind.title for kind in KINDS})
-    assert all(kind.outcomes or kind.unsealed for kind in KINDS)
-    assert all(kind.noted <= {*kind.outcomes, "run-1", "both", "golden"} for kind in KINDS)
+    assert all(kind.sealed or kind.unsealed for kind in KINDS)
+    assert all(kind.noted <= {*kind.sealed, "run-1", "both", "golden"} for kind in KINDS)
 
 
 def test_every_outcome_has_an_exit_code_and_those_of_verdicts_are_the_design_s():
-    used = {outcome for kind in KINDS for outcome in (*kind.outcomes.values(), *kind.unsealed.values())}
+    used = {outcome for kind in KINDS for outcome in (*kind.sealed.values(), *kind.unsealed.values())}
     assert used <= set(EXIT_CODES)
     for verdict in Verdict:
         if verdict is not Verdict.REPEATABLE:  # of plain commands, which have no golden
@@ -30,7 +30,7 @@ def test_every_outcome_has_an_exit_code_and_those_of_verdicts_are_the_design_s()
 def test_a_few_faults_are_of_every_kind_and_many_in_every_place():
     assert {fault.kind.id for fault in list(faults(len(KINDS)))} == {kind.id for kind in KINDS}
     cases = {(fault.kind.id, fault.place, fault.sealed) for fault in EVERY}
-    assert len(cases) == sum(len(kind.outcomes) + len(kind.unsealed) for kind in KINDS)
+    assert len(cases) == sum(len(kind.sealed) + len(kind.unsealed) for kind in KINDS)
 
 
 def test_an_id_names_its_fault_and_no_other():
