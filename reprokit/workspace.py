@@ -87,6 +87,15 @@ def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
     return f"sha256:{sha.hexdigest()}"
 
 
+def sha256_of_path(path: Path, *, pattern: str = "*") -> str:
+    """``sha256_of`` a file, or ``sha256_of_tree`` of anything else.
+
+    Raises:
+        WorkspaceError: There is nothing.
+    """
+    return sha256_of(path) if path.is_file() else sha256_of_tree(path, pattern=pattern)
+
+
 def this_process() -> dict[str, Any]:
     """What identifies this process on this host until the next boot: pid and start time."""
     process = psutil.Process()

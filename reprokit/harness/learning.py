@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ from reprokit.harness.judging.reference_run import recipe_of
 from reprokit.harness.portability.first_updates import Bench, need
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.plan import plan_recipe
-from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
+from reprokit.harness.running.start_runs import prepare
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, read_json
 from reprokit.learning import Answer, diagnose
 from reprokit.learning.curve import Point, learning_curve
@@ -133,27 +132,16 @@ def _probed(
             fix="leave out --probe, or write a recipe",
         )
     recipe = recipe_of(stored)
-    backend = choose_backend(request.backend, progress=progress)
-    realisation = environment_of(
-        recipe, backend=backend, base=request.base, project=project, progress=progress
-    )
-    plan = plan_recipe(
-        recipe,
-        seed=int(stored.record["seed"]),
-        realisation=realisation,
-        backend=backend,
-        stamp=stamp(),
-        runs_dir=project.runs_dir,
-        timeout_s=request.timeout_s,
-    )
+    asked = replace(request, seed=int(stored.record["seed"]))
+    ready = prepare(recipe, asked, project=project, progress=progress)
     bench = Bench(
-        plan=plan,
+        plan=ready.plan,
         folder=project.reports_dir / recipe.name / f"{stamp()}-learning",
         updates=updates,
         emulator="",
         progress=progress,
         stop=threading.Event(),
-        backend=backend_named(backend, project),
+        backend=ready.backend,
     )
     progress.phase(f"{recipe.name}: {updates} updates watched, the environments checked, one transition")
     return need(bench.learn(), "the probe did not come to its end").folder

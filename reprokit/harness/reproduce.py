@@ -20,7 +20,7 @@ from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.preflight import foresee, must_have_variant
+from reprokit.harness.running.preflight import foresee
 from reprokit.harness.running.resume_point import choose, fit
 from reprokit.harness.running.run_kinds import ResumedRun, WholeRun
 from reprokit.harness.running.start_runs import run_command, run_recipe, settle
@@ -91,7 +91,6 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
     if request.resume_from is not None:
         return _go_on(name, request, project=project, progress=progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
-    must_have_variant(recipe, project=project)
     return run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))[0]
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from reprokit import layout
 from reprokit.core.records import Realisation
@@ -20,10 +20,10 @@ from reprokit.errors import UsageError
 
 __all__ = [
     "cache",
-    "files_of_run",
     "forecast",
     "image_documents",
     "inventory",
+    "kept_with_runs",
     "locks",
     "rebuild",
     "relock",
@@ -84,21 +84,30 @@ def resolve(
     return build.realise(lock, chosen, base=base, builder=builder, cache=folder, on_progress=on_progress)
 
 
-def files_of_run(realisation: Realisation, *, project: Path) -> dict[str, bytes]:
-    """The files of an environment that are kept in every run folder: its lock, and an image's documents.
+def kept_with_runs(
+    realisation: Realisation, *, project: Path, whole: bool
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What every run folder keeps of an environment: its lock, an image's documents, what is installed.
 
-    No lock where the one in ``images/`` has changed since the environment was made; no documents of a virtual
-    environment, or of an image that was built on another machine.
+    Returns:
+        Facts for ``run.json``: whether a virtual environment holds what was installed from its lock, each
+        file read anew with ``whole``. And files: no lock where the one in ``images/`` has changed since the
+        environment was made; no documents of a virtual environment, or of an image built on another machine.
 
     Raises:
         ImageError: ``images/`` cannot be read.
         WorkspaceError: The cache cannot be reached.
     """
-    from reprokit.images import cache, image_documents, locks, packages  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images import cache, image_documents, locks, packages, venvs  # noqa: PLC0415  (the docker SDK)
 
-    path = locks.read_lock(project).variant(realisation.variant).packages_path
+    variant = locks.read_lock(project).variant(realisation.variant)
+    path = variant.packages_path
     same = packages.digest_of(path) == realisation.lock_digest
     lock = {layout.LOCK: path.read_bytes()} if same else {}
-    if realisation.kind != "image":
-        return lock
-    return {**lock, **image_documents.files_of(realisation.digest, cache=cache.cache_folder(None))}
+    if realisation.kind == "image":
+        return {}, {**lock, **image_documents.files_of(realisation.digest, cache=cache.cache_folder(None))}
+    folder = Path(realisation.reference)
+    if not folder.is_dir():
+        return {}, lock
+    found = venvs.installed(variant, folder, cache=folder.parent.parent, whole=whole)
+    return {"installed": found.as_fact()}, lock

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import recipes
-from reprokit.harness.running import data_files
+from reprokit.harness.running.program import declared
 
 PROJECT = Path(__file__).resolve().parents[2]
 NAMES = recipes.list_names(PROJECT / "recipes")
@@ -70,7 +70,7 @@ def trained(recipe, folder, *, resume_from=None):
 
     trainer = load_trainer(recipe.trainer)
     settings = config.build(trainer.Config, recipe.training_config)
-    data = {one.name: recipe.path / one.name for one in data_files.declared(recipe)}
+    data = {one.name: recipe.path / one.name for one in declared(recipe)}
     with Run.open(
         folder,
         seed=recipe.seeds[0],

@@ -36,8 +36,8 @@ class MadeRuns:
             backend="local",
             stamp=self._stamp(),
             runs_dir=self.here.runs_dir,
-            files={layout.LOCK: lock} if lock else {},
         )
+        plan = replace(plan, files={**plan.files, **({layout.LOCK: lock} if lock else {})})
         return self._execute(plan, programs)
 
     def of_command(

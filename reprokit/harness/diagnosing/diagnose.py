@@ -24,8 +24,8 @@ from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.plan import plan_command, plan_recipe, shell_line
-from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
+from reprokit.harness.running.plan import plan_command, shell_line
+from reprokit.harness.running.start_runs import prepare
 from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
 from reprokit.request import Request
@@ -88,28 +88,14 @@ def diagnose_recipe(
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     seed = request.seed_of(recipe.seeds)
     progress.phase("environment")
-    backend = choose_backend(request.backend, progress=progress)
-    realisation = environment_of(
-        recipe, backend=backend, base=request.base, project=project, progress=progress
-    )
-    moment = stamp()
-    plan = plan_recipe(
-        recipe,
-        seed=seed,
-        realisation=realisation,
-        backend=backend,
-        stamp=moment,
-        runs_dir=project.runs_dir,
-        timeout_s=request.timeout_s,
-    )
-    folder = project.reports_dir / recipe.name / f"{moment}-diagnose"
+    ready = prepare(recipe, request, project=project, progress=progress)
     lab = Laboratory(
-        plan.specs[0],
-        folder=folder,
-        backend=backend_named(backend, project),
+        ready.plan.specs[0],
+        folder=project.reports_dir / recipe.name / f"{stamp()}-diagnose",
+        backend=ready.backend,
         progress=progress,
         budget=budget,
-        files=plan.files,
+        files=ready.plan.files,
     )
     lab.deep, lab.vary = deep, vary
     sets = [word for override in request.overrides for word in ("--set", override)]

@@ -31,9 +31,8 @@ from reprokit.harness.running import emulation
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.seeds import recorded_seeds
-from reprokit.harness.running.start_runs import backend_named, choose_backend, environment_of
+from reprokit.harness.running.start_runs import prepare
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -152,32 +151,22 @@ class _Judge:
         return [natively, *held]
 
     def _bench(self, seed: int) -> Bench:
-        backend = choose_backend("docker") if self.request.backend == "docker" else "local"
-        realisation = environment_of(
-            self.recipe,
-            backend=backend,
-            base=self.request.base,
-            project=self.project,
-            progress=self.progress,
-        )
-        plan = plan_recipe(
-            self.recipe,
+        asked = replace(
+            self.request,
             seed=seed,
-            realisation=realisation,
-            backend=backend,
-            stamp=stamp(),
-            runs_dir=self.project.runs_dir,
+            backend="docker" if self.request.backend == "docker" else "local",
             timeout_s=self.request.timeout_s or _TIMEOUT_S,
         )
+        ready = prepare(self.recipe, asked, project=self.project, progress=self.progress)
         folder = self.project.reports_dir / self.recipe.name / f"{stamp()}-cpus"
         return Bench(
-            plan=plan,
+            plan=ready.plan,
             folder=folder,
             updates=self.updates,
             emulator=self.emulator,
             progress=self.progress,
             stop=threading.Event(),
-            backend=backend_named(backend, self.project),
+            backend=ready.backend,
         )
 
     def _measure(self, seed: int, native: PartialRun, *, folder: Path) -> tuple[Measure, bool]:

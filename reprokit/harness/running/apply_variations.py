@@ -13,7 +13,6 @@ from reprokit.core.records import RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution import varied_start
 from reprokit.harness.running import emulation
-from reprokit.harness.running.execute import usable_cores
 from reprokit.recipes.mistakes import did_you_mean
 from reprokit.variations import There, Variation, names
 
@@ -126,6 +125,11 @@ def check_names(wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in known:
             raise UsageError(f"there is no variation {name!r}", fix=did_you_mean(name, known))
+
+
+def usable_cores() -> tuple[int, ...]:
+    """The cores that this process may use, by number."""
+    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 
 
 def _emulator(*, container: bool) -> tuple[str, str]:

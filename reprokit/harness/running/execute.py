@@ -91,11 +91,6 @@ def execute(
     return tuple(sorted(folders, key=lambda folder: order[folder.name]))
 
 
-def usable_cores() -> tuple[int, ...]:
-    """The cores that this process may use, by number."""
-    return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
-
-
 def _in_threads(
     one: Callable[[RunSpec], RunResult], specs: Sequence[RunSpec], *, workers: int, stop: threading.Event
 ) -> None:

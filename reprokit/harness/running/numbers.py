@@ -17,18 +17,28 @@ Three questions, three answers:
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import reprokit
-from reprokit import workspace
 from reprokit.core.records import Realisation, RunSpec, digest
 from reprokit.project import Project
 from reprokit.recipes import Recipe, digest_of_parts
+from reprokit.workspace import sha256_of_path
 
 PACKAGE = Path(reprokit.__file__).parent
 #: What runs beside every training and can change its numbers, below the package.
 _RUNTIME = ("runtime", "core/numerics.py")
 #: What a container image is made from besides; a project with virtual environments only may do without.
 _OF_CONTAINERS = ("images/Dockerfile", "images/base")
+
+
+def digest_facts(recipe: Recipe, realisation: Realisation) -> dict[str, Any]:
+    """What ``run.json`` says of them."""
+    return {
+        "recipe_digest": recipe.digest,
+        "digests": digests_of(recipe, realisation),
+        "mounted_digest": mounted_digest(),
+    }
 
 
 def digests_of(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
@@ -44,7 +54,7 @@ def code_digests(recipe: Recipe, *, package: Path = PACKAGE) -> dict[str, str]:
     """
     return {
         **recipe_digests(recipe),
-        "runtime": digest([_digest(package / name, pattern="*.py") for name in _RUNTIME]),
+        "runtime": digest([sha256_of_path(package / name, pattern="*.py") for name in _RUNTIME]),
     }
 
 
@@ -52,7 +62,7 @@ def recipe_digests(recipe: Recipe) -> dict[str, str]:
     """The same of what lies in the folder of recipes."""
     return {
         "recipe": recipe.digest,
-        "trainer": workspace.sha256_of(recipe.trainer),
+        "trainer": sha256_of_path(recipe.trainer),
         **({"parts": digest_of_parts(recipe.parts)} if recipe.parts else {}),
         "config": digest(recipe.training_config),
     }
@@ -64,7 +74,7 @@ def mounted_digest(package: Path = PACKAGE) -> str:
     Raises:
         WorkspaceError: There is no such folder, or nothing in it.
     """
-    return workspace.sha256_of_tree(package)
+    return sha256_of_path(package)
 
 
 def mounted_package(spec: RunSpec) -> Path | None:
@@ -93,7 +103,12 @@ def environment_digest(root: Path, variant: str) -> str:
     """
     optional = (root / path for path in _OF_CONTAINERS)
     needed = (root / path for path in _needed_by_all(variant))
-    return digest([*map(_digest, needed), *(_digest(path) for path in optional if path.exists())])
+    return digest(
+        [
+            *map(sha256_of_path, needed),
+            *(sha256_of_path(path) for path in optional if path.exists()),
+        ]
+    )
 
 
 def package_of(root: Path) -> Path:
@@ -131,8 +146,3 @@ def _needed_by_all(variant: str) -> tuple[str, ...]:
 def _own_package(root: Path) -> Path | None:
     own = root / "reprokit"
     return own if (own / "__main__.py").is_file() else None
-
-
-def _digest(path: Path, *, pattern: str = "*") -> str:
-    """Digest of a file or a folder, which must be there."""
-    return workspace.sha256_of(path) if path.is_file() else workspace.sha256_of_tree(path, pattern=pattern)

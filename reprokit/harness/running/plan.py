@@ -7,33 +7,29 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from reprokit import capture
-from reprokit.core import numerics
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec
-from reprokit.harness.running import data_files
-from reprokit.harness.running.numbers import PACKAGE, digests_of, mounted_digest
-from reprokit.harness.running.run_kinds import RunKind, WholeRun, particulars
-from reprokit.layout import CONFIG, SOURCE
-from reprokit.recipes import PARTS, Recipe
-
-_LAUNCH = (
-    "{python}",
-    "-m",
-    "reprokit.runtime.launch",
-    "--run-dir",
-    "{run_dir}",
-    "--config",
-    "{mounts}/config.yaml",
-    "--seed",
-    "{seed}",
-    "--device",
-    "{device}",
+from reprokit.errors import UsageError
+from reprokit.harness.running.numbers import PACKAGE
+from reprokit.harness.running.program import program_of
+from reprokit.harness.running.run_kinds import (
+    ResumedRun,
+    ResumePoint,
+    RunKind,
+    StoppedRun,
+    VariedRun,
+    WholeRun,
 )
+from reprokit.harness.running.varied_run import varied
+from reprokit.layout import CONFIG, SOURCE
+from reprokit.recipes import Recipe
+
+_CHECKPOINT = "resumed_from.pt"
 
 # A brace around one word means nothing to a shell.
 _TYPED_AS_IT_IS = re.compile(r"(?:[\w@%+=:,./-]|\{[a-z_]+\})+", re.ASCII)
@@ -54,7 +50,7 @@ class Plan:
     files: dict[str, bytes]
 
 
-def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follows from
+def plan_recipe(
     recipe: Recipe,
     kind: RunKind = WholeRun(),  # noqa: B008 - frozen
     *,
@@ -65,16 +61,13 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
     runs_dir: Path,
     cores: Sequence[int] = (),
     timeout_s: float | None = None,
-    facts: Mapping[str, Any] | None = None,
-    files: Mapping[str, bytes] | None = None,
     profile_step: int | None = None,
 ) -> Plan:
     """Plan runs of a recipe with one seed.
 
     Args:
         recipe: The validated recipe, overrides applied.
-        kind: Whole runs and how many, or one that is stopped, resumed or varied; the surroundings of a
-            varied one are changed in the plan that comes of this (``varied_run``).
+        kind: Whole runs and how many, or one that is stopped, resumed or varied.
         seed: The seed of every run.
         realisation: The environment that the runs share.
         backend: ``docker`` or ``local``; recorded.
@@ -82,12 +75,15 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
         runs_dir: Where the run folders will be.
         cores: Core numbers to pin the runs to, one each in turn; empty for no pinning.
         timeout_s: Limit for each run; the recipe's own when None.
-        facts: What else stands in each ``run.json``.
-        files: What else stands in each run's folder: relative name → content.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
+
+    Raises:
+        UsageError: A run is to be resumed in an environment of another lock than it began in.
+        RecipeError: Data that the recipe declares is missing or other than declared.
+        CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
-    own, data = particulars(kind), data_files.declared(recipe)
-    variables = numerics.variables(recipe.numerics, hash_seed=0)
+    program = program_of(recipe, realisation, profile_step=profile_step)
+    own = _particulars(kind, realisation)
     specs = []
     for index, name in enumerate(own.names):
         run_id = f"{stamp}-seed{seed}-{name}"
@@ -98,19 +94,8 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                 run_id=run_id,
                 seed=seed,
                 device=recipe.device,
-                command=(
-                    *_LAUNCH,
-                    *_checkpoint_words(recipe),
-                    *_further_words(recipe, data, profile_step=profile_step),
-                    *own.words,
-                    "--",
-                    f"{{mounts}}/recipes/trainers/{recipe.trainer.name}",
-                ),
-                environment={
-                    **variables,
-                    "PYTHONPATH": "{mounts}",
-                    "PYTHONUNBUFFERED": "1",
-                },
+                command=(*program.command, *own.words, *program.script),
+                environment=program.environment,
                 realisation=realisation,
                 mounts=(
                     Mount(name="reprokit", path=str(PACKAGE)),
@@ -118,24 +103,20 @@ def plan_recipe(  # noqa: PLR0913 - one keyword for each thing that a run follow
                     Mount(name="config.yaml", path=str(run_dir / CONFIG)),
                     *own.mounts,
                 ),
-                limits=_limits(recipe, cores=cores, index=index, timeout_s=timeout_s),
+                limits=Limits(
+                    memory_bytes=int(recipe.limits.memory_gib * 2**30),
+                    pids=recipe.limits.pids,
+                    timeout_s=timeout_s or recipe.limits.timeout_s,
+                    cpus=(cores[index % len(cores)],) if cores else None,
+                ),
                 attempt=own.attempt,
             )
         )
-    known = {
-        "backend": backend,
-        "numerics": recipe.numerics,
-        "modified": list(recipe.modified),
-        "recipe_digest": recipe.digest,
-        "digests": digests_of(recipe, realisation),
-        "mounted_digest": mounted_digest(),
-        "recipe_data": recipe.as_data(),
-        "training_config": dict(recipe.training_config),
-        **({"data": {one.name: one.sha256 for one in data}} if data else {}),
-        **own.facts,
-        **(facts or {}),
-    }
-    return Plan(specs=tuple(specs), facts=known, files={**_snapshot(recipe, data), **(files or {})})
+    facts, files = {"backend": backend, **program.facts, **own.facts}, dict(program.files)
+    if isinstance(kind, VariedRun):
+        specs[0], of_watch = varied(specs[0], kind, runs_dir=runs_dir)
+        files.update(of_watch)
+    return Plan(specs=tuple(specs), facts=facts, files=files)
 
 
 def plan_command(
@@ -185,35 +166,56 @@ def shell_line(command: Sequence[str]) -> str:
     return " ".join(word if _TYPED_AS_IT_IS.fullmatch(word) else shlex.quote(word) for word in words)
 
 
-def _limits(recipe: Recipe, *, cores: Sequence[int], index: int, timeout_s: float | None) -> Limits:
-    return Limits(
-        memory_bytes=int(recipe.limits.memory_gib * 2**30),
-        pids=recipe.limits.pids,
-        timeout_s=timeout_s or recipe.limits.timeout_s,
-        cpus=(cores[index % len(cores)],) if cores else None,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Particulars:
+    """What the plan of one kind of run has of its own.
+
+    Attributes:
+        names: The end of each run's id, one a run.
+        words: Further words of the command line.
+        mounts: Further files that the training sees.
+        facts: Further keys of ``run.json``, so that nobody takes the run for a whole training.
+        attempt: Which attempt at the training it is.
+    """
+
+    names: tuple[str, ...]
+    words: tuple[str, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    attempt: int = 1
 
 
-def _checkpoint_words(recipe: Recipe) -> tuple[str, ...]:
-    """The words of the command line that say how many checkpoints stay."""
-    return () if recipe.keep_checkpoints is None else ("--keep-checkpoints", str(recipe.keep_checkpoints))
+def _particulars(kind: RunKind, realisation: Realisation) -> _Particulars:
+    match kind:
+        case WholeRun(repeats=repeats):
+            return _Particulars(names=tuple(str(index + 1) for index in range(repeats)))
+        case StoppedRun(stop_at=step):
+            return _Particulars(names=("stopped",), words=("--stop-at", str(step)), facts={"stop_at": step})
+        case ResumedRun(point=point):
+            return _resumed(point, realisation)
+        case VariedRun(number=number):
+            return _Particulars(names=(f"varied{number}",), facts={"varied": kind.as_fact()})
 
 
-def _further_words(
-    recipe: Recipe, data: Sequence[data_files.DataFile], *, profile_step: int | None
-) -> Iterator[str]:
-    """The words of the command line that hand over data, and that ask for a profile."""
-    for one in data:
-        yield from ("--data", one.name, one.sha256, f"{{mounts}}/recipes/{recipe.name}/{one.name}")
-    if profile_step is not None:
-        yield from ("--profile-step", str(profile_step))
-
-
-def _snapshot(recipe: Recipe, data: Sequence[data_files.DataFile]) -> dict[str, bytes]:
-    return {
-        CONFIG: recipe.config_yaml().encode(),
-        f"source/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
-        f"source/trainers/{recipe.trainer.name}": recipe.trainer.read_bytes(),
-        **{f"source/{PARTS}/{part.name}": part.content for part in recipe.parts},
-        **{f"source/{recipe.name}/{one.name}": one.content for one in data},
+def _resumed(point: ResumePoint, realisation: Realisation) -> _Particulars:
+    if realisation.lock_digest != point.lock_digest:
+        raise UsageError(
+            "the environment's lock changed, so the run cannot be resumed",
+            where=str(point.path),
+            expected=point.lock_digest or "a lock in run.json",
+            actual=realisation.lock_digest,
+            fix="put the lock back (the run keeps its own in source/), or start a new run",
+        )
+    resumed_from = {
+        "run": point.run,
+        "checkpoint": point.path.name,
+        "step": point.step,
+        "sha256": point.sha256,
     }
+    return _Particulars(
+        names=("resumed",),
+        words=("--resume-from", f"{{mounts}}/{_CHECKPOINT}"),
+        mounts=(Mount(name=_CHECKPOINT, path=str(point.path)),),
+        facts={"resumed_from": resumed_from},
+        attempt=point.attempt + 1,
+    )

@@ -7,9 +7,7 @@ from typing import Any
 
 from reprokit import capture, golden
 from reprokit.core import fingerprint
-from reprokit.errors import ImageError, RecipeError
 from reprokit.harness.running.execute import Progress
-from reprokit.images import locks
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
@@ -24,10 +22,8 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
         progress: Told where the recipe does not declare this platform.
 
     Raises:
-        RecipeError: There is no such variant.
         GoldenError: The golden that the runs would be held against is damaged.
     """
-    must_have_variant(recipe, project=project)
     platforms = platforms_here(recipe, capture.capture_host(project.root))
     for platform in platforms:
         folder = golden.locate(project.golden_dir, recipe=recipe.name, platform=platform, seed=seed)
@@ -44,22 +40,3 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
 def platforms_here(recipe: Recipe, host: Mapping[str, Any]) -> list[str]:
     """Where a recipe's device would train on this host; empty where that shows only in a run."""
     return [name for name in fingerprint.platforms_of_host(host) if name.startswith(f"{recipe.device}-")]
-
-
-def must_have_variant(recipe: Recipe, *, project: Project) -> None:
-    """Refuse a recipe whose environment is not declared.
-
-    Raises:
-        RecipeError: There is no such variant.
-    """
-    try:
-        known = locks.read_lock(project.root).variants
-    except ImageError:
-        return  # a fault of the project's, which has a verdict of its own: NOT_RUN
-    if recipe.variant not in known:
-        raise RecipeError(
-            f"there is no environment for the variant {recipe.variant!r}",
-            where=recipe.where("variant"),
-            expected=" or ".join(sorted(known)),
-            fix="name one of these, or add it to images/lock.toml",
-        )

@@ -1,4 +1,4 @@
-"""The four kinds of run of a recipe, whole, stopped, resumed and varied, and how their plans differ."""
+"""The four kinds of run of a recipe: whole, stopped, resumed and varied; ``plan`` says how each is made."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.core.records import Mount
 from reprokit.variations import Variation
 
 #: Where the watch over a program in a run folder of its own leaves its trace: a folder of the program's.
 WATCH = ".reprokit"
-_CHECKPOINT = "resumed_from.pt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,53 +73,19 @@ class VariedRun:
     held: Mapping[str, str] = field(default_factory=dict)
     unmade: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def under_watch(self) -> bool:
+        """Whether the run is made under the watch."""
+        return self.watched or any(one.vary for one in self.chosen)
+
+    def as_fact(self) -> dict[str, Any]:
+        """As ``run.json`` says it."""
+        return {
+            "names": [one.name for one in self.chosen],
+            "watched": self.under_watch,
+            "held": dict(self.held),
+            "unmade": dict(self.unmade),
+        }
+
 
 RunKind = WholeRun | StoppedRun | ResumedRun | VariedRun
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Particulars:
-    """What the plan of one kind of run has of its own.
-
-    Attributes:
-        names: The end of each run's id, one a run.
-        words: Further words of the command line.
-        mounts: Further files that the training sees.
-        facts: Further keys of ``run.json``, so that nobody takes the run for a whole training.
-        attempt: Which attempt at the training it is.
-    """
-
-    names: tuple[str, ...]
-    words: tuple[str, ...] = ()
-    mounts: tuple[Mount, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    attempt: int = 1
-
-
-def particulars(kind: RunKind) -> Particulars:
-    """What the plan of a run of this kind has of its own; surroundings are varied in the finished plan."""
-    match kind:
-        case WholeRun(repeats=repeats):
-            return Particulars(names=tuple(str(index + 1) for index in range(repeats)))
-        case StoppedRun(stop_at=step):
-            return Particulars(names=("stopped",), words=("--stop-at", str(step)), facts={"stop_at": step})
-        case ResumedRun(point=point):
-            return _resumed(point)
-        case VariedRun(number=number):
-            return Particulars(names=(f"varied{number}",))
-
-
-def _resumed(point: ResumePoint) -> Particulars:
-    resumed_from = {
-        "run": point.run,
-        "checkpoint": point.path.name,
-        "step": point.step,
-        "sha256": point.sha256,
-    }
-    return Particulars(
-        names=("resumed",),
-        words=("--resume-from", f"{{mounts}}/{_CHECKPOINT}"),
-        mounts=(Mount(name=_CHECKPOINT, path=str(point.path)),),
-        facts={"resumed_from": resumed_from},
-        attempt=point.attempt + 1,
-    )

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit import capture, images, runs, workspace
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec
-from reprokit.errors import CannotRunError, EngineError, UsageError
+from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
+from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
-from reprokit.harness.running.execute import Progress, execute, usable_cores
-from reprokit.harness.running.installed_packages import installed_facts
+from reprokit.harness.running.execute import Progress, execute
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
-from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, RunKind, VariedRun, WholeRun
-from reprokit.harness.running.varied_run import varied
+from reprokit.harness.running.run_kinds import RunKind, WholeRun
+from reprokit.images import locks
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
@@ -52,7 +54,9 @@ def run_recipe(
 
     Raises:
         CannotRunError: Nothing could start, and not even that can be written.
+        RecipeError: The recipe's environment is not declared.
     """
+    _must_have_variant(recipe, project=project)
     try:
         return _train(recipe, request, kind, project=project, phases=phases)
     except CannotRunError as error:
@@ -83,8 +87,7 @@ def run_command(
             "a plain command runs in your own Python", fix="write a recipe to run in a container"
         )
     try:
-        with workspace.exclusive(project.runs_dir):
-            _clean_up(project)
+        with _alone_in(project):
             with phases.of("capture"):
                 host = capture.capture_host(project.root)
                 host["plain_inside"] = capture.capture_interpreter(command)
@@ -101,49 +104,111 @@ def run_command(
         return (_not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
 
 
-def environment_of(
-    recipe: Recipe, *, backend: str, base: str, project: Project, progress: Progress
-) -> Realisation:
-    """The environment of a recipe for a backend, found or made.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """Runs that could start now.
+
+    Attributes:
+        plan: What will run.
+        realisation: In which environment.
+        backend: What runs it.
+        side_by_side: How many runs at one time.
+    """
+
+    plan: Plan
+    realisation: Realisation
+    backend: Backend
+    side_by_side: int
+
+
+def prepare(
+    recipe: Recipe,
+    request: Request,
+    kind: RunKind = WholeRun(),  # noqa: B008 - frozen
+    *,
+    project: Project,
+    progress: Progress,
+) -> Prepared:
+    """The environment of a recipe, found or made, and the plan of its runs.
 
     Raises:
-        CannotRunError: It cannot be made here.
+        CannotRunError: The environment cannot be made here.
+        UsageError: A run is to be resumed in an environment of another lock than it began in.
     """
-    return images.resolve(
+    name = choose_backend(request.backend, progress=progress)
+    realisation = images.resolve(
         recipe.variant,
         project=project.root,
-        kind="image" if backend == "docker" else "venv",
-        base=base,
+        kind="image" if name == "docker" else "venv",
+        base=request.base,
         on_progress=progress.note,
+    )
+    cores = _cores_beside(kind, request)
+    plan = plan_recipe(
+        recipe,
+        kind,
+        seed=request.seed_of(recipe.seeds),
+        realisation=realisation,
+        backend=name,
+        stamp=stamp(),
+        runs_dir=project.runs_dir,
+        cores=cores,
+        timeout_s=request.timeout_s,
+        profile_step=request.profile_step,
+    )
+    return Prepared(
+        plan=plan,
+        realisation=realisation,
+        backend=docker_backend.DockerBackend(workspace=str(project.runs_dir))
+        if name == "docker"
+        else local_backend.LocalBackend(),
+        side_by_side=max(1, len(cores)),
     )
 
 
 def _train(
     recipe: Recipe, request: Request, kind: RunKind, *, project: Project, phases: Phases
 ) -> tuple[Path, ...]:
-    with workspace.exclusive(project.runs_dir):
-        _clean_up(project)
-        backend = choose_backend(request.backend, progress=phases.progress)
+    with _alone_in(project):
         with phases.of("environment"):
-            realisation = environment_of(
-                recipe, backend=backend, base=request.base, project=project, progress=phases.progress
+            ready = prepare(recipe, request, kind, project=project, progress=phases.progress)
+            facts, files = images.kept_with_runs(
+                ready.realisation, project=project.root, whole=request.strict or bool(os.environ.get("CI"))
             )
-            installed = installed_facts(realisation, project=project.root, strict=request.strict)
             host = capture.capture_host(project.root)
-        if isinstance(kind, ResumedRun):
-            must_be_same_environment(kind.point, realisation.lock_digest)
-        cores = _cores_beside(kind, request)
-        plan = _plan(recipe, request, kind, realisation, backend=backend, cores=cores, project=project)
-        plan = replace(plan, facts={**plan.facts, **installed})
+        plan = replace(
+            ready.plan,
+            facts={**ready.plan.facts, "backend_asked": request.backend, **facts},
+            files={**ready.plan.files, **files},
+        )
         with phases.of("train"):
             return execute(
                 plan,
-                backend=backend_named(backend, project),
+                backend=ready.backend,
                 runs_dir=project.runs_dir,
                 host=host,
                 progress=phases.progress,
-                side_by_side=max(1, len(cores)),
+                side_by_side=ready.side_by_side,
             )
+
+
+def _must_have_variant(recipe: Recipe, *, project: Project) -> None:
+    """Refuse a recipe whose environment is not declared.
+
+    Raises:
+        RecipeError: There is no such variant.
+    """
+    try:
+        known = locks.read_lock(project.root).variants
+    except ImageError:
+        return  # a fault of the project's, which has a verdict of its own: NOT_RUN
+    if recipe.variant not in known:
+        raise RecipeError(
+            f"there is no environment for the variant {recipe.variant!r}",
+            where=recipe.where("variant"),
+            expected=" or ".join(sorted(known)),
+            fix="name one of these, or add it to images/lock.toml",
+        )
 
 
 def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:
@@ -152,33 +217,6 @@ def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:
         return ()
     cores = usable_cores()[: kind.repeats]
     return cores if len(cores) > 1 else ()
-
-
-def _plan(
-    recipe: Recipe,
-    request: Request,
-    kind: RunKind,
-    realisation: Realisation,
-    *,
-    backend: str,
-    cores: Sequence[int],
-    project: Project,
-) -> Plan:
-    plan = plan_recipe(
-        recipe,
-        kind,
-        seed=request.seed_of(recipe.seeds),
-        realisation=realisation,
-        backend=backend,
-        stamp=stamp(),
-        runs_dir=project.runs_dir,
-        cores=cores,
-        timeout_s=request.timeout_s,
-        profile_step=request.profile_step,
-        facts={"backend_asked": request.backend},
-        files=images.files_of_run(realisation, project=project.root),
-    )
-    return varied(plan, kind, runs_dir=project.runs_dir) if isinstance(kind, VariedRun) else plan
 
 
 def _not_started(
@@ -207,34 +245,15 @@ def settle(project: Project) -> None:
     Raises:
         WorkspaceBusyError: Another tool is at work in the runs folder.
     """
+    with _alone_in(project):
+        pass
+
+
+@contextmanager
+def _alone_in(project: Project) -> Iterator[None]:
+    """No other tool is at work in the runs folder, and nothing that a killed one left running."""
     with workspace.exclusive(project.runs_dir):
-        _clean_up(project)
-
-
-def must_be_same_environment(point: ResumePoint, lock_digest: str) -> None:
-    """Refuse to go on in an environment of another lock than the run began in.
-
-    Raises:
-        UsageError: It is of another one.
-    """
-    if lock_digest != point.lock_digest:
-        raise UsageError(
-            "the environment's lock changed, so the run cannot be resumed",
-            where=str(point.path),
-            expected=point.lock_digest or "a lock in run.json",
-            actual=lock_digest,
-            fix="put the lock back (the run keeps its own in source/), or start a new run",
-        )
-
-
-def _clean_up(project: Project) -> None:
-    # First: a container that trains on writes into a run that is closed next.
-    docker_backend.remove_orphans(str(project.runs_dir))
-    runs.recover(project.runs_dir)
-
-
-def backend_named(name: str, project: Project) -> Backend:
-    """What runs programs as ``docker`` or ``local``."""
-    if name == "docker":
-        return docker_backend.DockerBackend(workspace=str(project.runs_dir))
-    return local_backend.LocalBackend()
+        # First: a container that trains on writes into a run that is closed next.
+        docker_backend.remove_orphans(str(project.runs_dir))
+        runs.recover(project.runs_dir)
+        yield

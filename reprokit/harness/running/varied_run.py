@@ -1,4 +1,4 @@
-"""A planned run put under other surroundings: environment, starter, emulator, and the hook if needed.
+"""A run put under other surroundings: environment, starter, emulator, and the hook if needed.
 
 A run under the hook leaves its trace in the run folder, which shows that the hook was there.
 """
@@ -15,7 +15,6 @@ from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import RUN_DIR
 from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed, in_container, joined
 from reprokit.harness.running.hooked_run import ORDERS, Places, hooked
-from reprokit.harness.running.plan import Plan
 from reprokit.harness.running.run_kinds import WATCH, VariedRun
 from reprokit.layout import OUTPUT
 
@@ -23,41 +22,30 @@ from reprokit.layout import OUTPUT
 KEPT = "varied-orders.json"
 
 
-def varied(plan: Plan, kind: VariedRun, *, runs_dir: Path) -> Plan:
-    """The plan of one run, under the variations.
+def varied(spec: RunSpec, kind: VariedRun, *, runs_dir: Path) -> tuple[RunSpec, dict[str, bytes]]:
+    """One run under the variations, and what must stand in its folder for that.
 
     Args:
-        plan: Of one run.
+        spec: The run as it would be without them.
         kind: What is varied.
         runs_dir: Where its folder will be.
 
     Raises:
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
-    (spec,) = plan.specs
     joint = joined(kind.chosen)
     if joint.run_folder:
         spec = _in_folder(spec, f"{spec.run_id}-{joint.run_folder}", runs_dir)
-    watched = bool(joint.vary) or kind.watched
-    room = ("--folder", f"{{run_dir}}/{WATCH}") if watched else ()
-    files = dict(plan.files)
-    if watched:
+    room: tuple[str, ...] = ()
+    files: dict[str, bytes] = {}
+    if kind.under_watch:
+        room = ("--folder", f"{{run_dir}}/{WATCH}")
         run_dir = runs_dir / spec.recipe / spec.run_id
         places = _places(spec, run_dir)
         files[KEPT] = json.dumps(_orders(joint, places), indent=2).encode()
         spec = hooked(spec, places, environment={})
     spec = replace(spec, environment={**spec.environment, **joint.environment})
-    told = {
-        "names": [one.name for one in kind.chosen],
-        "watched": watched,
-        "held": dict(kind.held),
-        "unmade": dict(kind.unmade),
-    }
-    return Plan(
-        specs=(changed(spec, start=(*room, *joint.start), cpu=joint.cpu),),
-        facts={**plan.facts, "varied": told},
-        files=files,
-    )
+    return changed(spec, start=(*room, *joint.start), cpu=joint.cpu), files
 
 
 def _in_folder(spec: RunSpec, run_id: str, runs_dir: Path) -> RunSpec:

@@ -15,7 +15,6 @@ from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.execute import execute
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WATCH
-from reprokit.harness.running.varied_run import varied
 
 
 def program(hangs_on, programs, *, watch=True, crashes=False):
@@ -57,7 +56,6 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
                 )
                 self.asked.append(tuple(one.name for one in kind.chosen))
                 self.limits = {*getattr(self, "limits", ()), request.timeout_s}
-                plan = varied(plan, kind, runs_dir=here.runs_dir)
                 backend = fake(program(hangs_on, programs, **options))
                 host = programs["host"]
                 return execute(plan, backend=backend, runs_dir=here.runs_dir, host=host, progress=told)

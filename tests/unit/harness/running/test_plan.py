@@ -11,7 +11,9 @@ import pytest
 
 from reprokit.core import numerics
 from reprokit.core.records import Realisation
-from reprokit.harness.running.plan import command_name, digests_of, plan_command, plan_recipe, shell_line
+from reprokit.errors import UsageError
+from reprokit.harness.running.numbers import digests_of
+from reprokit.harness.running.plan import command_name, plan_command, plan_recipe, shell_line
 from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, StoppedRun, VariedRun, WholeRun
 
 ENVIRONMENT = Realisation(
@@ -115,7 +117,14 @@ FROM = {"run": "r/1", "checkpoint": "checkpoint_8.pt", "step": 8, "sha256": "sha
             {"resumed_from": FROM},
             3,
         ),
-        (VariedRun(number=4, chosen=()), "varied4", (), (), {}, 1),
+        (
+            VariedRun(number=4, chosen=(), held={"umask": "why"}),
+            "varied4",
+            (),
+            (),
+            {"varied": {"names": [], "watched": False, "held": {"umask": "why"}, "unmade": {}}},
+            1,
+        ),
     ],
 )
 def test_each_kind_of_run_differs_from_a_whole_one_in_what_it_says(
@@ -214,3 +223,10 @@ def test_a_plain_commands_runs_are_filed_under_a_name_that_is_one_folder(command
 def test_a_command_is_written_as_a_person_types_it(words, line):
     assert shell_line(words) == line
     assert shlex.split(line) == words
+
+
+def test_a_run_is_not_resumed_in_an_environment_of_another_lock(planned):
+    other = dataclasses.replace(ENVIRONMENT, lock_digest="sha256:2")
+    assert planned(kind=ResumedRun(point=POINT)).specs[0].attempt == POINT.attempt + 1
+    with pytest.raises(UsageError, match="lock changed, so the run cannot be resumed"):
+        planned(kind=ResumedRun(point=POINT), realisation=other)

@@ -9,8 +9,11 @@ import pytest
 
 from reprokit import recipes
 from reprokit.errors import GoldenError, RecipeError
-from reprokit.harness import Project
-from reprokit.harness.running.preflight import foresee, must_have_variant, platforms_here
+from reprokit.harness import Project, Request
+from reprokit.harness.running.clock import Phases
+from reprokit.harness.running.preflight import foresee, platforms_here
+from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.harness.running.start_runs import run_recipe
 from support.recorded_progress import RecordedProgress
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -58,7 +61,8 @@ def test_a_variant_that_does_not_exist_is_refused_with_its_line(study):
     text = lock.read_text(encoding="utf-8").replace("[variants.tpu", "[variants.other")
     lock.write_text(text, encoding="utf-8")
     with pytest.raises(RecipeError, match=f"recipe.yaml:{recipe.lines['variant']}: there is no environment"):
-        must_have_variant(recipe, project=study)
+        run_recipe(recipe, Request(), WholeRun(), project=study, phases=Phases(RecordedProgress()))
+    assert not study.runs_dir.exists()
 
 
 def test_what_a_gpu_is_called_shows_only_where_there_is_one(study):

@@ -19,8 +19,6 @@ from reprokit.harness.running import start_runs
 from reprokit.harness.running.execute import execute
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import choose, fit
-from reprokit.harness.running.run_kinds import ResumePoint
-from reprokit.harness.running.start_runs import must_be_same_environment
 from reprokit.images import packages
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -221,13 +219,6 @@ def test_a_run_that_began_with_another_runtime_or_does_not_say_with_which_is_ref
 def test_what_changes_no_number_keeps_no_run_from_going_on(stopped, project):
     edit(project.recipes_dir / RECIPE / "recipe.yaml", "title: ", "title: Another ")
     assert go_on(stopped, project)[1].seed == 42
-
-
-def test_an_environment_of_another_lock_is_refused_when_it_is_there(tmp_path):
-    point = ResumePoint(path=tmp_path, step=1, sha256="", run="r/1", attempt=1, lock_digest="sha256:1")
-    must_be_same_environment(point, "sha256:1")
-    with pytest.raises(UsageError, match="lock changed, so the run cannot be resumed"):
-        must_be_same_environment(point, "sha256:2")
 
 
 def test_a_run_stopped_before_its_first_checkpoint_is_told_so(made, killed, project):

@@ -10,7 +10,7 @@ import pytest
 from reprokit import layout
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import ImageError
-from reprokit.images import files_of_run, image_documents
+from reprokit.images import image_documents, kept_with_runs
 from reprokit.layout import IMAGE_PROVENANCE, SBOM
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,7 +37,7 @@ def kept(tmp_path, monkeypatch):
 
 
 def test_a_run_in_an_image_gets_both_documents(kept):
-    assert files_of_run(IMAGE, project=ROOT) == {
+    assert kept_with_runs(IMAGE, project=ROOT, whole=False)[1] == {
         "sbom.cdx.json": b"sbom.cdx.json",
         "image-provenance.json": b"image-provenance.json",
     }
@@ -45,16 +45,16 @@ def test_a_run_in_an_image_gets_both_documents(kept):
 
 def test_another_image_and_a_virtual_environment_have_none(kept):
     other = dataclasses.replace(IMAGE, digest=f"sha256:{'3' * 64}")
-    assert files_of_run(other, project=ROOT) == {}
-    assert files_of_run(VENV, project=ROOT) == {}
+    assert kept_with_runs(other, project=ROOT, whole=False)[1] == {}
+    assert kept_with_runs(VENV, project=ROOT, whole=False)[1] == {}
 
 
 def test_the_lock_of_the_project_is_kept_where_it_is_the_environments_own_and_no_other():
     own = dataclasses.replace(VENV, lock_digest=digest_bytes(LOCK))
-    assert files_of_run(own, project=ROOT) == {layout.LOCK: LOCK}
-    assert files_of_run(VENV, project=ROOT) == {}
+    assert kept_with_runs(own, project=ROOT, whole=False)[1] == {layout.LOCK: LOCK}
+    assert kept_with_runs(VENV, project=ROOT, whole=False)[1] == {}
 
 
 def test_a_project_without_locks_is_an_error(tmp_path):
     with pytest.raises(ImageError):
-        files_of_run(VENV, project=tmp_path)
+        kept_with_runs(VENV, project=tmp_path, whole=False)

@@ -10,8 +10,8 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import Realisation
 from reprokit.errors import RecipeError
-from reprokit.harness.running import data_files
 from reprokit.harness.running.plan import plan_recipe
+from reprokit.harness.running.program import declared
 
 PROJECT = Path(__file__).resolve().parents[4]
 REALISATION = Realisation(
@@ -82,7 +82,7 @@ def test_another_file_than_declared_and_a_missing_one_are_refused_with_the_line(
 )
 def test_an_entry_that_names_no_file_is_refused(project, entry, told):
     with pytest.raises(RecipeError, match=told):
-        data_files.declared(replace(curriculum(project), data=(entry,)))
+        declared(replace(curriculum(project), data=(entry,)))
 
 
 def test_a_profile_is_asked_for_on_the_command_line(project):
