@@ -10,6 +10,7 @@ it holds, and its curves.
     True
 """
 
+from reprokit.adapters.canonical import Canonical, canonical_records
 from reprokit.adapters.comparing import compare, compare_sources
 from reprokit.adapters.divergence_context import around
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
@@ -19,6 +20,7 @@ from reprokit.adapters.summaries import ignored_metrics, read_from, read_series,
 
 __all__ = [
     "Adapter",
+    "Canonical",
     "MetricsSource",
     "MetricsSummary",
     "Pair",
@@ -27,6 +29,7 @@ __all__ = [
     "adapter_named",
     "adapters",
     "around",
+    "canonical_records",
     "compare",
     "compare_paths",
     "compare_runs",

@@ -30,6 +30,19 @@ from reprokit.plugin_files import PluginFolder, load
 __all__ = ["discover", "registry", "run_all"]
 
 _SHOWN = 8
+#: Rows that say something of an unmodified program only where its recipe has the key: row → key.
+_DECLARED_BY = {
+    "checkpoints_complete": "instrument",
+    "config_saved": "instrument",
+    "expected_declared": "expected",
+    "headline_results": "expected",
+    "nondeterminism_declared": "nondeterminism",
+    "numerics_in_force": "instrument",
+    "resume_equal": "resume",
+    "seeded": "instrument",
+    "trace_equal": "instrument",
+    "unchanged_when_varied": "immune_to",
+}
 _MALFORMED = "recipe_checks"
 _WRITE_RECIPE = "write one: docs/how-to/bring-your-own-program.md"
 _REPORT_IT = "this is a fault of the check itself: report it, or repair its file under reprokit/checks"
@@ -46,7 +59,8 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
     """
     judged = discover() if checks is None else checks
     rows = [_row(check, evidence) for check in judged]
-    return (*rows, *_ignored(evidence), *_malformed(evidence, {check.ID for check in judged}))
+    left_out = (*_volatile(evidence), *_ignored(evidence))
+    return (*rows, *left_out, *_malformed(evidence, {check.ID for check in judged}))
 
 
 def registry() -> dict[str, bool]:
@@ -91,12 +105,24 @@ def _row(check: Check, evidence: Evidence) -> CheckResult:
 def _judged(check: Check, evidence: Evidence) -> Finding:
     if evidence.recipe is None and check.NEEDS_RECIPE:
         return not_applicable("a plain command has no recipe to judge", _WRITE_RECIPE)
+    key = _DECLARED_BY.get(check.ID)
+    if key is not None and _is_undeclared(evidence, check.ID, key):
+        return not_applicable(
+            "the program is unmodified and the recipe does not declare this", f"declare `{key}`"
+        )
     try:
         finding = check.check(evidence)
         fault = _fault(finding)
     except (Exception, SystemExit) as error:  # the one boundary: here nothing may pass, nor end the tool
         return unjudged(f"the check is faulty: {type(error).__name__}: {error}", _REPORT_IT)
     return unjudged(f"the check is faulty: {fault}", _REPORT_IT) if fault else finding
+
+
+def _is_undeclared(evidence: Evidence, row: str, key: str) -> bool:
+    """Whether a recipe of a command leaves out the key that a row needs, and nobody asked for the row."""
+    recipe = evidence.recipe or {}
+    asked = {"resume_equal": evidence.resume, "unchanged_when_varied": evidence.varied}.get(row)
+    return "command" in recipe and not recipe.get(key) and asked is None
 
 
 def _fault(finding: object) -> str:
@@ -111,6 +137,21 @@ def _fault(finding: object) -> str:
         return "a row that does not apply is SKIPPED"
     canonical_json(finding.evidence)
     return ""
+
+
+def _volatile(evidence: Evidence) -> list[CheckResult]:
+    return [
+        CheckResult(
+            id=f"volatile_metric/{name}",
+            title=f"Metric {name} was left out",
+            status=Status.SKIPPED,
+            reason=f"volatile, as the recipe says: {because}",
+            remedy="remove it from `volatile` in recipe.yaml to compare it",
+            evidence={"metric": name, "because": because},
+            required=False,
+        )
+        for name, because in sorted(evidence.volatile_metrics.items())
+    ]
 
 
 def _ignored(evidence: Evidence) -> Iterator[CheckResult]:

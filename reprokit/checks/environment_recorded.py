@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact
 from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
@@ -18,15 +19,16 @@ _OF_RECIPES = (
     "inside.python.version",
     "inside.libc",
     "inside.packages",
-    "inside.torch.version",
-    "inside.numpy.version",
     "inside.device.kind",
+    "limits",
+)
+_OF_PINNED = (
     "inside.numerics.profile",
     "inside.variables.PYTHONHASHSEED",
     "image.lock_digest",
     "image.digest",
-    "limits",
 )
+_OF_TRAINERS = ("inside.torch.version", "inside.numpy.version")  # commands need not use either
 _OR_REASON = ("source.commit",)
 
 
@@ -36,7 +38,7 @@ def check(evidence: Evidence) -> Finding:
         return not_applicable(
             "nothing was captured around the plain command", "capture it: `reprokit capture`"
         )
-    required = _OF_ALL if evidence.recipe is None else (*_OF_ALL, *_OF_RECIPES)
+    required = _required(evidence.recipe)
     if broken := failed_runs(
         evidence, lambda run: _problem(run, required), "see what can be captured: `reprokit capture`"
     ):
@@ -46,6 +48,13 @@ def check(evidence: Evidence) -> Finding:
         missing = [field for field in missing if not field.startswith("inside.")]
     note = f"; missing with a reason: {', '.join(missing)}" if missing else ""
     return passed(f"every required field is recorded{note}", missing=missing)
+
+
+def _required(recipe: Mapping[str, Any] | None) -> tuple[str, ...]:
+    if recipe is None:
+        return _OF_ALL
+    pinned = () if recipe.get("variant") == "none" else _OF_PINNED
+    return (*_OF_ALL, *_OF_RECIPES, *pinned, *(() if "command" in recipe else _OF_TRAINERS))
 
 
 def _problem(run: RunEvidence, required: tuple[str, ...]) -> str:

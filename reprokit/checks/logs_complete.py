@@ -56,7 +56,7 @@ def _breaks(problem: Problem) -> bool:
 
 
 def _of_recipe(evidence: Evidence, run: RunEvidence) -> str:
-    if evidence.recipe is None:
+    if evidence.recipe is None or "command" in evidence.recipe:  # programs count steps as they like
         return ""
     stepless = [problem.message for problem in run.metrics_problems or () if problem.kind in _STEPLESS]
     if stepless:

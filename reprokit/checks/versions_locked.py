@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
-from reprokit.core.rows import Finding, failed, passed
+from reprokit.core.rows import Finding, failed, not_applicable, passed
 
 ID = "versions_locked"
 TITLE = "Package versions are recorded and locked"
@@ -22,6 +22,11 @@ _INSTALLERS = frozenset({"pip", "setuptools", "wheel", "uv"})
 
 def check(evidence: Evidence) -> Finding:
     """Every run's packages, against the digest of its lock, and its content where that is at hand."""
+    if (evidence.recipe or {}).get("variant") == "none":
+        return not_applicable(
+            "nothing pins the environment: the recipe's variant is none",
+            "`reprokit image lock NAME --from requirements.txt`, and `variant: NAME` in recipe.yaml",
+        )
     problems = problems_of_runs(
         evidence, lambda run: _problem(run) or _tampered(run) or _not_locked(run, evidence.locked)
     )

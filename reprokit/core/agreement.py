@@ -20,7 +20,8 @@ def why_not_equal(
     if comparison is None:
         return Objection("the metrics were never compared")
     if comparison.records_compared <= 0 or comparison.metrics_compared <= 0:
-        return Objection("no metric could be compared")
+        broken = next((one.message for one in comparison.problems if one.severity != "warning"), "")
+        return Objection("no metric could be compared" + (f": {broken}" if broken else ""))
     for problem in comparison.problems:
         if problem.severity != "warning":
             return Objection(f"{problem.kind} in the {problem.side} file: {problem.message}")

@@ -97,6 +97,7 @@ class GoldenEvidence:
         environment_diff: Field paths that differ: list of ``field``, ``expected``, ``actual``,
             ``can_change_numbers``.
         changed: Which of ``recipe``, ``trainer``, ``config``, ``lock`` are not the golden's.
+        program_changes: Where an unmodified program is not the golden's: ``file:line old → new``.
         trace: The first run's trace against the golden's thinned one, at the steps that the golden
             holds. None when the golden or the run has none.
     """
@@ -110,6 +111,7 @@ class GoldenEvidence:
     environment_diff: Sequence[Mapping[str, Any]] = ()
     recipe_digest_equal: bool = True
     changed: tuple[str, ...] = ()
+    program_changes: tuple[str, ...] = ()
     trace: TraceComparison | None = None
     has_trace: bool = False
 
@@ -226,6 +228,7 @@ class Evidence:
     golden_missing_because: str = ""
     ignored_metrics: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
+    volatile_metrics: Mapping[str, str] = field(default_factory=dict)
     locked: Mapping[str, str] | None = None
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None

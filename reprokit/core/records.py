@@ -54,12 +54,16 @@ class Limits:
         pids: Most processes and threads at one time.
         timeout_s: Wall-clock limit in seconds, or None.
         cpus: Core numbers that the run is pinned to, or None for all.
+        shared_memory_bytes: Of a container.
+        network: Whether a container may use the network.
     """
 
     memory_bytes: int | None = None
     pids: int = 512
     timeout_s: float | None = None
     cpus: tuple[int, ...] | None = None
+    shared_memory_bytes: int = 1 << 30
+    network: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

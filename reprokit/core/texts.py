@@ -22,7 +22,7 @@ class Placeholders:
     """Puts placeholders where the paths of the expected and of the actual run stand."""
 
     def __init__(self, expected: Places, actual: Places) -> None:
-        self._sides = _Side(expected), _Side(actual)
+        self._sides = PathPlaceholders(expected), PathPlaceholders(actual)
 
     def put(self, expected: Any, actual: Any) -> tuple[Any, Any]:
         """A pair of values as they are to be compared; equal ones and numbers stay as they are."""
@@ -31,12 +31,15 @@ class Placeholders:
         return self._sides[0].put(expected), self._sides[1].put(actual)
 
 
-class _Side:
+class PathPlaceholders:
+    """Puts placeholders where the paths of one run stand, in texts however deep in lists and mappings."""
+
     def __init__(self, places: Places) -> None:
         longest_first = sorted(filter(None, places), key=len, reverse=True)
         self._places = [(_pattern(path), places[path]) for path in longest_first]
 
     def put(self, value: Any) -> Any:
+        """The value with placeholders in it."""
         if isinstance(value, str):
             for pattern, placeholder in self._places:
                 value = pattern.sub(placeholder, value)

@@ -97,7 +97,7 @@ def _host_config(spec: RunSpec, *, output: str, userns: str, ulimits: Mapping[st
     memory = spec.limits.memory_bytes or DEFAULT_MEMORY_BYTES
     binds = [(mount.path, f"{MOUNTS}/{mount.name}", True) for mount in spec.mounts]
     config: dict[str, Any] = {
-        "NetworkMode": "none",
+        "NetworkMode": "bridge" if spec.limits.network else "none",
         "ReadonlyRootfs": True,
         "CapDrop": ["ALL"],
         "SecurityOpt": ["no-new-privileges"],
@@ -108,7 +108,7 @@ def _host_config(spec: RunSpec, *, output: str, userns: str, ulimits: Mapping[st
         "CpuShares": CPU_SHARES,
         "Memory": memory,
         "MemorySwap": memory,  # equal to Memory means no swap at all
-        "ShmSize": SHARED_MEMORY_BYTES,
+        "ShmSize": spec.limits.shared_memory_bytes,
         "Tmpfs": {"/tmp": TMPFS},  # noqa: S108
         "Ulimits": [{"Name": name, "Soft": most, "Hard": most} for name, most in ulimits.items()],
         "LogConfig": {"Type": "none", "Config": {}},  # the host reads the streams and keeps the logs

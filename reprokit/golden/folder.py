@@ -50,7 +50,8 @@ class Golden:
     path: Path  # its folder
     provenance: Mapping[str, Any]  # `provenance.json`
     metrics: Path  # the promoted `metrics.jsonl`, whole
-    trace: Path  # the promoted `trace.jsonl`, thinned; its records are exact
+    # The promoted `trace.jsonl`, thinned, its records exact; None for an unmodified program not watched
+    trace: Path | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +101,12 @@ def load(path: Path) -> Golden:
                 "this golden belongs to another folder", where=str(path), actual=actual, fix=_RESTORE
             )
         for name, what in ((METRICS, "metrics"), (TRACE, "trace")):
-            _must_be_promoted(path / name, provenance["digests"][what])
+            if what in provenance["digests"]:
+                _must_be_promoted(path / name, provenance["digests"][what])
     except OSError as error:
         raise GoldenError(f"cannot read: {error.strerror or error}", where=str(path)) from error
-    return Golden(path=path, provenance=provenance, metrics=path / METRICS, trace=path / TRACE)
+    trace = path / TRACE if "trace" in provenance["digests"] else None
+    return Golden(path=path, provenance=provenance, metrics=path / METRICS, trace=trace)
 
 
 def list_all(golden_dir: Path) -> list[GoldenRow]:
@@ -197,7 +200,8 @@ def _problem_of(value: Any) -> str:
         if not isinstance(value.get(key, ...), kinds) or isinstance(value[key], bool):
             return f"{key!r} is missing or of the wrong type"
     digests = value["digests"]
-    for name in (*inputs.names_in(digests), "metrics", "trace"):
+    traced = ["trace"] if "program" not in digests or "trace" in digests else []
+    for name in (*inputs.names_in(digests), "metrics", *traced):
         if not isinstance(digests.get(name), str) or not _SHA256.fullmatch(digests[name]):
             return f"the digest of {name!r} is missing or malformed"
     return ""

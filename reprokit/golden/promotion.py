@@ -41,7 +41,7 @@ class Candidate:
     # Whether the source tree held changes that neither a commit nor the index has; None when unknown
     dirty: bool | None
     metrics: Path  # its `metrics.jsonl`
-    trace: Path  # its `trace.jsonl`
+    trace: Path | None  # its `trace.jsonl`; None for an unmodified program that is not watched
     digests: Mapping[str, str]  # SHA-256 of each input of its numbers (`core.inputs`)
     image: Mapping[str, Any]  # `kind`, `digest` and `base` of the environment that it ran in
     fingerprint: str  # hash of the facts that can change numbers
@@ -49,6 +49,13 @@ class Candidate:
     environment: Mapping[str, Any]  # what of the environment record is worth keeping, and fit to be published
     # The training configuration, so that a later run can say which setting changed
     config: Mapping[str, Any] = field(default_factory=dict)
+    program: Mapping[str, str] = field(default_factory=dict)  # likewise the files that a command sees
+    sources: Mapping[str, str] = field(default_factory=dict)  # where its metrics came from: name → format
+
+    @property
+    def records(self) -> tuple[Path, ...]:
+        """Its files of records."""
+        return (self.metrics,) if self.trace is None else (self.metrics, self.trace)
 
 
 def promote(
@@ -77,7 +84,7 @@ def promote(
     first = runs[0]
     folder = locate(golden_dir, recipe=first.recipe, platform=first.platform, seed=first.seed)
     _check_equal(runs)
-    for file in (first.metrics, first.trace):
+    for file in first.records:
         _check_records(file, allow_nonfinite=allow_nonfinite)
     previous = sha256_of(folder / METRICS) if (folder / METRICS).is_file() else None
     provenance = {
@@ -126,6 +133,7 @@ def _provenance_of(run: Candidate) -> dict[str, Any]:
         "fingerprint_facts": dict(run.fingerprint_facts),
         "environment": dict(run.environment),
         "config": dict(run.config),
+        **({"program": dict(run.program), "sources": dict(run.sources)} if run.program else {}),
     }
 
 
@@ -158,7 +166,7 @@ def _check_equal(runs: Sequence[Candidate]) -> None:
             if expected != actual:
                 other_of = f"the runs differ in their {what}"
                 raise GoldenError(other_of, where=str(other.path), expected=str(expected), actual=str(actual))
-        for mine, theirs in ((first.metrics, other.metrics), (first.trace, other.trace)):
+        for mine, theirs in zip(first.records, other.records, strict=True):
             line = _first_difference(mine, theirs)
             if line is not None:
                 fix = f"`reprokit diff {first.path} {other.path}` shows the difference"
@@ -216,13 +224,11 @@ def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any]) -> None:
     try:
         with run.metrics.open("rb") as stream:
             _write_lines(fresh / METRICS, stream)
-        with run.trace.open("rb") as stream:
-            _write_lines(fresh / TRACE, thinned(stream))
-        digests = {
-            **provenance["digests"],
-            "metrics": sha256_of(fresh / METRICS),
-            "trace": sha256_of(fresh / TRACE),
-        }
+        digests = {**provenance["digests"], "metrics": sha256_of(fresh / METRICS)}
+        if run.trace is not None:
+            with run.trace.open("rb") as stream:
+                _write_lines(fresh / TRACE, thinned(stream))
+            digests["trace"] = sha256_of(fresh / TRACE)
         text = json.dumps({**provenance, "digests": digests}, indent=2, ensure_ascii=False, allow_nan=False)
         _write_lines(fresh / PROVENANCE, [f"{text}\n".encode("utf-8", errors="backslashreplace")])
         fresh.chmod(0o755)

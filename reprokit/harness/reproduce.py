@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -185,6 +186,7 @@ def _judge(
         ignore=request.ignore,
         stopped=stopped,
         varied=bool(beside.varied),
+        with_make=_has_targets(project.root / "Makefile"),
     )
     evidence = gather(
         recipe,
@@ -211,6 +213,13 @@ def _judge(
     )
 
 
+def _has_targets(makefile: Path) -> bool:
+    try:
+        return re.search(rb"^reproduce:", makefile.read_bytes(), re.MULTILINE) is not None
+    except OSError:
+        return False
+
+
 def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
     record = runs.read(folders[0], verify=False).record
     if record.get("plain_command"):
@@ -231,6 +240,7 @@ def rerun_line(
     ignore: Sequence[str] = (),
     stopped: Mapping[str, Any] | None = None,
     varied: bool = False,
+    with_make: bool = True,
 ) -> str:
     """The line that anyone can type, in a checkout, to run the same again and judge it.
 
@@ -239,16 +249,19 @@ def rerun_line(
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the surroundings were varied too.
+        with_make: Whether the project has a Makefile with this project's targets.
     """
     seed, plain = record.get("seed"), record.get("plain_command")
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, "--", *plain])
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
-    words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
     asked = record.get("backend_asked")
     options = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
     options += ["--vary"] if varied else []
+    if not with_make:
+        return shell_line(["reprokit", "reproduce", str(record.get("recipe")), "--seed", str(seed), *options])
+    words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
     for_make = shlex.join(options).replace("$", "$$")  # make reads it before the shell does
     return shell_line([*words, f"ARGS={for_make}"] if options else words)
 

@@ -9,17 +9,21 @@ from reprokit.recipes.recipe import (
     CheckRules,
     Expected,
     NarrowerTolerances,
+    Program,
     Recipe,
     RecipeLimits,
     Relaxation,
     tolerances_from,
 )
+from reprokit.recipes.schema import NO_VARIANT
 
 __all__ = [
+    "NO_VARIANT",
     "PARTS",
     "CheckRules",
     "Expected",
     "NarrowerTolerances",
+    "Program",
     "Recipe",
     "RecipeLimits",
     "Relaxation",

@@ -19,8 +19,16 @@ from reprokit.recipes.document import Document, read_text
 from reprokit.recipes.imports import PartFile, digest_of_parts, imported_parts
 from reprokit.recipes.mistakes import combined, did_you_mean
 from reprokit.recipes.overrides import apply, parse
-from reprokit.recipes.recipe import CheckRules, Expected, PatternTolerances, Recipe, RecipeLimits, Relaxation
-from reprokit.recipes.schema import PLAIN_NAME, RecipeModel
+from reprokit.recipes.recipe import (
+    CheckRules,
+    Expected,
+    PatternTolerances,
+    Program,
+    Recipe,
+    RecipeLimits,
+    Relaxation,
+)
+from reprokit.recipes.schema import OF_COMMANDS, PLAIN_NAME, RecipeModel
 from reprokit.recipes.secrets import secrets_in
 from reprokit.recipes.setting_origin import Origin, dotted
 from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
@@ -28,6 +36,11 @@ from reprokit.recipes.trainer_config import read_sections
 from reprokit.recipes.validation import Validated, key_paths, validate
 
 TRAINERS = "trainers"
+_DEVICES = ("cpu", "cuda", "tpu")
+#: What a recipe of a command has in place of a trainer's settings.
+_CONFIGURATION = ("command", "env", "working_dir")
+#: Keys of such a recipe that cannot change a number.
+_NOT_NUMBERS = frozenset({"resume", "unresponsive"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +70,11 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     changes = [parse(text) for text in overrides]
     data = apply(document.data, changes)
     origin = Origin(file=where, lines=document.lines, overrides=tuple(change.path for change in changes))
-    trainer, mistakes = _try_trainer(data.get("trainer"), root, origin)
+    of_command = "command" in data
+    trainer, mistakes = (None, []) if of_command else _try_trainer(data.get("trainer"), root, origin)
     mistakes += secrets_in(text, data, overrides, where=where)
-    validated = validate(data, sections=trainer.sections if trainer else None, origin=origin)
+    sections = trainer.sections if trainer else {} if of_command else None
+    validated = validate(data, sections=sections, origin=origin)
     if isinstance(validated, list):
         mistakes += validated
     elif file == recipes_dir / name / RECIPE and validated.recipe.name != name:
@@ -71,7 +86,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
                 actual=validated.recipe.name,
             )
         )
-    if mistakes or trainer is None or isinstance(validated, list):
+    if mistakes or (trainer is None and not of_command) or isinstance(validated, list):
         raise combined(mistakes, where=where)
     return _recipe(
         validated,
@@ -174,18 +189,25 @@ def _recipe(
     validated: Validated,
     *,
     file: Path,
-    trainer: _Trainer,
+    trainer: _Trainer | None,
     document: Document,
     file_digest: str,
     modified: tuple[str, ...],
 ) -> Recipe:
-    said, config = validated.recipe, validated.config
-    device = said.device or said.variant
-    plain = said.model_dump(mode="json", by_alias=True) | {"device": device}
+    said = validated.recipe
+    device = said.device or (said.variant if said.variant in _DEVICES else "cpu")
+    numerics = said.numerics or ("portable" if trainer else "native")
+    plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
+    foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)
+    plain = {key: value for key, value in plain.items() if key not in foreign}
+    config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
     numbers = {key: plain[key] for key in ("numerics", "device", "variant", "data")}
-    numbers |= {"trainer": trainer.digest, "config": config}
-    if trainer.parts:  # so that a recipe without any keeps the digest that it had before there were parts
-        numbers["parts"] = digest_of_parts(trainer.parts)
+    if trainer is None:
+        numbers |= {key: plain[key] for key in ("command", *OF_COMMANDS) if key not in _NOT_NUMBERS}
+    else:
+        numbers |= {"trainer": trainer.digest, "config": config}
+        if trainer.parts:  # so that a recipe without any keeps the digest that it had before there were parts
+            numbers["parts"] = digest_of_parts(trainer.parts)
     return Recipe(
         name=said.name,
         title=said.title,
@@ -194,9 +216,10 @@ def _recipe(
         file=file,
         variant=said.variant,
         device=device,
-        numerics=said.numerics,
-        trainer=trainer.path,
-        parts=trainer.parts,
+        numerics=numerics,
+        trainer=trainer.path if trainer else None,
+        parts=trainer.parts if trainer else (),
+        program=None if trainer else _program(said),
         seeds=tuple(said.seeds),
         platforms=tuple(said.platforms),
         expected={name: Expected(**one.model_dump()) for name, one in said.expected.items()},
@@ -216,6 +239,23 @@ def _recipe(
         digest=digest(numbers),
         file_digest=file_digest,
         plain=plain,
+    )
+
+
+def _program(said: RecipeModel) -> Program:
+    return Program(
+        command=tuple(said.command or ()),
+        variables=said.env,
+        working_dir=said.working_dir,
+        sees=None if said.sees is None else tuple(said.sees),
+        collect=tuple(said.collect),
+        volatile=tuple((one.metric, one.because) for one in said.volatile),
+        outputs=tuple(said.outputs),
+        printed=None if said.printed is None else tuple(said.printed),
+        instrumented=said.instrument is not None,
+        stop_args=None if said.resume is None else tuple(said.resume.stop_args),
+        resume_args=None if said.resume is None else tuple(said.resume.resume_args),
+        network=said.network is not None,
     )
 
 

@@ -78,6 +78,7 @@ class RecipeLimits:
     timeout_s: float | None
     pids: int
     determinism_cost: float = 1.25
+    shared_memory_gib: float = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,40 @@ class CheckRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """An unmodified program, and what it is given: what a recipe has in place of a trainer.
+
+    Attributes:
+        command: Its command line, with the placeholders ``{seed}``, ``{run_dir}`` and ``{device}``.
+        variables: Environment variables that it is started with.
+        working_dir: Where it is started, below the project's folder.
+        sees: Patterns of the tracked files that it sees; None for all of them.
+        collect: Places in the project where it writes results; it then works in a copy of its own.
+        volatile: Metrics that are not compared, by name or pattern, each with the reason.
+        outputs: Patterns of the files that it leaves and that are compared too.
+        printed: Patterns that find metrics in what it prints; None where its files hold them.
+        instrumented: Whether it is watched from outside while it runs (``instrument: light``).
+        stop_args: What stops it on its way when added to ``command``; empty where a whole run leaves
+            checkpoints too. None when the recipe does not say how it is resumed.
+        resume_args: What resumes it from ``{stopped_run_dir}``; None likewise.
+        network: Whether it may use the network.
+    """
+
+    command: tuple[str, ...]
+    variables: Mapping[str, str]
+    working_dir: str
+    sees: tuple[str, ...] | None
+    collect: tuple[str, ...]
+    volatile: tuple[tuple[str, str], ...]
+    outputs: tuple[str, ...]
+    printed: tuple[str, ...] | None
+    instrumented: bool
+    stop_args: tuple[str, ...] | None
+    resume_args: tuple[str, ...] | None
+    network: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """A validated recipe, overrides applied, defaults filled in."""
 
@@ -105,10 +140,11 @@ class Recipe:
     description: str  # more of it, or ""
     path: Path  # the recipe's folder
     file: Path  # its `recipe.yaml`
-    variant: str  # `cpu`, `cuda` or `tpu`: which pinned environment
+    variant: str  # which pinned environment, by its name under `images/`; `none` for this Python
     device: str  # `cpu`, `cuda` or `tpu`: what the training computes on
     numerics: str  # `portable` or `native`
-    trainer: Path  # the trainer's file
+    trainer: Path | None  # the trainer's file; None where `program` is run in its place
+    program: Program | None  # the command that is run, or None
     # The files of `parts/` that the trainer imports, itself or through another part
     parts: tuple[PartFile, ...]
     seeds: tuple[int, ...]  # the seeds that it promises results for, the first one the default
@@ -130,6 +166,11 @@ class Recipe:
     digest: str
     file_digest: str  # digest of `file` as it is
     plain: Mapping[str, Any]  # the whole recipe as plain JSON data, as `as_data` returns it
+
+    @property
+    def project_dir(self) -> Path:
+        """The project's folder: the one that holds the folder of recipes."""
+        return self.file.absolute().parents[2]
 
     def tolerances_on(self, platform: str) -> PatternTolerances:
         """How far a run may be from the golden of one platform."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -14,6 +15,8 @@ from reprokit.core.checklist import VERDICT_ROWS
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.recipes.mistakes import near_miss
 
+#: What decides which code runs, or what the profile of the numerics sets.
+_RESERVED_VARIABLES = frozenset({"PATH", "HOME", "TMPDIR", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONHASHSEED"})
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
 
 
@@ -59,6 +62,37 @@ def _variation(name: str) -> str:
     return name
 
 
+def _word(text: str) -> str:
+    if "\0" in text:
+        raise PydanticCustomError("rule", "a word without a null character")
+    return text
+
+
+def _inside(text: str) -> str:
+    path = PurePosixPath(_line(text))
+    if path.is_absolute() or ".." in path.parts:
+        raise PydanticCustomError("rule", "a path or pattern below the project's folder")
+    return text
+
+
+def _regular_expression(text: str) -> str:
+    try:
+        found = re.compile(_line(text))
+    except re.error as error:
+        raise PydanticCustomError("rule", "a regular expression ({why})", {"why": str(error)}) from error
+    if not set(found.groupindex) - {"step"}:
+        raise PydanticCustomError("rule", "a regular expression with a named group for each metric")
+    return text
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,127}", name):
+        raise PydanticCustomError("rule", "the name of an environment variable")
+    if name in _RESERVED_VARIABLES or name.startswith("REPROKIT_"):
+        raise PydanticCustomError("rule", "another variable: this one is set by reprokit")
+    return name
+
+
 def _matching(pattern: str, rule: str) -> AfterValidator:
     def validate(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -80,6 +114,10 @@ Platform = Annotated[
         "a platform such as cpu-x86_64, cpu-aarch64, cuda-h200, tpu-v5e or xla-cpu",
     ),
 ]
+Word = Annotated[str, AfterValidator(_word)]
+Inside = Annotated[str, AfterValidator(_inside)]
+Pattern = Annotated[str, AfterValidator(_regular_expression)]
+VariableName = Annotated[str, AfterValidator(_variable)]
 VariationName = Annotated[str, AfterValidator(_variation)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Text = Annotated[str, AfterValidator(_text)]
@@ -137,6 +175,7 @@ class Limits(BaseModel):
     memory_gib: Annotated[float, Field(gt=0, le=_MOST_MEMORY_GIB)] = 4.0
     timeout_s: Annotated[float, Field(gt=0, le=_LONGEST_S)] | None = None
     pids: Annotated[int, Field(gt=0)] = 512
+    shared_memory_gib: Annotated[float, Field(gt=0, le=_MOST_MEMORY_GIB)] = 1.0
     determinism_cost: Positive = 1.25
 
 
@@ -163,6 +202,47 @@ class Checks(BaseModel):
     require: Annotated[list[CheckName], AfterValidator(_distinct)] = []
 
 
+class Volatile(BaseModel):
+    """A metric that cannot repeat, by its name or a pattern, and why it is left out of the comparison."""
+
+    model_config = STRICT
+    metric: Line
+    because: Text
+
+
+class ResumeArguments(BaseModel):
+    """The arguments that stop a command on its way, and those that resume it."""
+
+    model_config = STRICT
+    stop_args: list[Word] = []
+    resume_args: Annotated[list[Word], Field(min_length=1)]
+
+
+class Reason(BaseModel):
+    """Something that is closed unless the recipe says why it is not."""
+
+    model_config = STRICT
+    because: Text
+
+
+#: The variant of a command that runs in this Python, with nothing pinned.
+NO_VARIANT = "none"
+#: Keys that only a recipe with ``command`` may have: what its program is given, and what is made of it.
+OF_COMMANDS = (
+    "env",
+    "working_dir",
+    "sees",
+    "collect",
+    "volatile",
+    "outputs",
+    "printed",
+    "instrument",
+    "resume",
+    "network",
+    "unresponsive",
+)
+
+
 class RecipeModel(BaseModel):
     """The recipe's own keys."""
 
@@ -171,10 +251,22 @@ class RecipeModel(BaseModel):
     name: Name
     title: Line
     description: str = ""
-    variant: Literal["cpu", "cuda", "tpu"]
+    variant: Name
     device: Literal["cpu", "cuda", "tpu"] | None = None
-    numerics: Literal["portable", "native"] = "portable"
-    trainer: Name
+    numerics: Literal["portable", "native"] | None = None
+    trainer: Name | None = None
+    command: Annotated[list[Word], Field(min_length=1)] | None = None
+    env: dict[VariableName, str] = {}
+    working_dir: Inside = "."
+    sees: Annotated[list[Inside], Field(min_length=1), AfterValidator(_distinct)] | None = None
+    collect: Annotated[list[Inside], AfterValidator(_distinct)] = []
+    volatile: list[Volatile] = []
+    outputs: Annotated[list[Inside], AfterValidator(_distinct)] = []
+    printed: Annotated[list[Pattern], Field(min_length=1)] | None = None
+    instrument: Literal["light"] | None = None
+    resume: ResumeArguments | None = None
+    network: Reason | None = None
+    unresponsive: Reason | None = None
     seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(_distinct)]
     platforms: Annotated[list[Platform], Field(min_length=1), AfterValidator(_distinct)]
     expected: dict[Line, Expected] = {}

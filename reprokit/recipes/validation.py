@@ -13,10 +13,11 @@ from pydantic_core import ErrorDetails
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
-from reprokit.recipes.schema import RecipeModel
+from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, RecipeModel
 from reprokit.recipes.setting_origin import Origin, dotted
 
 ANY = "*"
+_WITH_A_DEVICE = ("cpu", "cuda", "tpu")
 
 # What a value must be, to follow "must be". Any other kind of error speaks for itself.
 _RULES: Mapping[str, str] = {
@@ -170,7 +171,8 @@ def _value_at(path: KeyPath, data: Any) -> Any:
 
 def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
     """What each key allows, but not together."""
-    if recipe.device not in {None, "cpu", recipe.variant}:
+    yield from _of_trainer_or_command(recipe, origin)
+    if recipe.device not in {None, "cpu", recipe.variant} and recipe.variant in _WITH_A_DEVICE:
         what = f"the device {recipe.device} is not in the variant {recipe.variant}"
         expected = " or ".join(dict.fromkeys(["cpu", recipe.variant]))
         yield RecipeError(what, where=origin.where(("device",)), expected=expected)
@@ -185,3 +187,23 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
             yield RecipeError(f"the row {check!r} is relaxed twice", where=origin.where(path))
         if check in recipe.checks.require:
             yield RecipeError(f"the row {check!r} is relaxed and required", where=origin.where(path))
+
+
+def _of_trainer_or_command(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
+    """A recipe has a trainer or a command, and only the keys that go with it."""
+    if (recipe.trainer is None) is (recipe.command is None):
+        what = "a recipe has a trainer or a command, not both"
+        if recipe.trainer is None:
+            what = "the recipe does not say what to run"
+        where = origin.where(("command",))
+        yield RecipeError(
+            what, where=where, expected='`trainer: ppo` or `command: [python, train.py, "{seed}"]`'
+        )
+    elif recipe.trainer is not None:
+        for key in sorted(recipe.model_fields_set & set(OF_COMMANDS)):
+            yield RecipeError(f"{key} belongs to a recipe with `command`", where=origin.where((key,)))
+    elif recipe.variant == NO_VARIANT and recipe.numerics == "portable":
+        what = "portable numerics need a pinned environment, and the variant is none"
+        yield RecipeError(what, where=origin.where(("numerics",)), fix="write `numerics: native`")
+    if recipe.trainer is not None and recipe.variant == NO_VARIANT:
+        yield RecipeError("a trainer needs a pinned environment", where=origin.where(("variant",)))

@@ -103,9 +103,14 @@ def inside_facts(run_dir: Path, name: str = ENVIRONMENT) -> dict[str, Any]:
     return read_json(path)
 
 
+def keeps_output(record: Mapping[str, Any]) -> bool:
+    """Whether what the program wrote stays under ``output/``: where it is a command of a recipe."""
+    return isinstance(record.get("program"), Mapping)
+
+
 def files_of(run_dir: Path) -> dict[str, int]:
     """The plain files of a run: relative name → size; not the marker, and not what is still output."""
-    skipped = {MARKER, OUTPUT}
+    skipped = {MARKER} if keeps_output(read_json(run_dir / RECORD)) else {MARKER, OUTPUT}
     files = dict(_files_below(run_dir, prefix="", skipped=skipped))
     return {name: files[name] for name in sorted(files)}
 

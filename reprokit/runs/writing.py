@@ -19,7 +19,7 @@ from reprokit.errors import WorkspaceError
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
 from reprokit.redaction import redact, redact_command, secret_values
 from reprokit.runs.logs import redact_logs
-from reprokit.runs.reading import files_of, list_all
+from reprokit.runs.reading import files_of, keeps_output, list_all
 from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, write_atomic, write_json
 
 
@@ -76,21 +76,28 @@ def _write_record(run_dir: Path, record: Mapping[str, Any]) -> None:
 
 
 def finish(
-    run_dir: Path, result: RunResult, *, environment: Mapping[str, Any], secrets: Sequence[str] = ()
+    run_dir: Path,
+    result: RunResult,
+    *,
+    environment: Mapping[str, Any],
+    secrets: Sequence[str] = (),
+    facts: Mapping[str, Any] | None = None,
 ) -> None:
     """Close a run: move its output up, write its records, and COMPLETE if it ended with code 0.
 
-    ``secrets`` are values that must not stay in its logs.
+    ``secrets`` are values that must not stay in its logs, ``facts`` further keys of ``run.json``.
 
     Raises:
         WorkspaceError: The disk is full or the folder cannot be written; no COMPLETE is left then.
     """
-    record = read_json(run_dir / RECORD)
+    record = {**read_json(run_dir / RECORD), **(facts or {})}
     redact_logs(run_dir, secrets)
     write_json(run_dir / ENVIRONMENT, environment)
-    if record.get("image"):  # a recipe's own facts are merged into the record just written
+    if record.get("image") and not keeps_output(
+        record
+    ):  # a recipe's own facts are merged into the record just written
         (run_dir / OUTPUT / ENVIRONMENT).unlink(missing_ok=True)
-    left = _move_up(run_dir)
+    left = _special_files(run_dir / OUTPUT) if keeps_output(record) else _move_up(run_dir)
     ending = to_json(result)
     record.update({**ending, "outcome": str(result.outcome), "state": "finished", "left_in_output": left})
     _write_record(run_dir, record)
@@ -121,7 +128,7 @@ def close_interrupted(
         exit_code=None,
         message=message,
         remedy="run it again",
-        left_in_output=_move_up(run_dir),
+        left_in_output=[] if keeps_output(record) else _move_up(run_dir),
     )
     _write_record(run_dir, record)
 
@@ -179,6 +186,13 @@ def _move(path: Path, target: Path, *, output: Path, inner: set[Path], left: lis
             _move(child, target / child.name, output=output, inner=inner, left=left)
         with contextlib.suppress(OSError):
             path.rmdir()
+
+
+def _special_files(output: Path) -> list[str]:
+    """What an unmodified program left that is no file: not digested, so the run is not complete with it."""
+    inside = (path for path in sorted(output.rglob("*")) if not path.is_dir() or path.is_symlink())
+    odd = (path for path in inside if path.is_symlink() or not path.is_file())
+    return [path.relative_to(output).as_posix() for path in odd if not _leads_inside(path, output)]
 
 
 def _leads_inside(link: Path, output: Path) -> bool:

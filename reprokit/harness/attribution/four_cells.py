@@ -24,6 +24,7 @@ from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.reference import tolerances_of
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import environment_digest
+from reprokit.harness.running.program_files import program_files
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
@@ -250,6 +251,8 @@ def _tree(case: _Case, *, locks: Path) -> Path:
     root = case.scratch / "tree"
     home, trainer = case.recipe.file.parent, case.recipe.trainer
     shutil.copytree(home, root / "recipes" / case.name)
+    if trainer is None:
+        return _program_tree(root, case, locks=locks)
     (root / "recipes" / "trainers").mkdir()
     shutil.copyfile(trainer, root / "recipes" / "trainers" / trainer.name)
     for part in case.recipe.parts:
@@ -257,6 +260,19 @@ def _tree(case: _Case, *, locks: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(part.content)
     shutil.copytree(locks / "images", root / "images")
+    return root
+
+
+def _program_tree(root: Path, case: _Case, *, locks: Path) -> Path:
+    """The files that an unmodified program sees today, tracked by a repository of their own."""
+    for file in program_files(case.recipe, case.project.root):
+        target = root / file.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.content)
+        target.chmod(0o755 if file.executable else 0o644)
+    shutil.copytree(locks / "images", root / "images", dirs_exist_ok=True)
+    for arguments in (["init", "--quiet"], ["add", "--all", "--force"]):
+        git_history.git(root, *arguments)
     return root
 
 

@@ -101,6 +101,7 @@ def _candidate(folder: Path) -> golden.Candidate:
     if record.get("varied") is not None:
         what = "the surroundings of this run were varied on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs of a plain reproduce")
+    program = record.get("program") or {}
     environment = read_json(folder / ENVIRONMENT)
     image = environment.get("image") or {}
     source = environment.get("source") or {}
@@ -113,11 +114,13 @@ def _candidate(folder: Path) -> golden.Candidate:
         modified=tuple(record.get("modified") or ()),
         dirty=source.get("unrecorded"),
         metrics=folder / METRICS,
-        trace=folder / TRACE,
+        trace=None if program and not (folder / TRACE).is_file() else folder / TRACE,
         digests=record.get("digests") or {},
         image={name: image.get(name) for name in ("kind", "digest", "base")},
         fingerprint=fingerprint.fingerprint(environment),
         fingerprint_facts=fingerprint.facts(environment),
         environment={name: environment.get(name) for name in ("schema", "inside", "host", "image")},
         config=record.get("training_config") or {},
+        program=program.get("files") or {},
+        sources=record.get("sources") or {},
     )

@@ -25,7 +25,9 @@ from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
+from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare
+from reprokit.layout import PROGRAM
 from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
 from reprokit.request import Request
@@ -113,14 +115,18 @@ def _written(lab: Laboratory, arguments: Sequence[str], *, recipe: Recipe | None
 
 
 def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
-    """The same answer, with the paths of the trainer and its parts instead of their copies."""
-    files = {f"trainers/{recipe.trainer.name}": recipe.trainer}
-    files |= {f"{PARTS}/{part.name}": part.path for part in recipe.parts}
-    names = "|".join(map(re.escape, files))
-    copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/({names})(?![\w.])")
+    """The same answer, with the paths of the program's own files instead of their copies."""
+    if recipe.trainer is None:
+        copies = rf"(?:/[^\s:]*/{PROGRAM}|{MOUNTS}/{PROGRAM_MOUNT}|[^\s:]*/{re.escape(WORK)})"
+        copy, files = re.compile(rf"{copies}/([^\s:]+)"), {}
+    else:
+        files = {f"trainers/{recipe.trainer.name}": recipe.trainer}
+        files |= {f"{PARTS}/{part.name}": part.path for part in recipe.parts}
+        names = "|".join(map(re.escape, files))
+        copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/({names})(?![\w.])")
 
     def there(text: str) -> str:
-        return copy.sub(lambda match: str(files[match[1]]), text)
+        return copy.sub(lambda match: str(files.get(match[1], recipe.project_dir / match[1])), text)
 
     def moved(one: _Placed) -> _Placed:
         return replace(one, file=there(one.file)) if one.file else one

@@ -16,13 +16,23 @@ from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.errors import MetricsError
+from reprokit.harness.judging.program_changes import program_changes
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
 from reprokit.harness.judging.resume_evidence import resume_evidence
 from reprokit.harness.judging.run_identity import config_of
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.lock_files import locked_versions
-from reprokit.layout import CHECKPOINTS, ENVIRONMENT, MANIFEST, METRICS, RUNTIME, TRACE, read_json
+from reprokit.layout import (
+    CHECKPOINTS,
+    ENVIRONMENT,
+    MANIFEST,
+    METRICS,
+    RECORD,
+    RUNTIME,
+    TRACE,
+    read_json,
+)
 from reprokit.nested_diff import ABSENT, differences
 from reprokit.recipes import Recipe
 
@@ -79,6 +89,9 @@ def gather(
         reference_run=run,
         golden_missing_because=found.reason if isinstance(found, Objection) else "",
         ignore=tuple(ignore),
+        volatile_metrics={
+            name: why for run in stored for name, why in (run.record.get("volatile") or {}).items()
+        },
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
@@ -89,6 +102,8 @@ def gather(
 
 def _compare_runs(first: Path, other: Path, recipe: Recipe | None, *, ignore: Sequence[str]) -> Comparison:
     try:
+        for folder in (first, other):
+            must_have_metrics(folder)
         if recipe is None:
             return adapters.compare_runs(first, other, ignore=ignore)
         return adapters.compare(first / METRICS, other / METRICS)
@@ -142,6 +157,7 @@ def _golden_evidence(
         ),
         recipe_digest_equal=not changed,
         changed=changed,
+        program_changes=program_changes(reference.path, reference.provenance, first),
         trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
         has_trace=trace is not None,
     )
@@ -209,6 +225,7 @@ def _with_leftovers(summary: dict[str, Any], record: Mapping[str, Any]) -> dict[
 def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
     """What the metrics of a run come to: one file of a recipe, every file of a plain command."""
     try:
+        must_have_metrics(folder)
         paths = [folder / METRICS] if recipe else [source.path for source in adapters.find_all(folder)]
         found = [adapters.summarise(path) for path in paths]
     except MetricsError as error:
@@ -222,6 +239,19 @@ def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
         "last_step": found[-1].last_step,
         "final_values": {name: value for one in found for name, value in one.final_values.items()},
     }
+
+
+def must_have_metrics(folder: Path) -> None:
+    """Raise the error that kept an unmodified program's metrics from being read, if there was one."""
+    problem = read_json(folder / RECORD).get("metrics_problem")
+    if isinstance(problem, dict):
+        raise MetricsError(
+            str(problem.get("what")),
+            kind=str(problem.get("kind")),
+            where=problem.get("where"),
+            expected=problem.get("expected"),
+            fix=problem.get("fix"),
+        )
 
 
 def _checkpoints(folder: Path) -> dict[str, dict[str, Any]]:

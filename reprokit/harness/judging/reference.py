@@ -49,7 +49,8 @@ class Reference:
     @property
     def trace(self) -> Path | None:
         path = self.path / TRACE
-        return path if self.thinned or path.is_file() else None
+        of_command = "program" in self.digests
+        return path if (self.thinned and not of_command) or path.is_file() else None
 
     @property
     def platform(self) -> str:

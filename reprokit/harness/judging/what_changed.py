@@ -40,9 +40,11 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
     told: tuple[str, ...] = ()
     if isinstance(config, Mapping) and isinstance(golden.provenance.get("config"), Mapping):
         told = settings(golden.provenance["config"], config, recipe=str(run.get("recipe") or ""), lines=lines)
+    told = (*told, *golden.program_changes)
     # The recipe's digest holds those of trainer, parts and configuration: beside them, it tells nothing.
-    sources = {"trainer", "parts"}.intersection(golden.changed)
+    sources = {"trainer", "parts", "program"}.intersection(golden.changed)
     explained = {"config", "recipe"} if told else {"recipe"} if sources else set()
+    explained |= {"program"} if golden.program_changes else set()
     others = [name for name in golden.changed if name not in explained]
     return f"changed since then: {_listed([*told, *others])}"
 

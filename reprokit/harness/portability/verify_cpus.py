@@ -181,6 +181,8 @@ class _Judge:
         blessed = golden.load(path)
         folder.mkdir(parents=True)
         trace, metrics = folder / TRACE, folder / METRICS
+        if blessed.trace is None:
+            raise CannotJudgeError("the golden holds no trace", where=str(path))
         trace.write_bytes(head(blessed.trace, lines=count_records(native.trace)))
         metrics.write_bytes(head(blessed.metrics, lines=count_records(native.metrics)))
         return Measure(trace=trace, metrics=metrics, name="the golden"), True

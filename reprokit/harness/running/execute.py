@@ -18,12 +18,14 @@ from reprokit.core import fingerprint
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
+from reprokit.harness.running import program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
 from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_json
 
 _TAIL_BYTES = 4096
 _MAX_WATCHED = 200
+_SHOWN = 3
 
 
 class Progress(Protocol):
@@ -76,9 +78,10 @@ def execute(
     def one(spec: RunSpec) -> RunResult:
         folder = runs.create(runs_dir, spec, facts=plan.facts, files=plan.files)
         folders.append(folder)
-        recorded = plan.facts.get("mounted_digest")
+        for name in plan.executables:
+            (folder / name).chmod(0o755)
         return _run_and_close(
-            spec, folder, backend=backend, host=host, recorded=recorded, progress=progress, stop=stop
+            spec, folder, backend=backend, host=host, plan=plan, progress=progress, stop=stop
         )
 
     if side_by_side <= 1:
@@ -111,7 +114,7 @@ def _run_and_close(
     *,
     backend: Backend,
     host: Mapping[str, Any],
-    recorded: str | None,
+    plan: Plan,
     progress: Progress,
     stop: threading.Event,
 ) -> RunResult:
@@ -124,7 +127,11 @@ def _run_and_close(
         _tell(progress, label, folder)
 
     try:
-        result = _unless_package_changed(backend.run(spec, folder, on_tick=tick), spec, recorded=recorded)
+        if plan.program is not None:
+            program_output.make_room(folder, plan.program)
+        result = backend.run(spec, folder, on_tick=tick)
+        result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
+        result, found = _with_output(result, folder, plan)
     except KeyboardInterrupt:
         runs.close_interrupted(folder, secrets=secrets)
         raise
@@ -133,8 +140,8 @@ def _run_and_close(
     if not result.completed:
         progress.note(f"{label}: {result.message}")
     try:
-        environment = _environment(spec, folder, result, host)
-        runs.finish(folder, result, environment=environment, secrets=secrets)
+        environment = _environment(spec, folder, result, host, plan=plan)
+        runs.finish(folder, result, environment=environment, secrets=secrets, facts=found)
     except WorkspaceError as error:
         result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
         runs.close_unfinished(folder, result)
@@ -155,9 +162,31 @@ def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str |
     )
 
 
-def _environment(spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any]) -> dict[str, Any]:
-    inside = runs.inside_facts(folder) if spec.realisation else {}
-    inside = inside or dict(host.get("plain_inside") or {})
+def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult, dict[str, Any]]:
+    """What an unmodified program left, read and brought home; never of one that changed its own files."""
+    if plan.program is None:
+        return result, {}
+    program_output.collect(folder, plan.program)
+    if not result.completed:
+        return result, {}
+    changed = program_output.changed_files(folder, plan.facts["program"]["files"])
+    if not changed:
+        return result, program_output.write_metrics(folder, plan.program)
+    shown = ", ".join(changed[:_SHOWN]) + (f" and {len(changed) - _SHOWN} more" if changed[_SHOWN:] else "")
+    where = sorted({f"{name.partition('/')[0]}{'/' if '/' in name else ''}" for name in changed})
+    return replace(
+        result,
+        outcome=Outcome.MOUNTS_CHANGED,
+        message=f"the program wrote into the folder of its own files: {shown}",
+        remedy=f"let it write to {{run_dir}}, or add `collect: [{', '.join(where[:_SHOWN])}]` to its recipe",
+    ), {}
+
+
+def _environment(
+    spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any], *, plan: Plan
+) -> dict[str, Any]:
+    told = spec.realisation is not None and plan.program is None  # a command's files are no evidence
+    inside = (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
     return capture.merge(
         inside,
         {key: value for key, value in host.items() if key not in {"source", "plain_inside"}},

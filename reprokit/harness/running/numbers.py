@@ -21,8 +21,9 @@ from typing import Any
 
 import reprokit
 from reprokit.core.records import Realisation, RunSpec, digest
+from reprokit.harness.running.program_files import LEFT_OUT, ProgramFile, digest_of_files, program_files
 from reprokit.project import Project
-from reprokit.recipes import Recipe, digest_of_parts
+from reprokit.recipes import NO_VARIANT, Recipe, digest_of_parts
 from reprokit.workspace import sha256_of_path
 
 PACKAGE = Path(reprokit.__file__).parent
@@ -52,14 +53,20 @@ def code_digests(recipe: Recipe, *, package: Path = PACKAGE) -> dict[str, str]:
     Raises:
         WorkspaceError: A file or folder that they stand on is not there.
     """
+    if recipe.trainer is None:
+        return recipe_digests(recipe)
     return {
         **recipe_digests(recipe),
         "runtime": digest([sha256_of_path(package / name, pattern="*.py") for name in _RUNTIME]),
     }
 
 
-def recipe_digests(recipe: Recipe) -> dict[str, str]:
-    """The same of what lies in the folder of recipes."""
+def recipe_digests(recipe: Recipe, *, files: tuple[ProgramFile, ...] | None = None) -> dict[str, str]:
+    """The same of what lies in the folder of recipes, and of the files that an unmodified program sees."""
+    if recipe.trainer is None:
+        seen = program_files(recipe, recipe.project_dir) if files is None else files
+        config = digest(recipe.training_config)
+        return {"recipe": recipe.digest, "program": digest_of_files(seen), "config": config}
     return {
         "recipe": recipe.digest,
         "trainer": sha256_of_path(recipe.trainer),
@@ -92,7 +99,10 @@ def tree_digest(root: Path, recipe: Recipe) -> str:
     Raises:
         WorkspaceError: The tree has no environment for the recipe.
     """
-    return digest([recipe.digest, environment_digest(root, recipe.variant), mounted_digest(package_of(root))])
+    environment = environment_digest(root, recipe.variant) if recipe.variant != NO_VARIANT else ""
+    if recipe.trainer is None:
+        return digest([recipe_digests(recipe), environment])
+    return digest([recipe.digest, environment, mounted_digest(package_of(root))])
 
 
 def environment_digest(root: Path, variant: str) -> str:
@@ -118,17 +128,21 @@ def package_of(root: Path) -> Path:
 
 def paths_of(recipe: Recipe, project: Project) -> list[str]:
     """What ``digests_of`` digests, as files and folders from the project's root; for git."""
+    if recipe.trainer is None:
+        return _of_command(recipe, project)
     own = [f"reprokit/{name}" for name in _RUNTIME] if _own_package(project.root) else []
     return [*_outside_package(recipe, project), *own]
 
 
 def tree_paths_of(recipe: Recipe, project: Project) -> list[str]:
     """The same for ``tree_digest``."""
+    if recipe.trainer is None:
+        return _of_command(recipe, project)
     return [*_outside_package(recipe, project), *(["reprokit"] if _own_package(project.root) else [])]
 
 
 def _outside_package(recipe: Recipe, project: Project) -> list[str]:
-    sources = (recipe.trainer, *(part.path for part in recipe.parts))
+    sources = (*([recipe.trainer] if recipe.trainer else []), *(part.path for part in recipe.parts))
     within = [path.resolve() for path in sources if path.resolve().is_relative_to(project.root)]
     return [
         f"recipes/{recipe.name}",
@@ -138,9 +152,16 @@ def _outside_package(recipe: Recipe, project: Project) -> list[str]:
     ]
 
 
+def _of_command(recipe: Recipe, project: Project) -> list[str]:
+    """The recipe, its environment, and every file that its program sees or saw, as git's patterns."""
+    if recipe.program and recipe.program.sees:
+        return [*_outside_package(recipe, project), *recipe.program.sees]
+    return [".", *(f":(exclude){name}" for name in LEFT_OUT)]
+
+
 def _needed_by_all(variant: str) -> tuple[str, ...]:
     """What every environment of a variant is made from."""
-    return (f"images/{variant}", "images/lock.toml")
+    return (f"images/{variant}", "images/lock.toml") if variant != NO_VARIANT else ()
 
 
 def _own_package(root: Path) -> Path | None:

@@ -15,8 +15,7 @@ from typing import Any
 from reprokit import capture
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec
 from reprokit.errors import UsageError
-from reprokit.harness.running.numbers import PACKAGE
-from reprokit.harness.running.program import program_of
+from reprokit.harness.running.program import launch_of
 from reprokit.harness.running.run_kinds import (
     ResumedRun,
     ResumePoint,
@@ -26,8 +25,7 @@ from reprokit.harness.running.run_kinds import (
     WholeRun,
 )
 from reprokit.harness.running.varied_run import varied
-from reprokit.layout import CONFIG, SOURCE
-from reprokit.recipes import Recipe
+from reprokit.recipes import Program, Recipe
 
 _CHECKPOINT = "resumed_from.pt"
 
@@ -43,11 +41,15 @@ class Plan:
         specs: One a run.
         facts: Keys that go into every ``run.json``.
         files: Host-owned files of every run folder: relative name → content.
+        executables: Those of them that can be executed.
+        program: The unmodified program that is run, where a recipe has one.
     """
 
     specs: tuple[RunSpec, ...]
     facts: dict[str, Any]
     files: dict[str, bytes]
+    executables: tuple[str, ...] = ()
+    program: Program | None = None
 
 
 def plan_recipe(
@@ -55,7 +57,7 @@ def plan_recipe(
     kind: RunKind = WholeRun(),  # noqa: B008 - frozen
     *,
     seed: int,
-    realisation: Realisation,
+    realisation: Realisation | None,
     backend: str,
     stamp: str,
     runs_dir: Path,
@@ -69,7 +71,7 @@ def plan_recipe(
         recipe: The validated recipe, overrides applied.
         kind: Whole runs and how many, or one that is stopped, resumed or varied.
         seed: The seed of every run.
-        realisation: The environment that the runs share.
+        realisation: The environment that the runs share; None for a command in this Python.
         backend: ``docker`` or ``local``; recorded.
         stamp: Time of planning, ``YYYYMMDDTHHMMSSZ``; begins every run id.
         runs_dir: Where the run folders will be.
@@ -82,7 +84,7 @@ def plan_recipe(
         RecipeError: Data that the recipe declares is missing or other than declared.
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
-    program = program_of(recipe, realisation, profile_step=profile_step)
+    launch = launch_of(recipe, realisation, profile_step=profile_step)
     own = _particulars(kind, realisation)
     specs = []
     for index, name in enumerate(own.names):
@@ -94,29 +96,33 @@ def plan_recipe(
                 run_id=run_id,
                 seed=seed,
                 device=recipe.device,
-                command=(*program.command, *own.words, *program.script),
-                environment=program.environment,
+                command=(*launch.command, *own.words, *launch.script),
+                environment=launch.environment,
+                inherit_environment=realisation is None,
                 realisation=realisation,
                 mounts=(
-                    Mount(name="reprokit", path=str(PACKAGE)),
-                    Mount(name="recipes", path=str(run_dir / SOURCE)),
-                    Mount(name="config.yaml", path=str(run_dir / CONFIG)),
+                    *(Mount(name=name, path=str(run_dir / path)) for name, path in launch.mounts.items()),
                     *own.mounts,
                 ),
+                working_dir=launch.working_dir,
                 limits=Limits(
                     memory_bytes=int(recipe.limits.memory_gib * 2**30),
                     pids=recipe.limits.pids,
                     timeout_s=timeout_s or recipe.limits.timeout_s,
                     cpus=(cores[index % len(cores)],) if cores else None,
+                    shared_memory_bytes=int(recipe.limits.shared_memory_gib * 2**30),
+                    network=recipe.program is not None and recipe.program.network,
                 ),
                 attempt=own.attempt,
             )
         )
-    facts, files = {"backend": backend, **program.facts, **own.facts}, dict(program.files)
+    facts, files = {"backend": backend, **launch.facts, **own.facts}, dict(launch.files)
     if isinstance(kind, VariedRun):
         specs[0], of_watch = varied(specs[0], kind, runs_dir=runs_dir)
         files.update(of_watch)
-    return Plan(specs=tuple(specs), facts=facts, files=files)
+    return Plan(
+        specs=tuple(specs), facts=facts, files=files, executables=launch.executables, program=recipe.program
+    )
 
 
 def plan_command(
@@ -185,7 +191,7 @@ class _Particulars:
     attempt: int = 1
 
 
-def _particulars(kind: RunKind, realisation: Realisation) -> _Particulars:
+def _particulars(kind: RunKind, realisation: Realisation | None) -> _Particulars:
     match kind:
         case WholeRun(repeats=repeats):
             return _Particulars(names=tuple(str(index + 1) for index in range(repeats)))
@@ -197,13 +203,14 @@ def _particulars(kind: RunKind, realisation: Realisation) -> _Particulars:
             return _Particulars(names=(f"varied{number}",), facts={"varied": kind.as_fact()})
 
 
-def _resumed(point: ResumePoint, realisation: Realisation) -> _Particulars:
-    if realisation.lock_digest != point.lock_digest:
+def _resumed(point: ResumePoint, realisation: Realisation | None) -> _Particulars:
+    lock = realisation.lock_digest if realisation else ""
+    if lock != point.lock_digest:
         raise UsageError(
             "the environment's lock changed, so the run cannot be resumed",
             where=str(point.path),
             expected=point.lock_digest or "a lock in run.json",
-            actual=realisation.lock_digest,
+            actual=lock,
             fix="put the lock back (the run keeps its own in source/), or start a new run",
         )
     resumed_from = {

@@ -1,8 +1,8 @@
-"""The program that a recipe runs: its command line, variables, files, and what ``run.json`` says of it.
+"""How a recipe's program is started: command line, variables, files, and what ``run.json`` says of it.
 
-Here a recipe's trainer becomes a program; runs, seeds and surroundings are added in ``plan``. The files that
-a recipe declares under ``data`` lie beside recipe.yaml and go into every run folder. One that differs from
-its declared digest is refused before anything starts; the program that trains checks it once more
+Here a recipe's trainer or command becomes a program; runs, seeds and surroundings are added in ``plan``. The
+files that a recipe declares under ``data`` lie beside recipe.yaml and go into every run folder. One that
+differs from its declared digest is refused before anything starts; a trainer checks it once more
 (``runtime.data_files``).
 """
 
@@ -11,14 +11,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from reprokit.core import numerics
 from reprokit.core.records import Realisation, digest_bytes
-from reprokit.errors import RecipeError
-from reprokit.harness.running.numbers import digest_facts
-from reprokit.layout import CONFIG
-from reprokit.recipes import PARTS, Recipe
+from reprokit.errors import RecipeError, UsageError
+from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_digests
+from reprokit.harness.running.program_files import digests_by_name, program_files
+from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
+from reprokit.layout import CONFIG, PROGRAM, SOURCE
+from reprokit.recipes import PARTS, Program, Recipe
+from reprokit.redaction import redact_command
 
 _LAUNCH = (
     "{python}",
@@ -33,13 +37,15 @@ _LAUNCH = (
     "--device",
     "{device}",
 )
+#: What a command line calls the Python of its environment.
+_PYTHONS = ("python", "python3")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _FORM = "{name: levels.json, sha256: 'sha256:…', steps: [how it was made]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Launch:
     """What is the same in all runs of a recipe.
 
     Attributes:
@@ -48,6 +54,9 @@ class Program:
         environment: Variables set before it starts.
         files: Host-owned files of every run folder: relative name → content.
         facts: Keys that go into every ``run.json``.
+        mounts: What the program may read: name → absolute path, or path below the run folder.
+        working_dir: Where it starts; None for the run folder's ``output``.
+        executables: Those of ``files`` that can be executed.
     """
 
     command: tuple[str, ...]
@@ -55,6 +64,9 @@ class Program:
     environment: Mapping[str, str]
     files: Mapping[str, bytes]
     facts: Mapping[str, Any]
+    mounts: Mapping[str, str]
+    working_dir: str | None = None
+    executables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,21 +78,23 @@ class DataFile:
     content: bytes
 
 
-def program_of(recipe: Recipe, realisation: Realisation, *, profile_step: int | None) -> Program:
-    """The trainer of a recipe as a program.
+def launch_of(recipe: Recipe, realisation: Realisation | None, *, profile_step: int | None) -> Launch:
+    """The trainer or the command of a recipe as a program.
 
     Args:
         recipe: The validated recipe, overrides applied.
-        realisation: The environment that it runs in.
+        realisation: The environment that it runs in; None for a command in this Python.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
 
     Raises:
         RecipeError: Data that the recipe declares is missing or other than declared.
     """
-    data = declared(recipe)
-    return Program(
+    if recipe.program is not None:
+        return _launch_of_command(recipe, recipe.program, realisation)
+    trainer, data = trainer_of(recipe), declared(recipe)
+    return Launch(
         command=(*_LAUNCH, *_options(recipe, data, profile_step=profile_step)),
-        script=("--", f"{{mounts}}/recipes/trainers/{recipe.trainer.name}"),
+        script=("--", f"{{mounts}}/recipes/trainers/{trainer.name}"),
         environment={
             **numerics.variables(recipe.numerics, hash_seed=0),
             "PYTHONPATH": "{mounts}",
@@ -89,19 +103,86 @@ def program_of(recipe: Recipe, realisation: Realisation, *, profile_step: int | 
         files={
             CONFIG: recipe.config_yaml().encode(),
             f"source/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
-            f"source/trainers/{recipe.trainer.name}": recipe.trainer.read_bytes(),
+            f"source/trainers/{trainer.name}": trainer.read_bytes(),
             **{f"source/{PARTS}/{part.name}": part.content for part in recipe.parts},
             **{f"source/{recipe.name}/{one.name}": one.content for one in data},
         },
         facts={
             "numerics": recipe.numerics,
             "modified": list(recipe.modified),
-            **digest_facts(recipe, realisation),
+            **digest_facts(recipe, needed(recipe, realisation)),
             "recipe_data": dict(recipe.plain),
             "training_config": dict(recipe.training_config),
             **({"data": {one.name: one.sha256 for one in data}} if data else {}),
         },
+        mounts={"reprokit": str(PACKAGE), "recipes": SOURCE, CONFIG: CONFIG},
     )
+
+
+def _launch_of_command(recipe: Recipe, program: Program, realisation: Realisation | None) -> Launch:
+    files, data = program_files(recipe, recipe.project_dir), declared(recipe)
+    python = "{python}" if realisation else None
+    first = python if python and program.command[0] in _PYTHONS else program.command[0]
+    base = f"{{run_dir}}/{WORK}" if program.collect else f"{{{PROGRAM_MOUNT}}}"
+    redacted = list(redact_command(program.command))
+    return Launch(
+        command=(first, *program.command[1:]),
+        script=(),
+        environment={
+            **(numerics.variables(recipe.numerics, hash_seed=0) if realisation else {}),
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",  # the program's files stay as they were digested
+            **program.variables,
+        },
+        files={
+            CONFIG: recipe.config_yaml().encode(),
+            f"{SOURCE}/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
+            **{f"{PROGRAM}/{file.name}": file.content for file in files},
+            **{f"{SOURCE}/{recipe.name}/{one.name}": one.content for one in data},
+        },
+        facts={
+            "numerics": recipe.numerics,
+            "modified": list(recipe.modified),
+            "recipe_digest": recipe.digest,
+            "digests": {
+                **recipe_digests(recipe, files=files),
+                **({"lock": realisation.lock_digest} if realisation else {}),
+            },
+            "recipe_data": dict(recipe.plain),
+            "training_config": dict(recipe.training_config),
+            "program": {
+                "command": redacted,
+                "working_dir": program.working_dir,
+                "files": digests_by_name(files),
+            },
+            **({"data": {one.name: one.sha256 for one in data}} if data else {}),
+        },
+        mounts={PROGRAM_MOUNT: PROGRAM, **({"data": f"{SOURCE}/{recipe.name}"} if data else {})},
+        working_dir=base if program.working_dir == "." else f"{base}/{program.working_dir}",
+        executables=tuple(f"{PROGRAM}/{file.name}" for file in files if file.executable),
+    )
+
+
+def needed(recipe: Recipe, realisation: Realisation | None) -> Realisation:
+    """The pinned environment, without which a trainer does not run.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if realisation is None:
+        raise UsageError("a trainer needs a pinned environment", where=recipe.where("variant"))
+    return realisation
+
+
+def trainer_of(recipe: Recipe) -> Path:
+    """The trainer's file.
+
+    Raises:
+        UsageError: The recipe runs a command in its place.
+    """
+    if recipe.trainer is None:
+        raise UsageError(f"{recipe.name} runs a command, not a trainer", where=str(recipe.file))
+    return recipe.trainer
 
 
 def _options(recipe: Recipe, data: Sequence[DataFile], *, profile_step: int | None) -> Iterator[str]:
@@ -132,7 +213,7 @@ def _read(recipe: Recipe, entry: Any) -> DataFile:
     if not isinstance(sha256, str) or not _SHA256.fullmatch(sha256):
         raise RecipeError(f"the data {name} has no SHA-256", where=where, expected=_FORM, actual=repr(sha256))
     path = recipe.file.parent / name
-    project = recipe.file.parents[2].resolve()
+    project = recipe.project_dir.resolve()
     if not path.resolve().is_relative_to(project):  # every run folder would get a copy of it
         raise RecipeError(
             f"the data {name} is a link that leads out of {project}",

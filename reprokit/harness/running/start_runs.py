@@ -7,21 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from reprokit import capture, images, runs, workspace
-from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec
+from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
+from reprokit.harness.running.environment_inside import inside_of
 from reprokit.harness.running.execute import Progress, execute
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.images import locks
 from reprokit.project import Project
-from reprokit.recipes import Recipe
+from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 
 
@@ -110,13 +112,13 @@ class Prepared:
 
     Attributes:
         plan: What will run.
-        realisation: In which environment.
+        realisation: In which environment; None for this Python.
         backend: What runs it.
         side_by_side: How many runs at one time.
     """
 
     plan: Plan
-    realisation: Realisation
+    realisation: Realisation | None
     backend: Backend
     side_by_side: int
 
@@ -135,13 +137,17 @@ def prepare(
         CannotRunError: The environment cannot be made here.
         UsageError: A run is to be resumed in an environment of another lock than it began in.
     """
-    name = choose_backend(request.backend, progress=progress)
-    realisation = images.resolve(
-        recipe.variant,
-        project=project.root,
-        kind="image" if name == "docker" else "venv",
-        base=request.base,
-        on_progress=progress.note,
+    name = _backend_of(recipe, request, progress=progress)
+    realisation = (
+        None
+        if recipe.variant == NO_VARIANT
+        else images.resolve(
+            recipe.variant,
+            project=project.root,
+            kind="image" if name == "docker" else "venv",
+            base=request.base,
+            on_progress=progress.note,
+        )
     )
     cores = _cores_beside(kind, request)
     plan = plan_recipe(
@@ -172,10 +178,17 @@ def _train(
     with _alone_in(project):
         with phases.of("environment"):
             ready = prepare(recipe, request, kind, project=project, progress=phases.progress)
-            facts, files = images.kept_with_runs(
-                ready.realisation, project=project.root, whole=request.strict or bool(os.environ.get("CI"))
-            )
+            whole = request.strict or bool(os.environ.get("CI"))
+            facts: dict[str, Any] = {}
+            files: dict[str, bytes] = {}
+            if ready.realisation is not None:
+                facts, files = images.kept_with_runs(ready.realisation, project=project.root, whole=whole)
             host = capture.capture_host(project.root)
+            if recipe.program is not None:
+                host["plain_inside"] = inside_of(ready.plan.specs[0], backend=ready.backend)
+                if ready.realisation is None:
+                    packages = host["plain_inside"].get("packages") or {}
+                    facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
         plan = replace(
             ready.plan,
             facts={**ready.plan.facts, "backend_asked": request.backend, **facts},
@@ -202,13 +215,24 @@ def _must_have_variant(recipe: Recipe, *, project: Project) -> None:
         known = locks.read_lock(project.root).variants
     except ImageError:
         return  # a fault of the project's, which has a verdict of its own: NOT_RUN
-    if recipe.variant not in known:
+    if recipe.variant not in {*known, NO_VARIANT}:
         raise RecipeError(
             f"there is no environment for the variant {recipe.variant!r}",
             where=recipe.where("variant"),
             expected=" or ".join(sorted(known)),
             fix="name one of these, or add it to images/lock.toml",
         )
+
+
+def _backend_of(recipe: Recipe, request: Request, *, progress: Progress) -> str:
+    if recipe.variant != NO_VARIANT:
+        return choose_backend(request.backend, progress=progress)
+    if request.backend == "docker":
+        raise EngineError(
+            "the recipe's variant is none: it runs in this Python",
+            fix="`reprokit image lock NAME --from requirements.txt`, and `variant: NAME` in the recipe",
+        )
+    return "local"
 
 
 def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:

@@ -71,7 +71,14 @@ def test_a_plan_in_json_has_the_names_of_its_fields_and_plain_defaults():
         "realisation": None,
         "mounts": ({"name": "code", "path": "/c"},),
         "working_dir": None,
-        "limits": {"memory_bytes": None, "pids": 512, "timeout_s": None, "cpus": None},
+        "limits": {
+            "memory_bytes": None,
+            "pids": 512,
+            "timeout_s": None,
+            "cpus": None,
+            "shared_memory_bytes": 1 << 30,
+            "network": False,
+        },
         "attempt": 1,
     }
 

@@ -260,7 +260,7 @@ def test_of_runs_that_all_ended_well_no_failure_is_told(carry_out):
 
 
 def test_a_run_whose_folder_cannot_be_closed_says_why_and_is_never_finished(make, programs, monkeypatch):
-    def full(folder, result, *, environment, secrets):
+    def full(folder, result, *, environment, secrets, facts):
         raise DiskFullError("no space left on the disk", where=str(folder), fix="free some space")
 
     monkeypatch.setattr("reprokit.runs.finish", full)

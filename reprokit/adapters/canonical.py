@@ -1,0 +1,185 @@
+"""Every source of metrics that an unmodified program left, as one ``metrics.jsonl``.
+
+Sources stand one after the other, in the order of their names; a record keeps its step, or gets its position
+where its source counts none. With several sources, metrics are called ``source:metric``. Numbers keep every
+digit that the source has.
+
+    >>> canonical_records(output, logs=(), volatile=(), printed=None, places={})
+    Canonical(records=(b'{"step": 0, "loss": 0.5}',), sources={'log.csv': 'csv'}, volatile={})
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from reprokit.adapters import sources
+from reprokit.adapters.reading import Reading
+from reprokit.core import json_values, problems, steps
+from reprokit.core.texts import PathPlaceholders, Places
+from reprokit.errors import MetricsError
+
+_STEP = "step"
+_LINE_ENDS = re.compile(rb"[\r\n]+")
+_LONGEST_LINE = 1 << 16
+_NUMBER = re.compile(r"[-+]?(\d+(_\d+)*|\d*\.?\d+|\d+\.)([eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canonical:
+    """The metrics of a run.
+
+    Attributes:
+        records: Lines of ``metrics.jsonl``, without line ends.
+        sources: Name of each source → its format.
+        volatile: Metric that was left out → why, as the recipe says.
+    """
+
+    records: tuple[bytes, ...]
+    sources: Mapping[str, str]
+    volatile: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    name: str
+    form: str
+    read: Callable[[], Iterable[Reading]]
+
+
+def canonical_records(
+    output: Path,
+    *,
+    logs: Sequence[Path] = (),
+    volatile: Sequence[tuple[str, str]] = (),
+    printed: Sequence[str] | None = None,
+    places: Places,
+) -> Canonical:
+    """Read every source of a run's output.
+
+    Args:
+        output: The folder that the program wrote to.
+        logs: What it printed; read only with ``printed``.
+        volatile: Names or patterns of metrics that are left out, each with the reason.
+        printed: Regular expressions whose named groups are metrics, ``step`` among them.
+        places: Paths of the run → what stands for them in texts.
+
+    Raises:
+        MetricsError: There is no metric, none is left, or a source cannot be read whole.
+    """
+    found = [*_in_files(output), *(_in_logs(logs, printed) if printed else ())]
+    records: list[bytes] = []
+    left_out: dict[str, str] = {}
+    kept = 0
+    text = PathPlaceholders(places)
+    for source in found:
+        prefix = f"{source.name}:" if len(found) > 1 else ""
+        for position, reading in enumerate(source.read()):
+            record = _whole(reading, source)
+            line, metrics = _canonical(record, position, prefix, volatile, left_out, text)
+            kept += metrics
+            if metrics:
+                records.append(line)
+    if not kept:
+        raise _nothing(found, left_out, output)
+    return Canonical(
+        records=tuple(records), sources={source.name: source.form for source in found}, volatile=left_out
+    )
+
+
+def _in_files(output: Path) -> list[_Source]:
+    found = sources.find_all(output) if output.is_dir() else ()
+    return [
+        _Source(one.name, one.adapter, lambda one=one: sources.adapter_named(one.adapter).read(one.path))  # type: ignore[misc]
+        for one in sorted(found, key=lambda one: one.name)
+    ]
+
+
+def _in_logs(logs: Sequence[Path], printed: Sequence[str]) -> list[_Source]:
+    patterns = [re.compile(pattern) for pattern in printed]
+    found = [_Source(log.name, "printed", lambda log=log: _printed(log, patterns)) for log in logs]  # type: ignore[misc]
+    return [source for source in found if next(iter(source.read()), None) is not None]
+
+
+def _printed(log: Path, patterns: Sequence[re.Pattern[str]]) -> Iterator[Reading]:
+    """A record for each line that a pattern fits; a bar that was drawn again counts as a line each time."""
+    for number, line in enumerate(_LINE_ENDS.split(log.read_bytes()), start=1):
+        text = line[:_LONGEST_LINE].decode("utf-8", errors="replace")
+        matches = (pattern.search(text) for pattern in patterns)
+        for match in filter(None, matches):
+            groups = {name: _number(value) for name, value in match.groupdict().items() if value is not None}
+            yield Reading(line=number, record=groups)
+            break
+
+
+def _number(text: str) -> int | float | str:
+    """A number with the digits that were printed, else the text itself."""
+    word = text.strip().replace(",", "")
+    if word.lower() in {"nan", "inf", "+inf", "-inf", "infinity", "-infinity"}:
+        return float(word)
+    if not _NUMBER.fullmatch(word):
+        return text
+    return int(word) if re.fullmatch(r"[-+]?\d+", word) else float(word)
+
+
+def _whole(reading: Reading, source: _Source) -> Mapping[str, Any]:
+    """The record; an error where it could not be read, because half a log proves nothing."""
+    for kind, detail in reading.notes:
+        severity, meaning = problems.KINDS[kind]
+        if severity == problems.ERROR or reading.record is None:
+            raise MetricsError(
+                f"{source.name}: {meaning}{f': {detail}' if detail else ''}",
+                kind=kind,
+                where=f"{source.name}:{reading.line}",
+                fix="let the program close its log before it ends",
+            )
+    return reading.record or {}
+
+
+def _canonical(
+    record: Mapping[str, Any],
+    position: int,
+    prefix: str,
+    volatile: Sequence[tuple[str, str]],
+    left_out: dict[str, str],
+    text: PathPlaceholders,
+) -> tuple[bytes, int]:
+    """One line, and how many metrics are in it."""
+    step_name = steps.name_in(record)
+    counted = record.get(step_name) if step_name else None
+    is_step = json_values.kind(counted) == "number"
+    line: dict[str, Any] = {_STEP: counted if is_step else position}
+    for name, value in record.items():
+        if is_step and name == step_name:
+            continue
+        full = f"{prefix}{name}"
+        because = next(
+            (why for pattern, why in volatile if fnmatchcase(name, pattern) or fnmatchcase(full, pattern)),
+            None,
+        )
+        if because is not None:
+            left_out.setdefault(full, because)
+        else:
+            line[full if full != _STEP else f"{full}_"] = text.put(value)
+    return json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass"), len(line) - 1
+
+
+def _nothing(found: Sequence[_Source], left_out: Mapping[str, str], output: Path) -> MetricsError:
+    if left_out:
+        what = f"every metric is left out as volatile: {', '.join(sorted(left_out))}"
+        return MetricsError(what, where="volatile", fix="keep at least one metric that must repeat")
+    if found:
+        what = f"{', '.join(source.name for source in found)} holds no record"
+        return MetricsError(what, kind="no_records", where=str(output))
+    return MetricsError(
+        "the program left no metrics",
+        kind="no_metrics_file",
+        where=str(output),
+        expected="a .jsonl or .csv file or TensorBoard event files below {run_dir}",
+        fix="write them there, name the folder under `collect`, or say what it prints under `printed`",
+    )

@@ -1,0 +1,36 @@
+"""Which file says what a program depends on, the most exact one first."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+#: File names, those that pin most first.
+_LOCKS = ("uv.lock", "pylock.toml", "poetry.lock")
+_NAMED = ("requirements.lock", "requirements.txt", "requirements/base.txt", "requirements/requirements.txt")
+_OTHERS = ("environment.yml", "environment.yaml")
+
+
+def find_dependencies(root: Path) -> Path | None:
+    """The file to lock an environment from; None where the project names no dependency.
+
+    Args:
+        root: The project's folder.
+    """
+    for name in (*_LOCKS, *_NAMED):
+        if (root / name).is_file():
+            return root / name
+    others = sorted(root.glob("requirements*.txt"))
+    if others:
+        return others[0]
+    if _names_dependencies(root / "pyproject.toml"):
+        return root / "pyproject.toml"
+    return next((root / name for name in _OTHERS if (root / name).is_file()), None)
+
+
+def _names_dependencies(path: Path) -> bool:
+    try:
+        project = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
+    except (OSError, ValueError):
+        return False
+    return isinstance(project, dict) and bool(project.get("dependencies") or "dependencies" in project)

@@ -1,0 +1,226 @@
+"""An unmodified program as a recipe, from its files to a verdict: in this Python, so that it is quick."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from reprokit.capture import capture_interpreter
+from reprokit.errors import RecipeError, UsageError
+from reprokit.harness import Request, reproduce
+from reprokit.harness.curation.promote import promote
+from reprokit.harness.running import start_runs
+from reprokit.harness.running.program_files import program_files
+from reprokit.project import Project
+from reprokit.recipes import load
+from tests.support.recorded_progress import RecordedProgress
+
+_ON_A_CPU = {"device": {"kind": "cpu"}}
+RECIPE = """\
+schema: 1
+name: train
+title: A program as it is
+variant: none
+command: [python, train.py, "{seed}", "{run_dir}"]
+seeds: [3]
+platforms: [cpu-x86_64]
+"""
+PROGRAM = """\
+import json, random, sys
+from settings import RATE
+random.seed(int(sys.argv[1]))
+value = 1.0
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step in range(4):
+        value -= RATE * random.random()
+        log.write(json.dumps({"step": step, "loss": value}) + "\\n")
+print("step 3 loss", value)
+"""
+
+
+@dataclass(frozen=True)
+class Repository:
+    root: Path
+
+    def write(self, **files: str) -> None:
+        for name, text in files.items():
+            path = self.root / name.replace("__", "/").replace("_py", ".py").replace("_yaml", ".yaml")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        self.commit()
+
+    def commit(self) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", "a change")
+
+    def git(self, *arguments: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        subprocess.run(["git", *identity, *arguments], cwd=self.root, check=True)
+
+    def reproduce(self, **asked):
+        request = Request(backend="local", side_by_side=False, **asked)
+        project = Project.around(self.root)
+        return reproduce("train", request, project=project, progress=RecordedProgress())[0]
+
+    def promote(self, report) -> None:
+        folders = [Path(run) for run in report.runs]
+        promote(folders, project=Project.around(self.root), reason="first", now="2026-01-01T00:00:00+00:00")
+        self.commit()
+
+
+@pytest.fixture(scope="module")
+def inside():
+    """What this Python says of itself, asked once: importing torch takes seconds."""
+    return capture_interpreter(["python"])
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch, inside):
+    monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: {**inside, **_ON_A_CPU})
+    made = Repository(tmp_path / "theirs")
+    made.root.mkdir()
+    made.git("init", "--quiet")
+    made.write(train_py=PROGRAM, settings_py="RATE = 0.1\n", recipes__train__recipe_yaml=RECIPE)
+    (made.root / ".gitignore").write_text("runs/\nreports/\n__pycache__/\n")
+    made.commit()
+    return made
+
+
+def rows(report):
+    return {row.id: row for row in report.checks}
+
+
+def test_it_has_a_golden_that_it_reproduces(repository):
+    first = repository.reproduce()
+    assert first.verdict == "NO_GOLDEN"
+    repository.promote(first)
+    again = repository.reproduce()
+    assert (again.verdict, again.exit_code) == ("REPRODUCED", 0)
+
+
+def test_one_changed_setting_is_a_regression_that_names_file_and_line(repository):
+    repository.promote(repository.reproduce())
+    repository.write(settings_py="# the step size\nRATE = 0.2\n")
+    report = repository.reproduce()
+    assert report.verdict == "REGRESSION"
+    assert "settings.py:1 'RATE = 0.1' → '# the step size RATE = 0.2'" in report.sentence
+
+
+def test_one_changed_word_of_the_command_is_named_with_the_recipes_line(repository):
+    repository.promote(repository.reproduce())
+    repository.write(recipes__train__recipe_yaml=RECIPE.replace('"{seed}"', '"7"'))
+    report = repository.reproduce()
+    assert report.verdict == "REGRESSION"
+    assert "recipes/train/recipe.yaml:5" in report.sentence
+
+
+def test_a_program_without_a_seed_call_is_nondeterministic(repository):
+    repository.write(train_py=PROGRAM.replace("random.seed(int(sys.argv[1]))\n", ""))
+    assert repository.reproduce().verdict == "NONDETERMINISTIC"
+
+
+def test_what_the_program_does_not_see_is_no_cause(repository):
+    repository.promote(repository.reproduce())
+    repository.write(docs__notes="new", recipes__other__recipe_yaml=RECIPE.replace("train", "other"))
+    report = repository.reproduce()
+    assert report.verdict == "REPRODUCED"
+    record = json.loads((Path(report.runs[0]) / "run.json").read_text())
+    assert set(record["program"]["files"]) == {".gitignore", "settings.py", "train.py"}
+
+
+def test_a_file_that_git_does_not_track_is_not_seen(repository):
+    (repository.root / "settings.py").unlink()
+    repository.commit()
+    (repository.root / "settings.py").write_text("RATE = 0.1\n")
+    report = repository.reproduce()
+    assert report.verdict == "NOT_RUN"
+    assert "settings" in report.not_run["log_tail"]
+
+
+def test_a_volatile_metric_is_left_out_and_told(repository):
+    noisy = PROGRAM.replace('"loss": value', '"loss": value, "seconds": __import__("time").time()')
+    repository.write(train_py=noisy)
+    assert repository.reproduce().verdict == "NONDETERMINISTIC"
+    more = "volatile: [{metric: sec*, because: the clock}]\n"
+    repository.write(recipes__train__recipe_yaml=RECIPE + more)
+    report = repository.reproduce()
+    assert report.verdict == "NO_GOLDEN"
+    assert rows(report)["volatile_metric/seconds"].reason == "volatile, as the recipe says: the clock"
+
+
+def test_a_recipe_that_leaves_every_metric_out_proves_nothing(repository):
+    more = "volatile: [{metric: '*', because: I like green}]\n"
+    repository.write(recipes__train__recipe_yaml=RECIPE + more)
+    report = repository.reproduce()
+    assert report.verdict == "UNJUDGED"
+    assert "every metric is left out" in report.sentence
+
+
+def test_results_at_a_fixed_place_are_collected(repository):
+    fixed = PROGRAM.replace('f"{sys.argv[2]}/log.jsonl"', '"results/log.jsonl"')
+    repository.write(train_py="import os; os.makedirs('results', exist_ok=True)\n" + fixed)
+    report = repository.reproduce()
+    assert report.verdict == "NOT_RUN"
+    assert "collect: [results/]" in report.not_run["remedy"]
+    repository.write(recipes__train__recipe_yaml=RECIPE + "collect: [results/]\n")
+    report = repository.reproduce()
+    assert report.verdict == "NO_GOLDEN"
+    assert (Path(report.runs[0]) / "output" / "results" / "log.jsonl").is_file()
+    assert not (Path(report.runs[0]) / "output" / ".work").exists()
+
+
+def test_results_that_were_there_before_are_no_results_of_the_run(repository):
+    silent = "print('nothing')\n"
+    repository.write(train_py=silent, results__log_jsonl="")
+    (repository.root / "results").mkdir(exist_ok=True)
+    (repository.root / "results" / "log.jsonl").write_text('{"step": 0, "loss": 1.0}\n')
+    repository.write(recipes__train__recipe_yaml=RECIPE + "collect: [results/]\n")
+    report = repository.reproduce()
+    assert report.verdict == "UNJUDGED"
+    assert "no metrics" in report.sentence
+
+
+def test_numbers_that_are_only_printed_are_metrics(repository):
+    repository.write(train_py="print('iter 1: loss 0.25')\nprint('iter 2: loss 0.125')\n")
+    more = "printed: ['iter (?P<step>\\d+): loss (?P<loss>\\S+)']\n"
+    repository.write(recipes__train__recipe_yaml=RECIPE + more)
+    report = repository.reproduce()
+    metrics = (Path(report.runs[0]) / "metrics.jsonl").read_text()
+    assert metrics == '{"step": 1, "loss": 0.25}\n{"step": 2, "loss": 0.125}\n'
+
+
+def test_declared_output_files_are_compared(repository):
+    leaves = "import pathlib, random; random.seed(0)\n" + PROGRAM
+    leaves += "pathlib.Path(sys.argv[2], 'model.bin').write_bytes(random.SystemRandom().randbytes(8))\n"
+    repository.write(train_py=leaves)
+    assert repository.reproduce().verdict == "NO_GOLDEN"
+    repository.write(recipes__train__recipe_yaml=RECIPE + "outputs: ['*.bin']\n")
+    report = repository.reproduce()
+    assert report.verdict == "NONDETERMINISTIC"
+    assert report.divergence["metric"] == "output/model.bin"
+
+
+def test_a_declared_output_that_is_not_there_is_told(repository):
+    repository.write(recipes__train__recipe_yaml=RECIPE + "outputs: ['*.pt']\n")
+    report = repository.reproduce()
+    assert report.verdict == "UNJUDGED"
+    assert "the program left no file *.pt" in report.sentence
+
+
+def test_a_link_out_of_the_project_is_refused(repository):
+    (repository.root / "secrets.txt").symlink_to("/etc/hostname")
+    repository.commit()
+    with pytest.raises(RecipeError, match="a link that leads out of the project"):
+        repository.reproduce()
+
+
+def test_without_git_nobody_knows_which_files_are_the_programs(tmp_path):
+    (tmp_path / "recipes" / "train").mkdir(parents=True)
+    (tmp_path / "recipes" / "train" / "recipe.yaml").write_text(RECIPE)
+    recipe = load("train", recipes_dir=tmp_path / "recipes")
+    with pytest.raises(UsageError, match="in no git repository"):
+        program_files(recipe, tmp_path)
