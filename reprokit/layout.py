@@ -37,10 +37,16 @@ RECIPE = "recipe.yaml"
 LOCK = "requirements.lock"
 
 
+#: More than any record of ours holds; a program can make a file larger than memory.
+_MAX_JSON_BYTES = 256 << 20
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file; empty when the file is missing, unreadable or holds no object."""
+    """The JSON object in a file; empty when the file is missing, unreadable, too large or holds no object."""
     try:
-        value = json.loads(path.read_bytes())
+        with path.open("rb") as stream:
+            content = stream.read(_MAX_JSON_BYTES + 1)
+        value = json.loads(content) if len(content) <= _MAX_JSON_BYTES else None
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -34,3 +34,15 @@ class Project:
             runs_dir=(runs_dir or root / "runs").resolve(),
             reports_dir=(reports_dir or root / "reports").resolve(),
         )
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options that name the folders which are not the default ones, from ``root`` where inside it."""
+        places = {"golden": self.golden_dir, "runs": self.runs_dir, "reports": self.reports_dir}
+        words: list[str] = []
+        for name, folder in places.items():
+            if folder != (self.root / name).resolve():
+                inside = folder.is_relative_to(self.root)
+                option = "--golden" if name == "golden" else f"--{name}-dir"
+                words += [option, str(folder.relative_to(self.root) if inside else folder)]
+        return tuple(words)

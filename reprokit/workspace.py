@@ -1,4 +1,4 @@
-"""Keeping folders whole: atomic files, digests of files, one tool at a time, who owns what.
+"""Keeping folders whole: atomic files, digests of files, locks that several tools share, who owns what.
 
 A kill or a full disk leaves the old file or the new one, never half of one.
 """
@@ -12,14 +12,16 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import psutil
 
 from reprokit.errors import DiskFullError, WorkspaceBusyError, WorkspaceError
 
+_LOCK_POLL_S = 0.05
 #: A socket's path holds 107 bytes (unix(7)); multiprocessing appends about 32, this module 13, a variation 2.
 _LONGEST_PLACE = 55
 
@@ -106,30 +108,74 @@ def is_alive(owner: Mapping[str, Any]) -> bool:
     """Whether the process that ``this_process`` described still runs (a reused pid is not it)."""
     try:
         return abs(psutil.Process(int(owner["pid"])).create_time() - float(owner["started"])) < 1.0
-    except (psutil.Error, KeyError, TypeError, ValueError):
+    except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):
         return False
 
 
 @contextlib.contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
-    """Hold a folder for this tool alone (else a ``WorkspaceError``); the lock ends with the process."""
+    """Hold a folder for this tool alone; the lock ends with the process, however it ends.
+
+    Raises:
+        WorkspaceBusyError: Another process holds it, alone or shared.
+        WorkspaceError: The folder cannot be written.
+    """
+    with _locked(folder, fcntl.LOCK_EX, wait_s=0.0) as stream:
+        with contextlib.suppress(OSError):  # who holds it is a courtesy that a full disk may take
+            os.write(stream.fileno(), f"process {os.getpid()}".encode())
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):  # those that share it next are not this process
+                os.ftruncate(stream.fileno(), 0)
+
+
+@contextlib.contextmanager
+def shared(
+    folder: Path, *, wait_s: float = 10.0, alone: Callable[[], object] = lambda: None
+) -> Iterator[None]:
+    """Hold a folder together with other tools, so that none of them gets it for itself alone meanwhile.
+
+    Args:
+        folder: What is held.
+        wait_s: How long to wait for a process that holds it alone, seconds.
+        alone: Called first, with the folder held alone; not called where another process holds it.
+
+    Raises:
+        WorkspaceBusyError: Another process still holds it alone.
+        WorkspaceError: The folder cannot be written.
+    """
+    with contextlib.suppress(WorkspaceBusyError), exclusive(folder):
+        alone()
+    with _locked(folder, fcntl.LOCK_SH, wait_s=wait_s):
+        yield
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, how: int, *, wait_s: float) -> Iterator[TextIO]:
+    """The lock's file, once it is held; what stood in it before is gone from it if held alone."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stream = (folder / ".lock").open("a+")
     except OSError as error:
         raise cannot_write(folder, error) from error
+    until_s = time.monotonic() + wait_s
     with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            stream.seek(0)
-            holder = stream.read().strip() or "another process"
-            raise WorkspaceBusyError(
-                f"the folder is in use by {holder}",
-                where=str(folder),
-                fix="wait until it has ended, or name another folder with --runs-dir",
-            ) from error
-        with contextlib.suppress(OSError):  # who holds it is a courtesy that a full disk may take
-            os.ftruncate(stream.fileno(), 0)
-            os.write(stream.fileno(), f"process {os.getpid()}".encode())
-        yield
+        while True:
+            try:
+                fcntl.flock(stream, how | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= until_s:
+                    stream.seek(0)
+                    holder = stream.read().strip() or "another process"
+                    raise WorkspaceBusyError(
+                        f"the folder is in use by {holder}",
+                        where=str(folder),
+                        fix="wait until it has ended, or name another folder with --runs-dir",
+                    ) from error
+                time.sleep(_LOCK_POLL_S)
+        if how == fcntl.LOCK_EX:
+            with contextlib.suppress(OSError):
+                os.ftruncate(stream.fileno(), 0)
+        yield stream

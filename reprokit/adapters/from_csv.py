@@ -13,6 +13,7 @@ import csv
 import math
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,9 @@ MAX_INTEGER_DIGITS = 640
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+
+_ASSIGNED = re.compile(r"[A-Za-z]\s*[=:]\s*[-+]?\d")
+_SENTENCE = re.compile(r"[A-Za-z]\s*[=:\s]\s*[-+]?\d")
 
 Cell = int | float | str | None
 
@@ -62,16 +66,31 @@ def _readings(file: TextIO) -> Iterator[Reading]:
             word = "empty_file" if header is None else "blank_line"
             yield Reading(line=None, record=None, notes=((word, ""),))
             return
-        twice = sorted({name for name in header if header.count(name) > 1})
+        twice = sorted(name for name, count in Counter(header).items() if count > 1)
         if twice:
             yield Reading(line=None, record=None, notes=(("duplicate_key", f"column '{twice[0][:80]}'"),))
             return
-        for row in rows:
+        for at, row in enumerate(rows):
+            if at == 0 and _is_text(header, row):
+                detail = (
+                    f"{', '.join(header)[:80]!r}; name it .log or .txt, or write a header and rows of numbers"
+                )
+                yield Reading(line=1, record=None, notes=(("not_a_table", detail),))
+                return
             yield _reading(header, row, rows.line_num)
     except UnicodeDecodeError as error:
         yield Reading(line=rows.line_num + 1, record=None, notes=(("invalid_utf8", error.reason),))
     except csv.Error as error:
         yield Reading(line=rows.line_num, record=None, notes=(("ragged_row", str(error)),))
+
+
+def _is_text(header: Sequence[str], row: Sequence[str]) -> bool:
+    """Whether a header is a line of a log: a cell and the one below it both say a number after a word."""
+    if len(row) != len(header):
+        return any(_ASSIGNED.search(cell) for cell in row)
+    return any(
+        _SENTENCE.search(name) and _SENTENCE.search(cell) for name, cell in zip(header, row, strict=True)
+    )
 
 
 def _reading(header: Sequence[str], row: Sequence[str], line: int) -> Reading:

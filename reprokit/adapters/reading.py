@@ -59,6 +59,7 @@ class MetricsSummary:
     last_step: Any  # the last record's step, or None
     final_values: Mapping[str, Any]  # the last recorded value of every metric
     problems: tuple[Problem, ...]  # what is odd about the file, side `actual`
+    without_value: tuple[str, ...] = ()  # names that hold nothing but null, NaN and infinities, sorted
 
 
 class Adapter(Protocol):

@@ -8,15 +8,16 @@ An adapter is found because its module is called ``from_….py``: adding one is 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
+from reprokit import file_tree
 from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
+from reprokit.file_tree import Kind
 from reprokit.layout import RECORD, TIMING, TRACE
 from reprokit.plugin_files import PluginFolder, load
 
@@ -110,15 +111,18 @@ def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
 
 
 def _files(run_dir: Path) -> Iterator[Path]:
-    """Every file below a folder; none by way of a link, which could lead anywhere."""
-    of_host = NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]
-    for folder, folders, files in os.walk(run_dir):
-        if Path(folder) == run_dir:
-            folders[:] = [name for name in folders if name not in of_host]
-            files = [name for name in files if name not in of_host]  # noqa: PLW2901
-        folders.sort()
-        found = (Path(folder, name) for name in sorted(files))
-        yield from (path for path in found if not path.is_symlink())
+    """Every file below a folder; none by way of a link, which could lead anywhere.
+
+    Raises:
+        MetricsError: Not all of it can be searched, or a metrics file is over a limit.
+    """
+    for entry in file_tree.walk(run_dir, skipped=NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]):
+        path = run_dir / entry.name
+        if entry.kind is Kind.OVER_LIMIT and (not entry.num_bytes or _reader_of(path.name)):
+            fix = "leave it out of the folder, or compare the metrics files by name"
+            raise MetricsError(f"the folder cannot be searched: {entry.because}", where=str(path), fix=fix)
+        if entry.kind in {Kind.FILE, Kind.SPECIAL}:
+            yield path
 
 
 def is_of_plain_command(run_dir: Path) -> bool | None:

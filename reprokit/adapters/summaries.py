@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 from pathlib import Path
@@ -51,6 +52,7 @@ def summarise(path: Path) -> MetricsSummary:
     last_step: Any = None
     num_records = 0
     final: dict[str, Any] = {}
+    waiting: set[str] = set()  # names of which no value was seen yet
     for reading in read(sources.source_of(path)):
         for kind, detail in reading.notes:
             log.add(kind, "actual", line=reading.line, detail=detail)
@@ -62,6 +64,8 @@ def summarise(path: Path) -> MetricsSummary:
             step = reading.record.get(step_name, MISSING)
             watch.see(step, step, lines=(reading.line, reading.line))
             last_step = last_step if step is MISSING else step
+        waiting |= reading.record.keys() - final.keys()
+        waiting -= {name for name in waiting if _has_value(reading.record.get(name))}
         final.update(reading.record)
     if not num_records and not log.has(problems.ERROR):
         log.add("empty_file" if path.is_file() and path.stat().st_size == 0 else "no_records", "actual")
@@ -72,20 +76,35 @@ def summarise(path: Path) -> MetricsSummary:
         last_step=last_step,
         final_values=final,
         problems=log.problems(),
+        without_value=tuple(sorted(waiting & final.keys())),
     )
 
 
-def read_series(path: Path, *, max_points: int | None = None) -> dict[str, Series]:
+def _has_value(value: Any) -> bool:
+    """Whether a value is evidence of anything: not null, NaN or infinite, nor made of nothing else."""
+    if isinstance(value, list | dict):
+        return any(map(_has_value, value.values() if isinstance(value, dict) else value))
+    return value is not None and not (isinstance(value, float) and not math.isfinite(value))
+
+
+def read_series(
+    path: Path,
+    *,
+    max_points: int | None = None,
+    max_series: int | None = None,
+    known: Collection[str] = (),
+) -> dict[str, Series]:
     """The numbers of every metric over a run, by name, in the order of first appearance.
 
     About ``max_points`` are kept of each: the first and the last, the smallest and the largest of each
     stretch between, and those that are not finite; None keeps all. What is no number, or cannot be read, is
-    left out.
+    left out. Of the names, those ``known`` are kept, and the first ones, ``max_series`` together.
 
     Raises:
         MetricsError: The path cannot be opened.
     """
     collected: dict[str, tuple[array[float], array[float]]] = {}
+    num_new = len(known)
     step_name: str | None = None
     for position, reading in enumerate(read(sources.source_of(path))):
         if reading.record is None:
@@ -93,8 +112,12 @@ def read_series(path: Path, *, max_points: int | None = None) -> dict[str, Serie
         step_name = step_name or steps.name_in(reading.record)
         step = _as_float(reading.record.get(step_name or _NO_STEPS, position), otherwise=float(position))
         for name, value in reading.record.items():
+            is_new = name not in collected and name not in known
+            if is_new and max_series is not None and num_new >= max_series:
+                continue
             number = None if name == step_name else _as_float(value)
             if number is not None:
+                num_new += is_new
                 at, found = collected.setdefault(name, (array("d"), array("d")))
                 at.append(step)
                 found.append(number)

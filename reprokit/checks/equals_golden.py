@@ -61,7 +61,8 @@ def _how_to_get_one(evidence: Evidence) -> str:
         return "run the recipe as it stands, without --set"
     if not _agree(evidence):
         return "two runs must agree before either can be promoted: see the row `repeatable`"
-    return f"promote two runs that agree: `reprokit golden promote {name} --reason …`"
+    further = "".join(f" {word}" for word in evidence.options)
+    return f"promote two runs that agree: `reprokit golden promote {name} --reason …{further}`"
 
 
 def _tiers(comparison: Comparison) -> dict[str, bool]:

@@ -13,6 +13,8 @@ ORDER = 10
 ADVISORY = False
 NEEDS_RECIPE = False
 
+_MANY = 10  # runs
+_SHOWN = 3  # names
 _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
 
@@ -29,15 +31,34 @@ def check(evidence: Evidence) -> Finding:
         return unjudged(objection.reason, _LOG if _logs_nothing(evidence) else _TWICE)
     records, metrics = evidence.repeats[0].records_compared, evidence.repeats[0].metrics_compared
     num_runs = len(evidence.runs)
-    bound = chance_of_another(num_runs)
     in_what = f"{counted(records, 'record')} of {counted(metrics, 'metric')}"
     return passed(
-        f"{num_runs} runs agree in {in_what}, bit for bit; the chance that one more differs is at most "
-        f"{bound:.1%} (95 % bound; more runs lower it: --repeats)",
+        f"{num_runs} runs agree in {in_what}, bit for bit{_unproven(evidence)}{_strength(num_runs)}",
         records=records,
         metrics=metrics,
         runs=num_runs,
-        chance_of_another_at_most=bound,
+        chance_of_another_at_most=chance_of_another(num_runs),
+    )
+
+
+def _unproven(evidence: Evidence) -> str:
+    """Which metrics agree without proving anything."""
+    names = [name for name in evidence.runs[0].without_value if name not in evidence.ignored_metrics]
+    if not names:
+        return ""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    verb = "holds" if len(names) == 1 else "hold"
+    return f"; {', '.join(names[:_SHOWN])}{more} {verb} not one finite value, which is no evidence"
+
+
+def _strength(num_runs: int) -> str:
+    """What so many runs prove: few leave a high chance possible, which is no estimate of it."""
+    bound = chance_of_another(num_runs)
+    if num_runs >= _MANY:
+        return f"; the chance that one more differs is at most {bound:.1%} (95 % bound)"
+    return (
+        f"; {num_runs} runs are weak evidence: the chance that one more differs may still be as high as "
+        f"{bound:.1%} (95 % bound); --repeats {_MANY} lowers that to {chance_of_another(_MANY):.1%}"
     )
 
 

@@ -41,7 +41,7 @@ def list_goldens(as_json: bool, **options: Any) -> int:
     from reprokit import golden
     from reprokit.reports import golden_list
 
-    rows = golden.list_all(project_of(options).golden_dir)
+    rows = golden.list_all(project_of(options, may_lack_goldens=True).golden_dir)
     if as_json:
         print_json([asdict(row) for row in rows], default=str)
     elif not rows:
@@ -84,6 +84,9 @@ def show_golden(path: Path, as_json: bool) -> int:
 @click.option("--seed", type=int, help="With RECIPE: the newest runs with this seed.")
 @click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes.")
 @click.option("--allow-nonfinite", is_flag=True, help="Allow metrics with NaN or infinities.")
+@click.option(
+    "--allow-failed", is_flag=True, help="Allow runs that failed required checks, and record which."
+)
 @json_option("Print provenance.json.")
 @folder_options
 def promote(
@@ -93,19 +96,21 @@ def promote(
     seed: int | None,
     allow_dirty: bool,
     allow_nonfinite: bool,
+    allow_failed: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
     """Promote runs to a golden: the newest finished pair of RECIPE, the given runs, or those of a report.
 
-    The runs must be complete, unmodified and equal byte for byte. Nothing is trained.
+    The runs must be complete, unmodified and equal byte for byte, and pass the required checks that are not
+    about the golden. Nothing is trained.
     """
     from datetime import UTC, datetime
 
     from reprokit import runs
     from reprokit.harness import curation
 
-    project = project_of(options)
+    project = project_of(options, may_lack_goldens=True)
     if bool(what) == (report is not None):
         raise click.UsageError("name a recipe, run folders, or a report with --from")
     if report is not None:
@@ -121,6 +126,7 @@ def promote(
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         allow_dirty=allow_dirty,
         allow_nonfinite=allow_nonfinite,
+        allow_failed=allow_failed,
     )
     line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
     print_answer([line], data=lambda: dict(promoted.provenance), as_json=as_json)
@@ -147,7 +153,7 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
     from reprokit.harness import curation
     from reprokit.reports import golden_list
 
-    project = project_of(options)
+    project = project_of(options, may_lack_goldens=True)
     findings = curation.lint_goldens(project, min_runs=min_runs, names=recipes)
     if as_json:
         print_json([dataclasses.asdict(one) for one in findings])

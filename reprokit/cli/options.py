@@ -219,16 +219,33 @@ def write_picture(plot: Path, picture: str) -> None:
     click.echo(f"Written: {plot}", err=True)
 
 
-def project_of(options: dict[str, Any]) -> Project:
-    """The folders that the options and the working directory name."""
+def project_of(options: dict[str, Any], *, may_lack_goldens: bool = False) -> Project:
+    """The folders that the options and the working directory name.
+
+    Args:
+        options: Values of ``folder_options``, or of some of them.
+        may_lack_goldens: Whether a named folder of goldens may be missing; the default one always may.
+
+    Raises:
+        UsageError: The folder of goldens that was named does not exist.
+    """
+    from reprokit.errors import UsageError
     from reprokit.project import Project
 
-    return Project.around(
+    project = Project.around(
         Path.cwd(),
         golden_dir=options.get("golden_dir"),
         runs_dir=options.get("runs_dir"),
         reports_dir=options.get("reports_dir"),
     )
+    named = "--golden" in project.options
+    if named and not may_lack_goldens and not project.golden_dir.is_dir():
+        raise UsageError(
+            "there is no such folder of goldens",
+            where=f"--golden {options['golden_dir']}",
+            fix="name the folder that `reprokit golden list --golden DIRECTORY` lists, or leave --golden out",
+        )
+    return project
 
 
 def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Request:

@@ -116,6 +116,9 @@ def _not_equal(evidence: Evidence, run: RunEvidence, comparison: Comparison) -> 
         return Objection(counts)
     if any(problem.kind == "only_nan" for problem in comparison.problems):
         return Objection("every metric is NaN, which is no evidence of anything")
+    compared = set(first.metric_names) - set(evidence.ignored_metrics)
+    if compared and compared.issubset(first.without_value):
+        return Objection("no metric holds one finite value, which is no evidence of anything")
     return why_not_equal(comparison, records=None if evidence.recipe is None else run.num_records)
 
 

@@ -26,6 +26,7 @@ class RunEvidence:
         config_differs: Paths of settings in which ``config.yaml`` is not what the recipe says;
             empty when they are equal, None when nobody compared them.
         metric_names: Every name in ``metrics.jsonl``, sorted, ``step`` left out.
+        without_value: Those of them that hold no finite number and no text, which proves nothing.
         metrics_problems: What is odd about the metrics themselves (torn line, record without step,
             uneven steps, …), warnings too; empty when there is nothing odd, None when nobody read
             them.
@@ -49,6 +50,7 @@ class RunEvidence:
     config_differs: tuple[str, ...] | None = None
     num_records: int = 0
     metric_names: tuple[str, ...] = ()
+    without_value: tuple[str, ...] = ()
     metrics_problems: tuple[Problem, ...] | None = None
     last_step: Any = None
     final_values: Mapping[str, Any] = field(default_factory=dict)
@@ -213,6 +215,7 @@ class Evidence:
         ignored_metrics: Name → pattern, for metrics left out on request.
         locked: Package → version, as the lock of the runs' environment holds them for this
             platform; None when that very lock is not at hand any more.
+        options: Words that a suggested command repeats: the folders that are not the default ones.
     """
 
     recipe: Mapping[str, Any] | None
@@ -234,6 +237,7 @@ class Evidence:
     resume: ResumeEvidence | None = None
     varied: VariedEvidence | None = None
     strict: bool = False
+    options: tuple[str, ...] = ()
 
 
 def fact(record: object, path: str) -> Any:

@@ -46,6 +46,7 @@ KINDS = MappingProxyType(
         "too_many_errors": (ERROR, "more than 1,000 lines cannot be read; nothing after them was"),
         "too_many_metrics": (ERROR, "more than 100,000 names of metrics; later ones were not compared"),
         "ragged_row": (ERROR, "a row has not as many cells as the header"),
+        "not_a_table": (ERROR, "the lines are sentences with numbers in them, not a table with a header"),
         "corrupt_event": (ERROR, "an event's checksum or content is wrong"),
         # Both sides are readable, and they differ.
         "missing_record": (DIFFERENCE, "actual ends before expected does"),

@@ -8,14 +8,21 @@ Braces that are no placeholder (JSON on a command line) stay as they are.
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 from reprokit.core.records import RunSpec
 from reprokit.errors import UsageError
 
 _BUILT_IN = ("seed", "device", "run_dir", "python", "mounts")
+_WORD_IN_BRACES = re.compile(r"(?<!\$)\{([A-Za-z][A-Za-z_-]*)\}")
+_NEARLY = 0.8  # of difflib's ratio
+_UNUSED = {
+    "seed": "no argument uses {seed}: the program is not given the seed",
+    "run_dir": "no argument uses {run_dir}: only metrics written into the run folder are found",
+}
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
@@ -30,6 +37,41 @@ def fill_folder(path: str, values: Mapping[str, str]) -> str:
     '/home/{seed}'
     """
     return fill(path, values) if path.startswith("{") else path
+
+
+def refuse_near_misses(command: Sequence[str]) -> None:
+    """Refuse a command with a placeholder that is misspelt, such as ``{rundir}``.
+
+    Words with white space are left alone: they may be programs with braces of their own. So is ``${NAME}``.
+
+    Raises:
+        UsageError: A placeholder is nearly one of ours.
+    """
+    letters = {_letters(name): name for name in _BUILT_IN}
+    for word in command:
+        for match in _WORD_IN_BRACES.finditer("" if any(map(str.isspace, word)) else word):
+            close = difflib.get_close_matches(_letters(match[1]), letters, n=1, cutoff=_NEARLY)
+            if match[1] not in _BUILT_IN and close:
+                meant = f"{{{letters[close[0]]}}}"
+                raise UsageError(
+                    f"{match[0]} is not a placeholder",
+                    where=f"argument {word!r}",
+                    expected=meant,
+                    fix=f"write {meant}",
+                )
+
+
+def unused(command: Sequence[str]) -> tuple[str, ...]:
+    """What it means that no argument of a plain command uses a placeholder; one sentence each.
+
+    >>> unused(["python", "train.py", "--logdir", "{run_dir}"])
+    ('no argument uses {seed}: the program is not given the seed',)
+    """
+    return tuple(says for name, says in _UNUSED.items() if not any(f"{{{name}}}" in word for word in command))
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
 
 
 def placeholders(spec: RunSpec, *, run_dir: str, mounts: str, python: str) -> dict[str, str]:

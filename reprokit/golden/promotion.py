@@ -58,6 +58,15 @@ class Candidate:
         return (self.metrics,) if self.trace is None else (self.metrics, self.trace)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedCheck:
+    """A required row that the runs did not pass: its name, FAILED or ERROR, and why."""
+
+    id: str
+    status: str
+    reason: str
+
+
 def promote(
     golden_dir: Path,
     *,
@@ -68,11 +77,14 @@ def promote(
     tolerances: Mapping[str, Any],
     allow_dirty: bool = False,
     allow_nonfinite: bool = False,
+    failed: Sequence[FailedCheck] = (),
+    allow_failed: bool = False,
 ) -> Golden:
     """Promote a run: write its golden, in place of the one before it.
 
     ``runs`` are at least two complete ones of one recipe, platform and seed, equal byte for byte;
-    ``created_at`` is ISO 8601, UTC; ``tolerances`` are the recipe's, as plain data.
+    ``created_at`` is ISO 8601, UTC; ``tolerances`` are the recipe's, as plain data. ``failed`` are the
+    required rows that the runs failed, which ``allow_failed`` records.
 
     Raises:
         GoldenError: The runs cannot be promoted; nothing is written.
@@ -86,6 +98,13 @@ def promote(
     _check_equal(runs)
     for file in first.records:
         _check_records(file, allow_nonfinite=allow_nonfinite)
+    if failed and not allow_failed:
+        raise GoldenError(
+            f"the runs failed required checks: {', '.join(row.id for row in failed)}",
+            where=str(first.path),
+            actual="; ".join(f"{row.id}: {row.reason}" for row in failed),
+            fix="correct what they name and run again, or say --allow-failed, which records them",
+        )
     previous = sha256_of(folder / METRICS) if (folder / METRICS).is_file() else None
     provenance = {
         **_provenance_of(first),
@@ -95,6 +114,7 @@ def promote(
         "tolerances": dict(tolerances),
         "previous": previous,
         "tool": {"name": "reprokit", "version": tool_version},
+        **({"failed_checks": [_recorded(row) for row in failed]} if failed else {}),
     }
     try:
         _write(folder, first, provenance)
@@ -135,6 +155,10 @@ def _provenance_of(run: Candidate) -> dict[str, Any]:
         "config": dict(run.config),
         **({"program": dict(run.program), "sources": dict(run.sources)} if run.program else {}),
     }
+
+
+def _recorded(row: FailedCheck) -> dict[str, str]:
+    return {"id": row.id, "status": row.status, "reason": redact_text(row.reason)}
 
 
 def _check_fit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:

@@ -96,7 +96,7 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
 
 
 def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
-    settle(project)  # before the checkpoint is chosen: closing a run moves its files
+    settle(project, progress=progress)  # before the checkpoint is chosen: closing a run moves its files
     chosen = choose(str(request.resume_from), project=project)
     recipe, request = fit(chosen, name, request, project=project)
     for skipped in chosen.skipped:
@@ -186,6 +186,7 @@ def _judge(
         ignore=request.ignore,
         stopped=stopped,
         varied=bool(beside.varied),
+        options=project.options,
         with_make=_has_targets(project.root / "Makefile"),
     )
     evidence = gather(
@@ -199,6 +200,7 @@ def _judge(
         interrupted=beside.interrupted,
         varied=beside.varied,
     )
+    evidence = replace(evidence, options=project.options)
     file = recipe.file if recipe else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
@@ -240,6 +242,7 @@ def rerun_line(
     ignore: Sequence[str] = (),
     stopped: Mapping[str, Any] | None = None,
     varied: bool = False,
+    options: Sequence[str] = (),
     with_make: bool = True,
 ) -> str:
     """The line that anyone can type, in a checkout, to run the same again and judge it.
@@ -249,21 +252,22 @@ def rerun_line(
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the surroundings were varied too.
+        options: Further options, for folders that are not the default ones.
         with_make: Whether the project has a Makefile with this project's targets.
     """
     seed, plain = record.get("seed"), record.get("plain_command")
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
-        return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, "--", *plain])
+        return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
     asked = record.get("backend_asked")
-    options = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
-    options += ["--vary"] if varied else []
+    further = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
+    further += [*(["--vary"] if varied else []), *options]
     if not with_make:
-        return shell_line(["reprokit", "reproduce", str(record.get("recipe")), "--seed", str(seed), *options])
+        return shell_line(["reprokit", "reproduce", str(record.get("recipe")), "--seed", str(seed), *further])
     words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
-    for_make = shlex.join(options).replace("$", "$$")  # make reads it before the shell does
-    return shell_line([*words, f"ARGS={for_make}"] if options else words)
+    for_make = shlex.join(further).replace("$", "$$")  # make reads it before the shell does
+    return shell_line([*words, f"ARGS={for_make}"] if further else words)
 
 
 def _resuming(stopped: Mapping[str, Any] | None) -> list[str]:

@@ -6,15 +6,19 @@ COMPLETE is checked, never believed: a folder with a file that differs from it i
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit import file_tree
 from reprokit.core.records import Outcome
 from reprokit.errors import ReportError
+from reprokit.file_tree import Kind
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
 from reprokit.workspace import is_alive, sha256_of
+
+_LISTED = {Kind.FILE, Kind.OVER_LIMIT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,22 +113,14 @@ def keeps_output(record: Mapping[str, Any]) -> bool:
 
 
 def files_of(run_dir: Path) -> dict[str, int]:
-    """The plain files of a run: relative name → size; not the marker, and not what is still output."""
+    """The files of a run: relative name → size; not the marker, and not what is still output.
+
+    What is over a limit of ``file_tree`` is among them, so that a run with such a thing is never complete.
+    """
     skipped = {MARKER} if keeps_output(read_json(run_dir / RECORD)) else {MARKER, OUTPUT}
-    files = dict(_files_below(run_dir, prefix="", skipped=skipped))
-    return {name: files[name] for name in sorted(files)}
-
-
-def _files_below(
-    folder: Path | str, *, prefix: str, skipped: Collection[str] = ()
-) -> Iterator[tuple[str, int]]:
-    for entry in _entries(folder):
-        if entry.name in skipped:
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _files_below(entry.path, prefix=f"{prefix}{entry.name}/")
-        elif entry.is_file(follow_symlinks=False):
-            yield f"{prefix}{entry.name}", entry.stat(follow_symlinks=False).st_size
+    found = file_tree.walk(run_dir, skipped=skipped)
+    listed = {entry.name: entry.num_bytes for entry in found if entry.kind in _LISTED}
+    return {name: listed[name] for name in sorted(listed)}
 
 
 def _entries(folder: Path | str) -> list[os.DirEntry[str]]:
@@ -162,9 +158,16 @@ def _touched(
             yield name, f"{name} is missing"
         elif name not in listed:
             yield name, f"{name} was added after the run"
-        elif verify and _changed(run_dir / name, listed[name]):
+        elif verify and _changed(run_dir / name, listed[name], num_bytes=files[name]):
             yield name, f"{name} was changed after the run"
 
 
-def _changed(path: Path, listed: Any) -> bool:
-    return not isinstance(listed, dict) or sha256_of(path) != listed.get("sha256")
+def _changed(path: Path, listed: Any, *, num_bytes: int) -> bool:
+    if not isinstance(listed, dict):
+        return True
+    if num_bytes > file_tree.Limits().file_bytes and num_bytes != listed.get("bytes"):
+        return True  # too large to be digested, and of another size anyway
+    try:
+        return sha256_of(path) != listed.get("sha256")
+    except OSError:
+        return True

@@ -9,18 +9,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from reprokit import file_tree
 from reprokit.core.records import SCHEMA_VERSION, Outcome, RunResult, RunSpec, to_json
-from reprokit.errors import WorkspaceError
+from reprokit.errors import ReprokitError, WorkspaceError
+from reprokit.file_tree import Kind
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
 from reprokit.redaction import redact, redact_command, secret_values
 from reprokit.runs.logs import redact_logs
 from reprokit.runs.reading import files_of, keeps_output, list_all
 from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, write_atomic, write_json
+
+_WHY_LEFT = {Kind.LINK: "it is a link", Kind.SPECIAL: "it is a special file"}
+_LISTED = 100  # of what was left, in run.json
+_SHOWN = 3  # of it, in a line for a person
 
 
 def create(
@@ -45,7 +51,8 @@ def create(
             target.write_bytes(content)
         _write_record(run_dir, _record(spec, facts))
     except (OSError, WorkspaceError) as error:
-        shutil.rmtree(run_dir, ignore_errors=True)  # half a folder is no run, and takes space
+        with contextlib.suppress(OSError):
+            file_tree.remove(run_dir)  # half a folder is no run, and takes space
         raise cannot_write(run_dir, error) if isinstance(error, OSError) else error from error
     return run_dir
 
@@ -99,7 +106,7 @@ def finish(
         (run_dir / OUTPUT / ENVIRONMENT).unlink(missing_ok=True)
     left = _special_files(run_dir / OUTPUT) if keeps_output(record) else _move_up(run_dir)
     ending = to_json(result)
-    record.update({**ending, "outcome": str(result.outcome), "state": "finished", "left_in_output": left})
+    record.update({**ending, "outcome": str(result.outcome), "state": "finished", **_left_facts(left)})
     _write_record(run_dir, record)
     if result.completed:
         _write_marker(run_dir)
@@ -118,8 +125,15 @@ def close_unfinished(run_dir: Path, result: RunResult) -> None:
 
 def close_interrupted(
     run_dir: Path, *, message: str = "interrupted by the user", secrets: Sequence[str] = ()
-) -> None:
-    """Close a run that was stopped on purpose: never complete, its files kept."""
+) -> dict[str, str]:
+    """Close a run that was stopped on purpose: never complete, its files kept.
+
+    Returns:
+        What was left in ``output/``, and why.
+
+    Raises:
+        WorkspaceError: The folder cannot be written.
+    """
     record = read_json(run_dir / RECORD)
     redact_logs(run_dir, secrets)
     record.update(
@@ -128,79 +142,116 @@ def close_interrupted(
         exit_code=None,
         message=message,
         remedy="run it again",
-        left_in_output=[] if keeps_output(record) else _move_up(run_dir),
     )
+    left = {} if keeps_output(record) else _move_up(run_dir)
+    record.update(_left_facts(left))
     _write_record(run_dir, record)
+    return left
 
 
-def recover(runs_dir: Path) -> list[Path]:
-    """Close the runs whose tool was killed: mark them interrupted, never complete; returns their folders."""
+def _left_facts(left: Mapping[str, str]) -> dict[str, Any]:
+    """What ``run.json`` says of what was left; a program that left very much has it counted."""
+    told = dict(islice(left.items(), _LISTED))
+    if len(left) > _LISTED:
+        told[f"… and {len(left) - _LISTED:,} more"] = "only so many are listed"
+    return {"left_in_output": list(told), "left_because": told}
+
+
+def recover(runs_dir: Path, *, note: Callable[[str], None]) -> list[Path]:
+    """Close the runs whose tool was killed: mark them interrupted, never complete; returns their folders.
+
+    ``note`` is told of each run that could not be closed, and of files that were left where they were.
+    """
     closed = []
     for run_dir in list_all(runs_dir):
         record = read_json(run_dir / RECORD)
         if record.get("state") != "running" or is_alive(record.get("owner") or {}):
             continue
-        close_interrupted(
-            run_dir,
-            message="the tool ended before it could close the run: killed, or no space left",
-            secrets=secret_values(os.environ),
-        )
+        try:
+            left = close_interrupted(
+                run_dir,
+                message="the tool ended before it could close the run: killed, or no space left",
+                secrets=secret_values(os.environ),
+            )
+        except (
+            ReprokitError,
+            OSError,
+            ValueError,
+        ) as error:  # one such run must not stop every later command
+            told = error.told() if isinstance(error, ReprokitError) else str(error)
+            note(f"{run_dir}: the interrupted run is left as it is: {told}")
+            continue
         closed.append(run_dir)
+        if left:
+            told = "; ".join(f"{name} ({because})" for name, because in islice(left.items(), _SHOWN))
+            more = f" and {len(left) - _SHOWN} more" if len(left) > _SHOWN else ""
+            note(f"{run_dir}: closed as interrupted; left in {OUTPUT}/: {told}{more}")
     return closed
 
 
-def _move_up(run_dir: Path) -> list[str]:
-    """Move what the program wrote from ``output/`` into the run folder; returns what stayed.
+def _move_up(run_dir: Path) -> dict[str, str]:
+    """Move what the program wrote from ``output/`` into the run folder; returns what stayed, and why.
 
     Host-owned names, links and special files stay: following a link would let a program name any file of the
-    host as its result. Links to something within ``output/`` lose nothing and are not returned.
+    host as its result. So does what is over a limit of ``file_tree``. Links to something within ``output/``
+    lose nothing and are not returned.
     """
     output = run_dir / OUTPUT
+    if output.is_symlink():
+        return {OUTPUT: _WHY_LEFT[Kind.LINK]}
     if not output.is_dir():
-        return []
-    left: list[str] = []
+        return {}
     try:
-        inner = {path for path in output.rglob("*") if path.is_symlink() and _leads_inside(path, output)}
-        for path in sorted(output.iterdir()):
-            if (run_dir / path.name).exists() or path.name in {MARKER, RECORD}:
-                left.append(path.name)
+        names = sorted(path.name for path in output.iterdir())
+        taken = {*(path.name for path in run_dir.iterdir()), MARKER, RECORD}.intersection(names)
+        left = {name: "its name is reserved" for name in names if name in taken}
+        found = list(file_tree.walk(output, skipped=taken))
+        links = [entry.name for entry in found if entry.kind is Kind.LINK]
+        lossless = {name for name in links if _leads_inside(output / name, output)}
+        for entry in found:
+            if entry.because or entry.kind in _WHY_LEFT:
+                if entry.name not in lossless:
+                    left[entry.name or OUTPUT] = entry.because or _WHY_LEFT[entry.kind]
+            elif entry.kind is Kind.FOLDER:
+                (run_dir / entry.name).mkdir()
             else:
-                _move(path, run_dir / path.name, output=output, inner=inner, left=left)
-        with contextlib.suppress(OSError):
-            output.rmdir()
+                (output / entry.name).rename(run_dir / entry.name)
+        for place in ("", *(entry.name for entry in found if entry.kind is Kind.FOLDER))[::-1]:
+            with contextlib.suppress(OSError):  # what is left lies in it
+                (output / place).rmdir()
     except OSError as error:
         raise cannot_write(run_dir, error) from error
     return left
 
 
-def _move(path: Path, target: Path, *, output: Path, inner: set[Path], left: list[str]) -> None:
-    if path in inner:
-        return
-    if path.is_symlink() or not (path.is_dir() or path.is_file()):
-        left.append(path.relative_to(output).as_posix())
-    elif path.is_file():
-        path.rename(target)
-    else:
-        target.mkdir()
-        for child in sorted(path.iterdir()):
-            _move(child, target / child.name, output=output, inner=inner, left=left)
-        with contextlib.suppress(OSError):
-            path.rmdir()
-
-
-def _special_files(output: Path) -> list[str]:
-    """What an unmodified program left that is no file: not digested, so the run is not complete with it."""
-    inside = (path for path in sorted(output.rglob("*")) if not path.is_dir() or path.is_symlink())
-    odd = (path for path in inside if path.is_symlink() or not path.is_file())
-    return [path.relative_to(output).as_posix() for path in odd if not _leads_inside(path, output)]
+def _special_files(output: Path) -> dict[str, str]:
+    """What an unmodified program left that is no file, and why: the run is not complete with it."""
+    if output.is_symlink():
+        return {OUTPUT: _WHY_LEFT[Kind.LINK]}
+    odd = (entry for entry in file_tree.walk(output) if entry.because or entry.kind in _WHY_LEFT)
+    return {
+        entry.name or OUTPUT: entry.because or _WHY_LEFT[entry.kind]
+        for entry in odd
+        if entry.kind is not Kind.LINK or not _leads_inside(output / entry.name, output)
+    }
 
 
 def _leads_inside(link: Path, output: Path) -> bool:
-    return link.exists() and link.resolve().is_relative_to(output.resolve())
+    try:
+        return link.exists() and link.resolve().is_relative_to(output.resolve())
+    except (OSError, RuntimeError):  # a path too long, or links in a circle
+        return False
 
 
 def _write_marker(run_dir: Path) -> None:
     try:
+        skipped = {MARKER} if keeps_output(read_json(run_dir / RECORD)) else {MARKER, OUTPUT}
+        found = file_tree.walk(run_dir, skipped=skipped)
+        over = next((entry for entry in found if entry.kind is Kind.OVER_LIMIT), None)
+        if over is not None:
+            raise WorkspaceError(
+                f"the run cannot be digested: {over.because}", where=str(run_dir / over.name)
+            )
         files = {
             name: {"sha256": sha256_of(run_dir / name), "bytes": size}
             for name, size in files_of(run_dir).items()

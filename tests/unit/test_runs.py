@@ -137,7 +137,7 @@ def test_the_run_of_a_killed_tool_is_closed_as_interrupted_at_the_next_start(tmp
     record = json.loads((run_dir / "run.json").read_text())
     record["owner"]["started"] -= 1000.0
     (run_dir / "run.json").write_text(json.dumps(record))
-    assert runs.recover(tmp_path) == [run_dir]
+    assert runs.recover(tmp_path, note=[].append) == [run_dir]
     stored = runs.read(run_dir)
     assert not stored.complete
     assert stored.record["outcome"] == "interrupted"
@@ -146,7 +146,7 @@ def test_the_run_of_a_killed_tool_is_closed_as_interrupted_at_the_next_start(tmp
 
 def test_the_run_of_a_living_tool_is_left_alone(tmp_path: Path) -> None:
     make_run(tmp_path)
-    assert runs.recover(tmp_path) == []
+    assert runs.recover(tmp_path, note=[].append) == []
 
 
 def test_a_run_is_found_by_path_by_id_and_by_the_beginning_of_its_id(tmp_path: Path) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import reprokit
-from reprokit import golden, runs
+from reprokit import checks, golden, runs
 from reprokit.core import fingerprint
+from reprokit.core.checklist import Status
 from reprokit.errors import GoldenError
 from reprokit.harness.judging.build_report import evidence_digests
+from reprokit.harness.judging.gather import gather
+from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.running.plan import shell_line
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project
 from reprokit.reports import to_json
+from reprokit.runs import listing
+
+_OF_RUNS_BESIDE = {"resume_equal", "unchanged_when_varied"}
 
 
 def promote(
@@ -23,10 +31,12 @@ def promote(
     now: str,
     allow_dirty: bool = False,
     allow_nonfinite: bool = False,
+    allow_failed: bool = False,
 ) -> golden.Golden:
     """Promote two or more agreeing runs to the golden of their recipe, platform and seed.
 
-    ``now`` is ISO 8601 in UTC; ``allow_dirty`` takes runs of changes that neither commit nor index has.
+    ``now`` is ISO 8601 in UTC; ``allow_dirty`` takes runs of changes that neither commit nor index has;
+    ``allow_failed`` takes runs that failed required checks, and records which.
 
     Raises:
         GoldenError: The runs are not worthy.
@@ -35,15 +45,37 @@ def promote(
     if not folders:
         raise GoldenError("a golden needs two runs that agree", actual="none")
     recipe_data = runs.read(folders[0], verify=False).record.get("recipe_data") or {}
+    candidates = [_candidate(folder) for folder in folders]
     return golden.promote(
         project.golden_dir,
-        runs=[_candidate(folder) for folder in folders],
+        runs=candidates,
         reason=reason,
         created_at=now,
         tool_version=reprokit.__version__,
         tolerances=recipe_data.get("tolerances") or {},
         allow_dirty=allow_dirty,
         allow_nonfinite=allow_nonfinite,
+        failed=_failed_checks(folders, project) if all(run.complete for run in candidates) else (),
+        allow_failed=allow_failed,
+    )
+
+
+def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.FailedCheck, ...]:
+    """Every required row that the runs failed: judged again without a golden, and as their reports say.
+
+    A report alone knows of a run that was resumed or varied beside them; of it only those rows count, because
+    all others are judged again here, and those about the golden that is to be replaced do not matter.
+    """
+    recipe = recipe_of(runs.read(folders[0], verify=False))
+    line = shell_line(["reprokit", "reproduce", recipe.name])
+    rows = list(checks.run_all(gather(recipe, folders, rerun=line)))
+    names = {f"{folder.parent.name}/{folder.name}" for folder in folders}
+    for note in listing.report_notes(project.reports_dir, now_ns=time.time_ns()):
+        if names.intersection(note.judged):
+            rows += [row for row in to_json.load(Path(note.path)).checks if row.id in _OF_RUNS_BESIDE]
+    failed = {row.id: row for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}}
+    return tuple(
+        golden.FailedCheck(id=row.id, status=str(row.status), reason=row.reason) for row in failed.values()
     )
 
 

@@ -5,13 +5,12 @@ Where it is not known what a golden or a report depends on, whatever it might de
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from reprokit import golden, workspace
+from reprokit import file_tree, golden, workspace
 from reprokit.errors import UsageError
 from reprokit.layout import MARKER, METRICS, RECORD, read_json
 from reprokit.project import Project
@@ -100,10 +99,11 @@ def prune(project: Project, choice: Choice, *, now: datetime) -> Prune:
             for run in plan.going:
                 target = away / run.path.parent.name / run.path.name
                 target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.rmtree(target, ignore_errors=True)
+                if target.exists():
+                    file_tree.remove(target)
                 run.path.rename(target)
             if away.is_dir() and not away.is_symlink():
-                shutil.rmtree(away)
+                file_tree.remove(away)
         except OSError as error:
             raise workspace.cannot_write(Path(error.filename or away), error) from error
     return plan
@@ -207,4 +207,4 @@ def _metrics_digest(run: listing.Summary) -> str | None:
 
 
 def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+    return sum(entry.num_bytes for entry in file_tree.walk(folder) if not entry.because)

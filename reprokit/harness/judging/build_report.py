@@ -20,7 +20,7 @@ from reprokit.harness.running.execute import failure_of
 from reprokit.layout import MARKER, METRICS, PROVENANCE
 
 _CURVE_POINTS = 400
-_CURVES = 12
+_MAX_CURVES = 24
 
 
 def report_of(
@@ -104,11 +104,14 @@ def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[dict[
         path = folder / METRICS
         if not path.is_file():
             continue
-        for name, series in adapters.read_series(path, max_points=_CURVE_POINTS).items():
+        found = adapters.read_series(
+            path, max_points=_CURVE_POINTS, max_series=_MAX_CURVES, known=curves.keys()
+        )
+        for name, series in found.items():
             curves.setdefault(name, []).append(
                 {"label": label, "steps": list(series.steps), "values": [_finite(v) for v in series.values]}
             )
-    return {name: curves[name] for name in list(curves)[: _CURVES * 2]}
+    return curves
 
 
 def _finite(value: float) -> float | None:

@@ -37,6 +37,7 @@ from reprokit.nested_diff import ABSENT, differences
 from reprokit.recipes import Recipe
 
 _UNFINISHED = "no finished run to compare"
+_LEFT = "it is a link, a special file or has a reserved name"
 
 
 def gather(
@@ -209,12 +210,13 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
 
 def _with_leftovers(summary: dict[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
     """What stayed in ``output/`` was not compared: a run that left something there is incomplete."""
+    reasons = record.get("left_because") or {}
     problems = tuple(
         Problem(
             kind="left_in_output",
             side="both",
             line=None,
-            message=f"{name} is a link, a special file or has a reserved name, so it was not compared",
+            message=f"{name} was not compared: {reasons.get(name, _LEFT)}",
             severity="error",
         )
         for name in record.get("left_in_output") or ()
@@ -232,9 +234,12 @@ def _summary(folder: Path, recipe: Recipe | None) -> dict[str, Any]:
         return {"metrics_problems": unreadable(error, side="both").problems}
     if not found:
         return {"metrics_problems": unreadable(adapters.no_metrics(folder), side="both").problems}
+    names = {name for one in found for name in one.metric_names}
+    valued = {name for one in found for name in set(one.metric_names) - set(one.without_value)}
     return {
         "num_records": sum(one.num_records for one in found),
-        "metric_names": tuple(sorted({name for one in found for name in one.metric_names})),
+        "metric_names": tuple(sorted(names)),
+        "without_value": tuple(sorted(names - valued)),
         "metrics_problems": tuple(problem for one in found for problem in one.problems),
         "last_step": found[-1].last_step,
         "final_values": {name: value for one in found for name, value in one.final_values.items()},

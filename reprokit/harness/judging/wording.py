@@ -71,11 +71,10 @@ def _nondeterministic(case: Case) -> str:
 def _regression(case: Case) -> str:
     if case.evidence.modified:
         differ = f"The metrics differ from {case.reference} from {case.where} on"
-        return f"{differ}, as expected: the runs {_modified(case)}{_rounding(case)}."
+        return f"{differ}, as expected: the runs {_modified(case)}."
     since = what_changed.code(case.evidence, case.lines)
-    also = f"{_tolerance(case)}{_rounding(case)}"
     differ = f"{case.count} runs agree, but differ from {case.reference} from {case.where} on"
-    return f"{differ}, in an environment that computes the same; {since}{also}."
+    return f"{differ}, in an environment that computes the same; {since}{_tolerance(case)}."
 
 
 def _stale(case: Case) -> str:
@@ -98,7 +97,10 @@ def _tolerance(case: Case) -> str:
 
 
 def _rounding(case: Case) -> str:
-    """Which operations round differently on this CPU than on the golden's; "" where it is not recorded."""
+    """Which operations round differently on this CPU than on the golden's; "" where it is not recorded.
+
+    Only beside an environment that computes differently: in one that computes the same it is no cause.
+    """
     golden, runs = case.evidence.golden, case.evidence.runs
     recorded = golden.provenance.get("environment") if golden else None
     if not isinstance(recorded, Mapping) or not runs:
@@ -152,7 +154,7 @@ def _paths(case: Case) -> str:
 
 
 def _show(case: Case) -> str:
-    return f"reprokit report show {_paths(case)}"
+    return f"reprokit report show {_paths(case)}{_asked(case)}"
 
 
 def _after_unjudged(case: Case) -> str:
@@ -170,12 +172,25 @@ def _golden_path(case: Case) -> str:
 def _after_failure(case: Case) -> str:
     """Look at the program's own log, unless the host or the engine is to blame."""
     failure = case.failure or {}
+    if failure.get("outcome") == Outcome.WORKSPACE_BUSY:
+        return case.evidence.rerun
     log = failure.get("log")
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
 
 
 def _as_it_stands(case: Case) -> str:
-    return f"reprokit reproduce {(case.evidence.recipe or {}).get('name')} --seed {_seed(case)}"
+    name = (case.evidence.recipe or {}).get("name")
+    return f"reprokit reproduce {name} --seed {_seed(case)}{_backend(case)}{_asked(case)}"
+
+
+def _backend(case: Case) -> str:
+    asked = case.evidence.runs[0].run.get("backend_asked") if case.evidence.runs else None
+    return f" --backend {asked}" if asked in {"docker", "local"} else ""
+
+
+def _asked(case: Case) -> str:
+    """Which folders were asked for, for the end of a command."""
+    return "".join(f" {shlex.quote(word)}" for word in case.evidence.options)
 
 
 def _seed(case: Case) -> int:
@@ -201,8 +216,8 @@ def _after_no_golden(case: Case) -> str:
     source = evidence.runs[0].environment.get("source") if evidence.runs else None
     if isinstance(source, Mapping) and source.get("unrecorded"):
         again = f"commit or stage the changes, then: {_as_it_stands(case)}, then:"
-        return f"{again} reprokit golden promote {recipe.get('name')} --reason 'first golden'"
-    return f"reprokit golden promote {_paths(case)} --reason 'first golden'"
+        return f"{again} reprokit golden promote {recipe.get('name')} --reason 'first golden'{_asked(case)}"
+    return f"reprokit golden promote {_paths(case)} --reason 'first golden'{_asked(case)}"
 
 
 def _after_regression(case: Case) -> str:
@@ -214,7 +229,8 @@ def _after_regression(case: Case) -> str:
         return _as_it_stands(case)
     golden, recipe = case.evidence.golden, case.evidence.recipe
     if golden is not None and recipe is not None and not golden.changed:
-        return f"reprokit reproduce {recipe['name']} --attribute"
+        seed = "" if case.evidence.seed is None else f" --seed {case.evidence.seed}"
+        return f"reprokit reproduce {recipe['name']}{seed}{_backend(case)} --attribute{_asked(case)}"
     return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
 
 
@@ -228,7 +244,6 @@ _OF_THE_HOST = frozenset(
         Outcome.START_REFUSED,
         Outcome.DISK_FULL,
         Outcome.RUN_FOLDER_NOT_WRITABLE,
-        Outcome.WORKSPACE_BUSY,
         Outcome.MOUNTS_CHANGED,
     }
 )

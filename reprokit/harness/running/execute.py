@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from reprokit import capture, runs
+from reprokit import capture, file_tree, runs
 from reprokit.core import fingerprint
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
@@ -213,7 +212,8 @@ def _tell(progress: Progress, label: str, folder: Path) -> None:
 def _left_so_far(folder: Path) -> str:
     """How much a program has written and printed: a sign of life where it tells no steps."""
     logs = [folder / STDOUT, folder / STDERR]
-    files = islice((folder / OUTPUT).rglob("*"), _MAX_WATCHED)
+    found = file_tree.walk(folder / OUTPUT, limits=file_tree.Limits(entries=_MAX_WATCHED))
+    files = [folder / OUTPUT / entry.name for entry in found if entry.kind is file_tree.Kind.FILE]
     return f"{_size(files)} written, {_size(logs)} printed"
 
 
@@ -227,10 +227,10 @@ def _size(paths: Iterable[Path]) -> str:
 
 def _last_object(path: Path) -> dict[str, Any] | None:
     try:
-        with path.open("rb") as stream:
-            stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - _TAIL_BYTES))
-            lines = stream.read().split(b"\n")
+        # The program may have put a link or a pipe there: neither is followed or waited for.
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
+            stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            lines = stream.read(_TAIL_BYTES).split(b"\n")
         value = json.loads(lines[-2])
     except (OSError, ValueError, IndexError):
         return None

@@ -15,6 +15,7 @@ from typing import Any
 from reprokit import capture
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec
 from reprokit.errors import UsageError
+from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.program import launch_of
 from reprokit.harness.running.run_kinds import (
     ResumedRun,
@@ -135,6 +136,7 @@ def plan_command(
     timeout_s: float | None = None,
 ) -> Plan:
     """Plan ``repeats`` runs of a command that has no recipe: one after the other, nothing pinned."""
+    refuse_near_misses(command)
     name = command_name(capture.redact_command(command))
     specs = tuple(
         RunSpec(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
+from reprokit.execution.placeholders import unused
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
@@ -88,8 +90,10 @@ def run_command(
         raise EngineError(
             "a plain command runs in your own Python", fix="write a recipe to run in a container"
         )
+    for sentence in unused(command):
+        phases.progress.note(sentence)
     try:
-        with _alone_in(project):
+        with _among_others_in(project, note=phases.progress.note):
             with phases.of("capture"):
                 host = capture.capture_host(project.root)
                 host["plain_inside"] = capture.capture_interpreter(command)
@@ -175,7 +179,7 @@ def prepare(
 def _train(
     recipe: Recipe, request: Request, kind: RunKind, *, project: Project, phases: Phases
 ) -> tuple[Path, ...]:
-    with _alone_in(project):
+    with _among_others_in(project, note=phases.progress.note):
         with phases.of("environment"):
             ready = prepare(recipe, request, kind, project=project, progress=phases.progress)
             whole = request.strict or bool(os.environ.get("CI"))
@@ -263,21 +267,24 @@ def _not_started(
     return folder
 
 
-def settle(project: Project) -> None:
+def settle(project: Project, *, progress: Progress) -> None:
     """End what a killed tool left running, and close its runs: their files lie where they stay.
 
     Raises:
         WorkspaceBusyError: Another tool is at work in the runs folder.
     """
-    with _alone_in(project):
-        pass
+    docker_backend.remove_orphans(str(project.runs_dir))
+    with workspace.exclusive(project.runs_dir):
+        runs.recover(project.runs_dir, note=progress.note)
 
 
 @contextmanager
-def _alone_in(project: Project) -> Iterator[None]:
-    """No other tool is at work in the runs folder, and nothing that a killed one left running."""
-    with workspace.exclusive(project.runs_dir):
-        # First: a container that trains on writes into a run that is closed next.
-        docker_backend.remove_orphans(str(project.runs_dir))
-        runs.recover(project.runs_dir)
+def _among_others_in(project: Project, *, note: Callable[[str], None]) -> Iterator[None]:
+    """The runs folder, others at work in it too; who comes into it alone closes what killed tools left."""
+    # First: a container that trains on writes into a run that is closed next.
+    docker_backend.remove_orphans(str(project.runs_dir))
+    # Alone, because two tools that close one run would each find half of its files, and because a process of
+    # another container cannot be asked whether it lives: it holds the lock as long as it does.
+    recover = partial(runs.recover, project.runs_dir, note=note)
+    with workspace.shared(project.runs_dir, alone=recover):
         yield

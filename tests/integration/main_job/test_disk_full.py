@@ -166,7 +166,14 @@ def test_a_golden_that_the_disk_has_no_room_for_leaves_the_one_before_it(blessed
     project = Project.around(blessed.root, golden_dir=disk.root / "golden")
 
     def record(reason: str) -> None:
-        promote(pair, project=project, reason=reason, now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+        promote(
+            pair,
+            project=project,
+            reason=reason,
+            now="2026-11-20T10:15:00+00:00",
+            allow_dirty=True,
+            allow_failed=True,
+        )
 
     before = disk.pages_free()
     record("first")

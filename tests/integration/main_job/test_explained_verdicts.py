@@ -83,7 +83,9 @@ def test_a_package_whose_upgrade_changed_bits_is_a_stale_golden_that_names_it(st
 
 def test_the_repeatable_row_states_the_chance_that_one_more_run_differs(judged):
     row = judged().row("repeatable")
-    assert "at most 95.0%" in row["reason"]
+    assert "2 runs are weak evidence" in row["reason"]
+    assert "as high as 95.0%" in row["reason"]
+    assert "--repeats 10" in row["reason"]
     assert row["evidence"]["chance_of_another_at_most"] == pytest.approx(0.95)
 
 

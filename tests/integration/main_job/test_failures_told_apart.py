@@ -53,7 +53,7 @@ def test_a_program_that_fails_is_told_by_how_it_failed(reproduce, program, optio
         assert "planted" in answer.report["not_run"]["log_tail"]
 
 
-def test_two_tools_in_one_workspace_do_not_meet(reproduce, tmp_path):
+def test_a_tool_that_needs_the_workspace_alone_is_waited_for_and_then_named(reproduce, tmp_path):
     with exclusive(tmp_path / "runs"):
         answer = reproduce("pass")
     is_told(answer, "workspace_busy", "the folder is in use by process", "wait until it has ended")

@@ -45,6 +45,11 @@ def test_everything_else_is_text(tmp_path, text):
     ("text", "word"),
     [
         ("a,b\n1\n", "ragged_row"),
+        ("step=0 loss=1.0\nstep=1 loss=0.5\n", "not_a_table"),
+        ("epoch 1, loss: 0.5\nepoch 2, loss: 0.4\n", "not_a_table"),
+        ("2026-01-01 10:00:00,123 INFO loss 0.5\n2026-01-01 10:00:01,9 INFO loss 0.4\n", "not_a_table"),
+        ("starting, please wait\nstep=0 loss=1.0\n", "not_a_table"),
+        ("1, loss=0.5\n2, loss=0.4\n", "not_a_table"),
         ("a,b\n1,2,3\n", "ragged_row"),
         ('a\n"1"2\n', "ragged_row"),
         ("a,a\n1,2\n", "duplicate_key"),
@@ -90,3 +95,20 @@ def test_a_shorter_table_differs(tmp_path):
     comparison = adapters.compare(*paths)
     assert exit_code(comparison) == 1
     assert (comparison.divergence.record, comparison.divergence.expected) == (1, {"a": 2})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "step,lr=0.1,lr=0.01\n1,0.5,0.4\n",
+        "agent 0,agent 1\n0.5,0.25\n",
+        "name,value\nseed=1,left\n",
+        "0,1\n0.5,0.25\n",
+        "step,note\n1,loss 3 is better\n",
+        "top-5 acc,layer 2\n,\n",
+    ],
+)
+def test_a_table_with_numbers_in_its_names_or_its_texts_is_a_table(tmp_path, text):
+    found = readings(tmp_path, text)
+    assert words(found) == []
+    assert [reading.record is not None for reading in found] == [True]

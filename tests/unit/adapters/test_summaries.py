@@ -112,3 +112,12 @@ def test_a_source_that_cannot_be_read_leaves_nothing_out_and_stops_nothing(write
     write({"step": 0, "time/fps": 1.0})
     os.mkfifo(tmp_path / "pipe.jsonl")
     assert adapters.ignored_metrics([tmp_path], ["time/*"]) == {"time/fps": "time/*"}
+
+
+def test_of_very_many_metrics_only_the_first_and_the_known_are_kept(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text('{"step": 1, "a": 1.0, "text": "x", "b": 2.0, "c": 3.0, "d": 4.0}\n')
+    assert list(adapters.read_series(path, max_series=2)) == ["a", "b"]
+    assert list(adapters.read_series(path, max_series=2, known={"d"})) == ["a", "d"]
+    assert list(adapters.read_series(path, max_series=1, known={"d", "e"})) == ["d"]
+    assert list(adapters.read_series(path)) == ["a", "b", "c", "d"]

@@ -27,8 +27,9 @@ def said(name, fault=None, evidence=None):
 
 
 PASSED = {
-    "repeatable": "2 runs agree in 49 records of 3 metrics, bit for bit; the chance that one more differs "
-    "is at most 95.0% (95 % bound; more runs lower it: --repeats)",
+    "repeatable": "2 runs agree in 49 records of 3 metrics, bit for bit; 2 runs are weak evidence: the "
+    "chance that one more differs may still be as high as 95.0% (95 % bound); --repeats 10 lowers that to "
+    "28.3%",
     "equals_golden": f"equal to {GOLDEN} in 49 records of 3 metrics, bit for bit",
     "trace_equal": "49 updates have equal parameters and random states in all runs and in the golden",
     "headline_results": "1 expected result reached by every run",

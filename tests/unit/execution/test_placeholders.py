@@ -4,7 +4,7 @@ import pytest
 
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import UsageError
-from reprokit.execution.placeholders import fill, fill_folder, placeholders
+from reprokit.execution.placeholders import fill, fill_folder, placeholders, refuse_near_misses, unused
 
 
 def spec_with(*names: str) -> RunSpec:
@@ -54,3 +54,52 @@ def test_two_mounts_of_one_name_are_refused():
 def test_a_folder_of_the_host_is_taken_as_it_is_called():
     assert fill_folder("/home/{seed}/{run_dir}", {"seed": "7", "run_dir": "/r"}) == "/home/{seed}/{run_dir}"
     assert fill_folder("{mounts}/data", {"mounts": "/m"}) == "/m/data"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("{rundir}", "{run_dir}"),
+        ("--logdir={run-dir}", "{run_dir}"),
+        ("{RUN_DIR}/logs", "{run_dir}"),
+        ("{run_dri}", "{run_dir}"),
+        ("{Seed}", "{seed}"),
+        ("{sed}", "{seed}"),
+        ("{devices}", "{device}"),
+        ("{pyhton}", "{python}"),
+    ],
+)
+def test_a_misspelt_placeholder_is_refused_with_the_one_that_was_meant(typed, meant):
+    with pytest.raises(UsageError) as raised:
+        refuse_near_misses(["python", "train.py", typed])
+    assert meant in str(raised.value)
+    assert raised.value.fix == f"write {meant}"
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("{seed}", "{run_dir}", "{device}", "{mounts}/x", "{python}", "{stopped_run_dir}"),
+        *(
+            '{"seeds":1}',
+            "${RUN_DIR}",
+            "{lr}",
+            "{}",
+            "{0}",
+            "{logdir}",
+            "print(f'{seeds} {rundir}')",
+            "{a,b}",
+        ),
+    ],
+)
+def test_braces_that_nobody_meant_for_us_are_left_alone(word):
+    refuse_near_misses(["python", word])
+
+
+def test_a_placeholder_that_no_argument_uses_is_said():
+    assert unused(["python", "t.py", "--s={seed}", "{run_dir}/x"]) == ()
+    assert [one.split(":")[0] for one in unused(["python", "t.py"])] == [
+        "no argument uses {seed}",
+        "no argument uses {run_dir}",
+    ]
+    assert len(unused(["sh", "-c", "train --out {run_dir}"])) == 1

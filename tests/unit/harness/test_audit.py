@@ -22,7 +22,14 @@ from reprokit.workspace import sha256_of
 def reported(here, make, programs):
     """A report of two runs of the recipe that are equal to their golden, and its folder."""
     folders = make.of_recipe(programs["training"](), programs["training"]())
-    promote(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+    promote(
+        folders,
+        project=here,
+        reason="first",
+        now="2026-11-20T10:15:00+00:00",
+        allow_dirty=True,
+        allow_failed=True,
+    )
     report = judge_again(folders, Request(), project=here)
     folder = here.reports_dir / "cartpole_baseline" / "T"
     reports.render_all(report, folder)

@@ -1,6 +1,9 @@
 """The line that anyone can type again asks for all that was judged."""
 
+from pathlib import Path
+
 from reprokit.harness.reproduce import rerun_line
+from reprokit.project import Project
 
 RECORD = {"recipe": "x", "seed": 7, "backend_asked": "local"}
 
@@ -18,3 +21,17 @@ def test_where_nobody_knows_the_place_it_is_drawn_again():
 
 def test_without_it_nothing_is_added():
     assert rerun_line(RECORD) == "make reproduce RECIPE=x SEED=7 'ARGS=--backend local'"
+
+
+def test_folders_that_are_not_the_default_ones_are_asked_for_again():
+    line = rerun_line({"recipe": "x", "seed": 7}, options=("--golden", "g"))
+    assert line == "make reproduce RECIPE=x SEED=7 'ARGS=--golden g'"
+    plain = rerun_line({"plain_command": ["python", "t.py"], "seed": 7}, options=("--runs-dir", "r"))
+    assert plain == "reprokit reproduce --seed 7 --runs-dir r -- python t.py"
+
+
+def test_a_project_names_only_the_folders_that_are_elsewhere(tmp_path):
+    assert Project.around(tmp_path).options == ()
+    assert Project.around(tmp_path, golden_dir=tmp_path / "golden").options == ()
+    elsewhere = Project.around(tmp_path, golden_dir=tmp_path / "g" / "h", reports_dir=Path("/r"))
+    assert elsewhere.options == ("--golden", "g/h", "--reports-dir", "/r")

@@ -113,7 +113,14 @@ def test_numbers_that_json_does_not_have_are_drawn_as_gaps(judged, make):
 
 def test_curves_carry_runs_and_golden_under_their_names(judged, make, programs, here):
     folders = make.of_recipe(programs["training"](), programs["training"]())
-    promote(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+    promote(
+        folders,
+        project=here,
+        reason="first",
+        now="2026-11-20T10:15:00+00:00",
+        allow_dirty=True,
+        allow_failed=True,
+    )
     report = judged(folders)
     assert [one["label"] for one in report.curves["losses/policy"]] == ["run 1", "run 2", "golden"]
     assert report.golden is not None
@@ -157,6 +164,13 @@ def test_the_digests_of_the_evidence_are_those_of_the_markers(make, programs):
 
 def test_a_goldens_provenance_is_part_of_the_evidence(make, programs, here):
     folders = make.of_recipe(programs["training"](), programs["training"]())
-    golden = promote(folders, project=here, reason="first", now="2026-11-20T10:15:00+00:00", allow_dirty=True)
+    golden = promote(
+        folders,
+        project=here,
+        reason="first",
+        now="2026-11-20T10:15:00+00:00",
+        allow_dirty=True,
+        allow_failed=True,
+    )
     found = evidence_digests(folders, str(golden.path))
     assert str(Path(golden.path) / "provenance.json") in found

@@ -31,7 +31,12 @@ def pair(make, programs) -> tuple[Path, ...]:
 @pytest.fixture
 def blessed(pair, here):
     return promote(
-        pair, project=here, reason="first golden", now="2026-11-20T10:15:00+00:00", allow_dirty=True
+        pair,
+        project=here,
+        reason="first golden",
+        now="2026-11-20T10:15:00+00:00",
+        allow_dirty=True,
+        allow_failed=True,
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reprokit.capture import environment_diff
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, RunEvidence, Verdict
 from reprokit.core.comparison import compare_records
 from reprokit.harness import Request, judge_again
@@ -50,12 +52,26 @@ def case(verdict, *, then, now, rows=()):
     )
 
 
-@pytest.mark.parametrize(("verdict", "rows"), [(Verdict.STALE_GOLDEN, (TORCH,)), (Verdict.REGRESSION, ())])
-def test_a_mismatch_says_which_operation_rounds_differently_on_this_cpu(verdict, rows):
-    told = sentence(case(verdict, then=environment(), now=environment(**{"torch.exp": "c"}), rows=rows))
+def test_a_stale_golden_says_which_operation_rounds_differently_on_this_cpu():
+    now = environment(**{"torch.exp": "c"})
+    told = sentence(case(Verdict.STALE_GOLDEN, then=environment(), now=now, rows=(TORCH,)))
 
     assert told.endswith("; on this CPU `torch.exp` rounds differently.")
-    assert "package torch 2.12 → 2.13" in told or verdict is Verdict.REGRESSION
+    assert "package torch 2.12 → 2.13" in told
+
+
+@pytest.mark.parametrize("modified", [(), ("training.gamma=0.9",)])
+def test_a_regression_names_no_cause_that_its_own_table_rules_out(modified):
+    """Its environment computes the same: no field that cannot change numbers stands in the sentence."""
+    then, now = environment(), environment(**{"torch.sqrt": "c"})
+    now["host"] = {"kernel": "6.5"}
+    rows = environment_diff.diff(then, now)
+    assert rows
+    assert {row["can_change_numbers"] for row in rows} == {"no"}
+    judged = case(Verdict.REGRESSION, then=then, now=now, rows=rows)
+    told = sentence(replace(judged, evidence=replace(judged.evidence, modified=modified)))
+    assert not [row["field"] for row in rows if row["field"].rpartition("digests.")[2] in told]
+    assert "rounds" not in told
 
 
 @pytest.mark.parametrize("then", [environment(), BEFORE_PROBES, None])

@@ -338,3 +338,38 @@ def test_nothing_is_said_of_a_tolerance_that_counts_whole(typed, blessed):
         ),
     )
     assert "blessed" not in sentence(said)
+
+
+ELSEWHERE = ("--golden", "my golden", "--runs-dir", "/scratch/runs")
+SUGGESTED = [
+    pytest.param(case(Verdict.NO_GOLDEN), id="promote"),
+    pytest.param(case(Verdict.NO_GOLDEN, failed=("seeded",)), id="show"),
+    pytest.param(case(Verdict.NO_GOLDEN, evidence=MODIFIED), id="as it stands"),
+    pytest.param(case(Verdict.NO_GOLDEN, evidence=dirty(EVIDENCE)), id="commit, run and promote"),
+    pytest.param(case(Verdict.CHECK_FAILED), id="check failed"),
+    pytest.param(case(Verdict.UNJUDGED), id="unjudged"),
+    pytest.param(case(Verdict.REGRESSION, evidence=with_golden(), divergence=HERE), id="attribute"),
+]
+
+
+@pytest.mark.parametrize("told", SUGGESTED)
+def test_every_suggested_command_that_looks_for_folders_names_those_that_were_asked_for(told):
+    asked = replace(told, evidence=replace(told.evidence, options=ELSEWHERE))
+    commands = next_command(asked).split(", then: ")
+    wanted = [one for one in commands if one.startswith("reprokit ")]
+    assert wanted
+    assert all("--golden 'my golden' --runs-dir /scratch/runs" in one for one in wanted)
+
+
+def test_a_suggested_run_is_on_the_backend_and_seed_that_were_asked_for():
+    evidence = with_golden()
+    ran = replace(evidence.runs[0], run={"backend_asked": "local", "seed": 7})
+    evidence = replace(evidence, runs=(ran, *evidence.runs[1:]), seed=7)
+    told = next_command(case(Verdict.REGRESSION, evidence=evidence, divergence=HERE))
+    assert told == "reprokit reproduce r --seed 7 --backend local --attribute"
+
+
+def test_a_workspace_in_use_is_no_matter_for_the_doctor():
+    failure = {"message": "in use", "outcome": "workspace_busy"}
+    told = case(Verdict.NOT_RUN, failure=failure, evidence=replace(EVIDENCE, rerun="make reproduce RECIPE=r"))
+    assert next_command(told) == "make reproduce RECIPE=r"
