@@ -25,6 +25,7 @@ MANIFEST = "MANIFEST.json"
 FINAL_MODEL = "final_model.pt"
 SBOM = "sbom.cdx.json"
 IMAGE_PROVENANCE = "image-provenance.json"
+MOUNTED = ".mounted"  # only as long as the run is under way
 
 # A golden, besides METRICS and TRACE.
 PROVENANCE = "provenance.json"

@@ -13,7 +13,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -79,12 +79,21 @@ def sha256_of(path: Path) -> str:
 
 def sha256_of_tree(folder: Path, *, pattern: str = "*") -> str:
     """SHA-256 over relative names and contents of files, sorted; a ``WorkspaceError`` where there is none."""
-    sha = hashlib.sha256()
     files = (path for path in folder.rglob(pattern) if path.is_file())
     found = sorted(path for path in files if "__pycache__" not in path.relative_to(folder).parts)
-    if not found:
+    return sha256_of_files(folder, found, pattern=pattern)
+
+
+def sha256_of_files(folder: Path, files: Sequence[Path], *, pattern: str = "*") -> str:
+    """SHA-256 over relative names and contents of files below a folder, in the order given.
+
+    Raises:
+        WorkspaceError: There are none: nothing is equal to nothing.
+    """
+    sha = hashlib.sha256()
+    if not files:
         raise WorkspaceError("there is nothing to digest", where=str(folder), expected=f"files: {pattern}")
-    for path in found:
+    for path in files:
         sha.update(f"{path.relative_to(folder).as_posix()}\0{sha256_of(path)}\n".encode())
     return f"sha256:{sha.hexdigest()}"
 

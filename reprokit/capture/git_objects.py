@@ -134,7 +134,7 @@ def head(repository: Repository) -> tuple[str, dict[str, Entry]]:
     if not said:
         return "", {}
     commit = objects(repository, [said])[said]
-    tree = commit.split(b"\n", 1)[0].removeprefix(b"tree ").decode("ascii")
+    tree = commit.split(b"\n", 1)[0].removeprefix(b"tree ").decode("ascii", "replace")
     listed = ask(repository, "ls-tree", "-r", "-t", "-z", "--full-tree", tree)
     folders = {
         row.split(b" ", 2)[2][: len(said)].decode() for row in listed.split(b"\0") if b" tree " in row[:16]
@@ -151,7 +151,9 @@ def objects(repository: Repository, oids: Iterable[str]) -> dict[str, bytes]:
     answer = ask(repository, "cat-file", "--batch", sent="".join(f"{name}\n" for name in names).encode())
     found, at = {}, 0
     for name in names:
-        end = answer.index(b"\n", at)
+        end = answer.find(b"\n", at)
+        if end < 0:
+            raise GitError(f"git failed: its answer ends before the object {name}")
         header = answer[at:end].decode("ascii", "replace").split(" ")
         if len(header) != 3 or not header[2].isdecimal():
             raise GitError(f"git failed: the object {name} is missing")
@@ -186,7 +188,9 @@ def _walk(trees: Mapping[str, bytes], root: str, *, size: int) -> Iterator[tuple
             raise GitError(f"git failed: the object {oid} is missing")
         content, at = trees[oid], 0
         while at < len(content):
-            end = content.index(b"\0", at)
+            end = content.find(b"\0", at)
+            if end < 0:
+                raise GitError(f"git failed: the object {oid} is no list of files")
             mode, _, name = content[at:end].partition(b" ")
             child = content[end + 1 : end + 1 + size].hex()
             at = end + 1 + size
@@ -194,7 +198,7 @@ def _walk(trees: Mapping[str, bytes], root: str, *, size: int) -> Iterator[tuple
             if mode == FOLDER.encode():
                 left.append((f"{path}/", child))
             else:
-                yield path, Entry(mode=mode.decode("ascii"), oid=child)
+                yield path, Entry(mode=mode.decode("ascii", "replace"), oid=child)
 
 
 def _linked(file: Path) -> Path | None:

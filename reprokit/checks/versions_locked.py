@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, problems_of_runs
-from reprokit.core.rows import Finding, failed, not_applicable, passed
+from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
 
 ID = "versions_locked"
 TITLE = "Package versions are recorded and locked"
@@ -35,6 +35,8 @@ def check(evidence: Evidence) -> Finding:
         remade = f"remove {', '.join(folders)} and run again: it is made anew from its lock"
         remedy = remade if folders else _AGAIN
         return failed(problems[0], remedy, all=list(problems))
+    if unseen := problems_of_runs(evidence, _not_looked_at):
+        return unjudged(unseen[0], "run again: the environment's files are looked at before each run")
     first = evidence.runs[0]
     count, lock = len(fact(first.environment, "inside.packages")), fact(first.run, "image.lock_digest")
     how = "all from the lock" if evidence.locked is not None else "in an environment made from the lock"
@@ -71,6 +73,13 @@ def _tampered(run: RunEvidence) -> str:
     more = fact(run.run, "installed.num_foreign")
     others = f" and {more - len(foreign)} more" if isinstance(more, int) and more > len(foreign) else ""
     return f"the environment is not as installed from the lock: {', '.join(map(str, foreign))}{others}"
+
+
+def _not_looked_at(run: RunEvidence) -> str:
+    """An image has a digest; of any other environment somebody must have looked at the files."""
+    if fact(run.run, "image.kind") == "image" or fact(run.run, "installed") is not None:
+        return ""
+    return "run.json does not say whether the environment's files are as installed from the lock"
 
 
 def _not_locked(run: RunEvidence, locked: Mapping[str, str] | None) -> str:

@@ -39,10 +39,15 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mount:
-    """A path of the host that the program may read; ``{code}`` in a command is the mount ``code``."""
+    """A path of the host that the program may read; ``{code}`` in a command is the mount ``code``.
+
+    With a ``digest`` it gets a copy of the folder's source files, which must have that digest
+    (``execution.mounted_copies``).
+    """
 
     name: str
     path: str
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

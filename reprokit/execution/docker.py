@@ -23,6 +23,7 @@ from reprokit.execution.docker_config import RUN_DIR, container_config, isolatio
 from reprokit.execution.docker_container import ContainerLife, engine_lost
 from reprokit.execution.docker_engine import ClientFactory, EngineStatus, connect, engine_status
 from reprokit.execution.docker_orphans import labels_for, remove_orphans
+from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
     Seen,
@@ -58,6 +59,13 @@ class DockerBackend:
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         """See ``Backend.run``."""
+
+        def run(copied: RunSpec) -> RunResult:
+            return self._run(copied, run_dir, on_tick=on_tick)
+
+        return run_with_copies(spec, run_dir, run, isolation={"backend": "docker"})
+
+    def _run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         watch = Stopwatch()
         engine = engine_status(client_factory=self._client_factory)
         if (obstacle := _obstacle(spec, engine)) is not None:

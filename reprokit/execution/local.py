@@ -17,12 +17,14 @@ import secrets
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.execution.local_program import GuardedProgram
+from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
     Seen,
@@ -46,6 +48,13 @@ class LocalBackend:
 
     def run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         """See ``Backend.run``."""
+
+        def run(copied: RunSpec) -> RunResult:
+            return self._run(copied, run_dir, on_tick=on_tick)
+
+        return run_with_copies(spec, run_dir, run, isolation={"backend": "local"})
+
+    def _run(self, spec: RunSpec, run_dir: Path, *, on_tick: Callable[[], None]) -> RunResult:
         watch = Stopwatch()
         isolation: dict[str, Any] = {"backend": "local"}
         if spec.limits.cpus is not None and hasattr(os, "sched_setaffinity"):
@@ -66,7 +75,7 @@ class LocalBackend:
             overdue = program.watch(limit_s=spec.limits.timeout_s, on_tick=on_tick)
         facts = program.facts()
         seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
-        why = _explain(spec, seen, facts, overdue=overdue)
+        why = _explain(spec, seen, facts, overdue=overdue, survivors=program.survivors)
         return watch.result(why, seen=seen, isolation=isolation)
 
 
@@ -97,6 +106,7 @@ def _minimal_surroundings(python: str, scratch: str) -> dict[str, str]:
         "PATH": f"{Path(python).parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": f"{scratch}/home",
         "TMPDIR": f"{scratch}/tmp",  # noqa: S108
+        "PYTHONPYCACHEPREFIX": f"{scratch}/byte-code",  # no __pycache__ that lies beside a source is read
         "TZ": "UTC",
         "LC_ALL": "C.UTF-8",
     }
@@ -118,18 +128,32 @@ def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_
     )
 
 
-def _explain(spec: RunSpec, seen: Seen, facts: Mapping[str, Any], *, overdue: bool) -> Explanation:
+def _explain(
+    spec: RunSpec,
+    seen: Seen,
+    facts: Mapping[str, Any],
+    *,
+    overdue: bool,
+    survivors: Sequence[int] | None,
+) -> Explanation:
     if "step" in facts:
         return _not_started(spec, facts)
     if overdue and seen.exit_code != 0:
-        return timed_out(spec.limits.timeout_s or 0.0)
-    if "status" not in facts:
-        return Explanation(
+        why = timed_out(spec.limits.timeout_s or 0.0)
+    elif "status" not in facts:
+        why = Explanation(
             outcome=Outcome.SIGNALLED,
             message="the guard process of the program was killed, and the program with it",
             remedy="find out who killed it: a job scheduler, a person, or the kernel (dmesg)",
         )
-    return explain(seen)
+    else:
+        return explain(seen)
+    if survivors is None:
+        return replace(why, message=f"{why.message}; processes that it had started may go on")
+    if survivors:
+        numbers = ", ".join(map(str, survivors))
+        return replace(why, message=f"{why.message}; of what it had started, these go on: {numbers}")
+    return why
 
 
 def _not_started(spec: RunSpec, facts: Mapping[str, Any]) -> Explanation:

@@ -25,7 +25,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self, cast
 
+import psutil
+
 from reprokit.execution import TICK_S
+from reprokit.execution.local_orphans import ask_for_orphans, end_orphans
 
 _GUARD = Path(__file__).with_name("local_guard.py")
 _FAREWELL_S = 5.0
@@ -39,7 +42,13 @@ class GuardedProgram:
             ``cpus``, ``memory_bytes``, ``scratch`` (a private folder that it makes and removes),
             ``mounts`` (name of a link in it → path).
         logs: Open files for the program's stdout and stderr.
+
+    Attributes:
+        survivors: What is known to go on after the context has been left: process numbers; None where the
+            guard was killed and this system cannot say.
     """
+
+    survivors: tuple[int, ...] | None = ()
 
     def __init__(self, plan: Mapping[str, Any], *, logs: Sequence[BinaryIO]) -> None:
         self._plan = plan
@@ -48,6 +57,7 @@ class GuardedProgram:
 
     def __enter__(self) -> Self:
         descriptors = [log.fileno() for log in self._logs]
+        self._gets_orphans = ask_for_orphans()
         self._guard = subprocess.Popen(
             [sys.executable, "-I", "-S", str(_GUARD)],
             stdin=subprocess.PIPE,
@@ -56,6 +66,7 @@ class GuardedProgram:
             pass_fds=descriptors,
             start_new_session=True,
         )
+        self._began = psutil.Process(self._guard.pid).create_time()
         self._orders = cast("BinaryIO", self._guard.stdin)
         self._reports = cast("BinaryIO", self._guard.stdout)
         plan = {**self._plan, "stdout": descriptors[0], "stderr": descriptors[1]}
@@ -119,4 +130,7 @@ class GuardedProgram:
         if "pid" in facts and "status" not in facts:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(facts["pid"], signal.SIGKILL)
+            self.survivors = None
+            if self._gets_orphans:
+                self.survivors = end_orphans(since=self._began, guard=str(_GUARD))
             shutil.rmtree(self._plan["scratch"], ignore_errors=True)

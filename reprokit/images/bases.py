@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import tempfile
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from docker import DockerClient
 from reprokit.core.records import digest
 from reprokit.docker_sdk import SDK_ERRORS
 from reprokit.errors import EngineError, ImageError, UsageError
-from reprokit.images import bootstrap, image_store
+from reprokit.images import bootstrap, build_record, image_store
 from reprokit.images.archive import write_archive
 from reprokit.images.cache import Progress, held
 from reprokit.images.locks import Lock, RegistryBase
@@ -88,12 +89,16 @@ def obtain(
     with held(cache, f"base-{machine}", on_progress=on_progress):
         wanted = identity(lock, kind=BOOTSTRAP, machine=machine)
         tag = f"reprokit/base:{wanted.rsplit(':', 1)[1][:16]}"
-        found = image_store.find(client, image_store.BOOTSTRAP, wanted, tag=tag)
+        is_known = functools.partial(build_record.was_built, content=wanted, cache=cache)
+        found = image_store.find_known(client, image_store.BOOTSTRAP, wanted, is_known=is_known)
         if found is None:
             _bootstrap(client, lock, wanted, tag, machine, cache, on_progress)
-            found = image_store.find(client, image_store.BOOTSTRAP, wanted, tag=tag)
+            found = image_store.find_known(client, image_store.BOOTSTRAP, wanted, is_known=is_known)
     if found is None:
         raise ImageError("the engine loaded the base image but does not list it", where=tag)
+    if tag not in found.tags:  # BuildKit takes the name, and another image has it
+        repository, _, version = tag.partition(":")
+        client.api.tag(found.id, repository, version)
     rootfs = found.labels[image_store.BOOTSTRAP_DIGEST]
     return Base(id=found.id, reference=tag, name=BOOTSTRAP, digest=rootfs, title=f"{BOOTSTRAP}:{rootfs}")
 
@@ -142,9 +147,11 @@ def _bootstrap(
             named, created = image_store.architecture(machine), lock.bootstrap.timestamp
             write_archive(rootfs, archive, architecture=named, created=created, labels=labels, tag=tag)
             with heartbeat(on_progress, "base: loading it into the engine"), archive.open("rb") as stream:
-                client.images.load(stream)
+                loaded = client.images.load(stream)
     except OSError as error:
         raise cannot_write(cache, error) from error
+    for image in loaded:
+        build_record.note(str(image.id), content=wanted, cache=cache)
 
 
 def _short(error: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from docker import DockerClient
 
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
-from reprokit.images import bases, builders, image_documents, image_store, wheels
+from reprokit.images import bases, build_record, builders, image_documents, image_store, wheels
 from reprokit.images.build_steps import Ingredients, Surroundings, made
 from reprokit.images.cache import Progress, held
 from reprokit.images.canonical import FORM_VERSION
@@ -32,6 +33,7 @@ def realise(
 ) -> Realisation:
     """Find the image of a variant's content in the engine, or build it.
 
+    An image is taken when this host has built it, or when the lock names its ID; never for its label.
     ``base`` is ``auto``, ``registry`` or ``bootstrap``; ``auto`` takes an existing image on either base
     before it asks whether the registry can be reached. ``classic`` and ``buildkit`` builders give the same.
 
@@ -47,14 +49,15 @@ def realise(
             for kind in bases.allowed_kinds(base)
             if (identity := bases.identity(lock, kind=kind, machine=machine))
         }
-        found = _found(client, variant, contents.values())
+        found = _found(client, variant, contents.values(), cache)
         if found is None:
             with held(cache, f"image-{variant.name}-{machine}", on_progress=on_progress):
-                found = _found(client, variant, contents.values())
+                found = _found(client, variant, contents.values(), cache)
                 if found is None:
+                    _name_unknown(client, variant, contents.values(), on_progress)
                     kind = bases.choose(client, lock, wanted=base, on_progress=on_progress)
                     _build(client, lock, variant, kind, builder, cache, on_progress)
-                    found = _found(client, variant, [contents[kind]])
+                    found = _found(client, variant, [contents[kind]], cache)
         if found is None:
             raise ImageError("the engine built the image but does not list it", where=variant.name)
         image_documents.attest(
@@ -98,9 +101,34 @@ def _tag(variant: Variant, content: str) -> str:
     return f"reprokit/{variant.name}:{content.removeprefix('sha256:')[:16]}"
 
 
-def _found(client: DockerClient, variant: Variant, contents: Iterable[str]) -> image_store.StoredImage | None:
-    found = (image_store.find(client, image_store.CONTENT, one, tag=_tag(variant, one)) for one in contents)
-    return next((image for image in found if image is not None), None)
+def is_accepted(image_id: str, variant: Variant, *, content: str, cache: Path) -> bool:
+    """Whether this host has built an image from that content, or the lock names its ID."""
+    built = build_record.was_built(image_id, content=content, cache=cache)
+    return built or image_id in variant.accepted_images
+
+
+def _found(
+    client: DockerClient, variant: Variant, contents: Iterable[str], cache: Path
+) -> image_store.StoredImage | None:
+    for content in contents:
+        is_known = functools.partial(is_accepted, variant=variant, content=content, cache=cache)
+        found = image_store.find_known(client, image_store.CONTENT, content, is_known=is_known)
+        if found is not None:
+            return found
+    return None
+
+
+def _name_unknown(
+    client: DockerClient, variant: Variant, contents: Iterable[str], on_progress: Progress
+) -> None:
+    """Say why an image that looks right is built all the same."""
+    for content in contents:
+        there = image_store.find(client, image_store.CONTENT, content, tag=_tag(variant, content))
+        if there is not None:
+            on_progress(
+                f"image of {variant.name}: {there.id} is labelled as it, but this host has no record of "
+                "having built it, and accepted_images in images/lock.toml does not name it: building it again"
+            )
 
 
 def ingredients_of(
@@ -148,3 +176,4 @@ def _build(
                 actual=", ".join(str(one.id) for one in loaded),
                 fix="use an engine that stores images classically (docker info: no containerd snapshotter)",
             )
+    build_record.note(image.id, content=ingredients.content, cache=cache)

@@ -84,8 +84,13 @@ def made(
                 image_store.sweep_stages(client, ingredients.content)
                 try:
                     _build(client, ingredients, surroundings, archive, on_progress)
-                finally:
+                except Exception:
                     image_store.sweep_stages(client, ingredients.content)
+                    raise
+                except BaseException:  # Ctrl-C or TERM: the engine is still at work
+                    image_store.sweep_late_stages(client, ingredients.content)
+                    raise
+                image_store.sweep_stages(client, ingredients.content)
             on_progress(f"image of {ingredients.variant.name}: normalising times and order")
             with layers.opened(archive) as image:
                 yield canonical(image, _form(client, ingredients))

@@ -16,7 +16,7 @@ from packaging.utils import parse_wheel_filename
 
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ImageError
-from reprokit.images import debian_packages, image_store, provenance, sbom, wheels
+from reprokit.images import build_record, debian_packages, image_store, provenance, sbom, wheels
 from reprokit.images.cache import Progress, appearing, held
 from reprokit.images.image_contents import Contents, look_inside
 from reprokit.images.locks import Lock, Variant
@@ -38,11 +38,14 @@ def attest(
 ) -> Path | None:
     """Write both documents of an image, where they are missing, and return their folder.
 
-    None where the wheels are not in the cache, so that their digests are not known: an image built elsewhere.
+    None for an image that this host has not built, or whose wheels are no longer in the cache: what is not
+    known is not attested.
 
     Raises:
         ImageError: The packages in the image differ from its lock.
     """
+    if not build_record.was_built(image.id, content=image.labels[image_store.CONTENT], cache=cache):
+        return None
     final = folder_of(image.id, cache=cache)
     if final.is_dir():
         return final
@@ -84,7 +87,9 @@ def read(image_id: str, *, variant: str, cache: Path) -> tuple[dict[str, Any], d
 
 
 def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
-    """Both documents of an image: name → content; empty where they were never made."""
+    """Both documents of an image that this host has built: name → content; empty where there are none."""
+    if not build_record.was_built(image_id, cache=cache):
+        return {}
     folder = folder_of(image_id, cache=cache)
     paths = (folder / IMAGE_PROVENANCE, folder / SBOM)
     return {path.name: path.read_bytes() for path in paths if path.is_file()}

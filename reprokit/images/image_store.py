@@ -1,9 +1,10 @@
-"""The container engine's images, found by label and never by a moving tag."""
+"""The container engine's images, found by label and ID and never by a moving tag alone."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import docker
@@ -23,6 +24,7 @@ BOOTSTRAP_DIGEST = "dev.reprokit.bootstrap-digest"
 _PODMAN_S_OWN = "localhost/"  # what Podman puts before a name that has no registry
 _TIMEOUT_S = 600
 _KNOCK_S = 3.0
+_LATE_S = 5.0
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
@@ -68,9 +70,12 @@ def architecture(machine_name: str) -> str:
     return {value: key for key, value in _MACHINES.items()}.get(machine_name, machine_name)
 
 
-def images_with(client: DockerClient, label: str) -> list[StoredImage]:
-    """Every image with a label (``key`` or ``key=value``), newest first."""
-    rows = client.api.images(filters={"label": [label]})
+def images_with(client: DockerClient, label: str, *, hidden: bool = False) -> list[StoredImage]:
+    """Every image with a label (``key`` or ``key=value``), newest first.
+
+    ``hidden``: those without a name, too, that others are made on top of.
+    """
+    rows = client.api.images(all=hidden, filters={"label": [label]})
     found = [
         StoredImage(
             id=str(row["Id"]),
@@ -85,8 +90,20 @@ def images_with(client: DockerClient, label: str) -> list[StoredImage]:
 
 
 def find(client: DockerClient, label: str, value: str, *, tag: str) -> StoredImage | None:
-    """The image with that label, and with the tag that images which people made on top of it do not have."""
+    """The image with that label and tag, or None: whoever made it (``find_known``)."""
     return next((one for one in images_with(client, f"{label}={value}") if tag in one.tags), None)
+
+
+def find_known(
+    client: DockerClient, label: str, value: str, *, is_known: Callable[[str], bool]
+) -> StoredImage | None:
+    """The image with that label whose ID is known, or None.
+
+    Labels are what anybody may write on an image, and images that are made on top of one inherit them. The
+    name may have gone to another one since.
+    """
+    found = images_with(client, f"{label}={value}", hidden=True)
+    return next((one for one in found if is_known(one.id)), None)
 
 
 def find_reference(client: DockerClient, reference: str) -> str | None:
@@ -97,6 +114,16 @@ def find_reference(client: DockerClient, reference: str) -> str | None:
         if docker_sdk.fault_of(error) is not docker_sdk.Fault.IMAGE_MISSING:
             raise
         return None
+
+
+def sweep_late_stages(client: DockerClient, content: str) -> None:
+    """The same after a build that was broken off: the engine finishes the step that it is at."""
+    deadline = time.monotonic() + _LATE_S
+    while True:
+        sweep_stages(client, content)
+        if time.monotonic() >= deadline:
+            return
+        time.sleep(_LATE_S / 10)
 
 
 def sweep_stages(client: DockerClient, content: str) -> None:

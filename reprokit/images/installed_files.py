@@ -67,6 +67,27 @@ def check(folder: Path, *, wheels: Path | None, packages: tuple[Package, ...] = 
         files: dict[str, str] = dict(known["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return Installed(num_files=0, whole=False, foreign=("there is no list of what was installed",))
+    try:
+        return _looked_at(folder, known, files, wheels=wheels, packages=packages, whole=whole)
+    except OSError as error:
+        gone = f"{error.filename or folder} cannot be read: {error.strerror or error}"
+        return Installed(num_files=len(files), whole=False, foreign=(gone,))
+
+
+def _looked_at(
+    folder: Path,
+    known: Mapping[str, object],
+    files: Mapping[str, str],
+    *,
+    wheels: Path | None,
+    packages: tuple[Package, ...],
+    whole: bool,
+) -> Installed:
+    """As ``check``.
+
+    Raises:
+        OSError: A folder or a wheel went away meanwhile, or may not be read.
+    """
     seen = _stats(folder)
     now = _digest_of(seen)
     if known.get("unchanged") == now and not whole:

@@ -33,21 +33,24 @@ def inventory(project: Path, *, cache_dir: Path | None) -> tuple[Row, ...]:
     """
     lock = read_lock(project)
     try:
-        images = tuple(_images(lock))
+        images = tuple(_images(lock, cache.cache_folder(cache_dir)))
     except EngineError:
         images = ()
     return (*images, *_environments(lock, cache.cache_folder(cache_dir)))
 
 
-def _images(lock: Lock) -> Iterator[Row]:
+def _images(lock: Lock, folder: Path) -> Iterator[Row]:
     with image_store.connected() as client:
         machine = image_store.machine(client)
-        contents = set()
+        variants = {}
         for variant in lock.variants.values():
             for kind in bases.allowed_kinds(bases.AUTO):
                 base = bases.identity(lock.based_for(variant), kind=kind, machine=machine)
-                contents.add(build.content_of(lock, variant, machine=machine, base_identity=base))
+                content = build.content_of(lock, variant, machine=machine, base_identity=base)
+                variants[content] = variant
         for image in image_store.images_with(client, image_store.CONTENT):
+            content = image.labels[image_store.CONTENT]
+            of = variants.get(content)
             yield Row(
                 variant=image.labels.get(image_store.VARIANT, ""),
                 kind="image",
@@ -55,7 +58,7 @@ def _images(lock: Lock) -> Iterator[Row]:
                 lock_digest=image.labels.get(image_store.LOCK, ""),
                 base=image.labels.get(image_store.BASE),
                 size_bytes=image.size_bytes,
-                current=image.labels[image_store.CONTENT] in contents,
+                current=of is not None and build.is_accepted(image.id, of, content=content, cache=folder),
             )
 
 

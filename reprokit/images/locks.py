@@ -77,6 +77,9 @@ class Variant:
     minimum_driver: str | None = None  # the oldest NVIDIA driver that runs it, or None
     # What its device needs of a container beyond the hardened default
     relaxations: Mapping[str, Any] = field(default_factory=dict)
+    accepted_images: tuple[
+        str, ...
+    ] = ()  # IDs of images that were built elsewhere and are taken all the same
 
     @property
     def packages_path(self) -> Path:
@@ -203,6 +206,9 @@ def _lock(path: Path, data: Mapping[str, Any]) -> Lock:
 
 
 def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
+    accepted = tuple(data.get("accepted_images", ()))
+    if wrong := [one for one in accepted if not _DIGEST.fullmatch(one)]:
+        raise ValueError(f"accepted_images of {name}: {wrong[0]!r} is no image ID (sha256:<64 hex digits>)")
     return Variant(
         name=name,
         title=data["title"],
@@ -216,4 +222,5 @@ def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
         fallback=data.get("fallback"),
         minimum_driver=data.get("minimum_driver"),
         relaxations=dict(data.get("relaxations", {})),
+        accepted_images=accepted,
     )

@@ -17,7 +17,8 @@ import docker
 import psutil
 import pytest
 
-from reprokit.core.records import Outcome, RunSpec
+from reprokit.core.records import Limits, Outcome, RunSpec
+from reprokit.execution import local_program
 from reprokit.execution.docker import DockerBackend, remove_orphans
 from reprokit.execution.docker_orphans import OWNER_LABEL, WORKSPACE_LABEL
 from reprokit.execution.local import LocalBackend
@@ -242,6 +243,64 @@ def test_a_guard_that_is_killed_takes_the_program_with_it_and_says_so(on_host: S
     assert result.outcome is Outcome.SIGNALLED
     assert "guard process of the program was killed" in result.message
     wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
+
+
+# A daemon: in a session of its own, its parents gone, its descriptors closed, its environment empty.
+DAEMON = """
+import os, signal, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        print(os.getpid(), flush=True)
+        os.closerange(0, 3)
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)"], {})
+    os._exit(0)
+os.wait()
+time.sleep(0.5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "limit_s", "outcome"),
+    [
+        ("os.kill(os.getppid(), signal.SIGKILL); time.sleep(600)", None, Outcome.SIGNALLED),
+        ("os.kill(os.getppid(), signal.SIGKILL)", None, Outcome.SIGNALLED),
+        ("os.kill(os.getppid(), signal.SIGSTOP); time.sleep(600)", 3.0, Outcome.TIMED_OUT),
+    ],
+)
+def test_a_daemon_whose_guard_was_put_out_of_the_way_ends_all_the_same(
+    on_host: Spec, run_dir: Path, then: str, limit_s: float | None, outcome: Outcome
+):
+    beside = subprocess.Popen(["sleep", "600"])  # the tool's own: nobody's orphan
+    try:
+        spec = on_host(DAEMON + then, limits=Limits(timeout_s=limit_s))
+        result = LocalBackend().run(spec, run_dir, on_tick=lambda: None)
+        assert result.outcome is outcome
+        assert "go on" not in result.message
+        [daemon] = printed_pids(run_dir)
+        assert not psutil.pid_exists(daemon)
+        assert beside.poll() is None
+    finally:
+        beside.kill()
+        beside.wait()
+
+
+def test_what_cannot_be_ended_is_said(on_host: Spec, run_dir: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(local_program, "end_orphans", lambda **_: (4711, 4712))
+    then = "os.kill(os.getppid(), signal.SIGKILL)"
+    result = LocalBackend().run(on_host(DAEMON + then), run_dir, on_tick=lambda: None)
+    assert result.message.endswith("of what it had started, these go on: 4711, 4712")
+    os.kill(printed_pids(run_dir)[0], signal.SIGKILL)
+
+
+def test_where_the_system_cannot_say_what_goes_on_that_is_said(
+    on_host: Spec, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(local_program, "ask_for_orphans", lambda: False)
+    result = LocalBackend().run(
+        on_host("import os, signal; os.kill(os.getppid(), signal.SIGKILL)"), run_dir, on_tick=lambda: None
+    )
+    assert result.message.endswith("processes that it had started may go on")
 
 
 def test_a_guard_that_is_killed_while_the_tool_cannot_act_takes_the_program_with_it(

@@ -63,7 +63,9 @@ def test_a_recipes_program_gets_exactly_its_variables_and_a_minimal_rest(
     assert seen["code"] == ["hello"]
     assert seen["cwd"] == output
     assert seen["stdin"] == ""
-    assert set(seen["env"]) == {"PATH", "HOME", "TMPDIR", "TZ", "LC_ALL", "PYTHONPATH", "PYTHONHASHSEED"}
+    surroundings = {"PATH", "HOME", "TMPDIR", "TZ", "LC_ALL", "PYTHONPYCACHEPREFIX"}
+    assert set(seen["env"]) == {*surroundings, "PYTHONPATH", "PYTHONHASHSEED"}
+    assert seen["env"]["PYTHONPYCACHEPREFIX"].startswith(str(tmp_path))
     assert seen["env"]["PATH"].split(":")[0] == str(Path(sys.executable).parent)
     assert seen["env"]["HOME"].startswith(str(tmp_path))
     assert seen["descriptors"] == [0, 1, 2]

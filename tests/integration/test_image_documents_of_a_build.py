@@ -22,7 +22,8 @@ pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
-def built(shared_small_project):
+def built(shared_small_project, know_base):
+    know_base(shared_small_project.cache)
     with image_store.connected() as client:
         before = {one.id for one in image_store.images_with(client, image_store.CONTENT)}
     made = images.resolve(

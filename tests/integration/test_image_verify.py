@@ -30,8 +30,9 @@ def client() -> Iterator[docker.DockerClient]:
 
 
 @pytest.fixture
-def light(small_project, client, base_image):
+def light(small_project, client, know_base):
     """A small project whose build takes seconds: the standard library is not compiled."""
+    know_base(small_project.cache)
     dockerfile = small_project.root / "images" / "Dockerfile"
     text = dockerfile.read_text(encoding="utf-8")
     text, count = re.subn(r" && if ! test -e .*; fi\n", "\n", text, flags=re.DOTALL)

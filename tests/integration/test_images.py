@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import http.server
 import io
 import json
+import os
 import platform
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import tarfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +28,7 @@ import pytest
 from reprokit import images
 from reprokit.core.records import Realisation
 from reprokit.errors import ImageError
-from reprokit.images import bootstrap, cache
+from reprokit.images import bootstrap, cache, image_documents
 from reprokit.images import image_store as image_engine
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of, read_packages
@@ -52,15 +56,17 @@ def client() -> Iterator[docker.DockerClient]:
 
 
 @pytest.fixture
-def small(small_project, client: docker.DockerClient):
+def small(small_project, client: docker.DockerClient, know_base):
     """A small project whose images are removed afterwards."""
+    know_base(small_project.cache)
     with tidied(small_project, client):
         yield small_project
 
 
 @pytest.fixture(scope="module")
-def shared(shared_small_project, client: docker.DockerClient):
+def shared(shared_small_project, client: docker.DockerClient, know_base):
     """One whose registry never answers, and whose build fails if it sees a network."""
+    know_base(shared_small_project.cache)
     pin_base(shared_small_project, "127.0.0.1:9/base", f"sha256:{'0' * 64}")
     dockerfile = shared_small_project.root / "images" / "Dockerfile"
     text = dockerfile.read_text(encoding="utf-8")
@@ -207,6 +213,55 @@ def test_an_image_that_was_removed_is_built_again_and_works(client, shared):
     assert leftovers(client) == []
 
 
+# Whose image it is
+
+
+def labelled_alike(client: docker.DockerClient, genuine: Realisation) -> str:
+    """An image with other code, and every label and the very tag of a genuine one, which is removed."""
+    there = client.images.get(genuine.reference)
+    [tag] = there.tags
+    labels = " ".join(f"{key}={json.dumps(value)}" for key, value in there.labels.items())
+    program = "import tiny; open(tiny.__file__, 'w').write('VERSION = 6.66')"
+    steps = [f"FROM {there.id}", "USER root", f'RUN {genuine.python} -c "{program}"', f"LABEL {labels}"]
+    forged, _ = client.images.build(fileobj=io.BytesIO("\n".join(steps).encode()), rm=True, tag=tag)
+    assert client.images.get(tag).id == forged.id
+    assert forged.labels == there.labels
+    return str(forged.id)
+
+
+def test_a_foreign_image_with_every_label_and_the_tag_is_not_taken_and_not_attested(client, small, tmp_path):
+    genuine = make(small)
+    forged = labelled_alike(client, genuine)
+    assert make(small, on_progress=pytest.fail) == genuine  # its ID is known here
+    elsewhere = dataclasses.replace(small, cache=tmp_path / "another host")
+    (elsewhere.cache / "builds").mkdir(parents=True)
+    for record in (small.cache / "builds").glob("*.json"):
+        if genuine.digest.removeprefix("sha256:") not in record.name:
+            shutil.copy(record, elsewhere.cache / "builds")
+    said: list[str] = []
+    assert make(elsewhere, on_progress=said.append) == genuine  # built there, the same bytes
+    assert [line for line in said if forged in line and "no record of having built it" in line]
+    assert run(client, genuine, "import tiny; print(tiny.VERSION)") == "1.0"
+    assert image_documents.files_of(genuine.digest, cache=elsewhere.cache)
+    assert image_documents.files_of(forged, cache=elsewhere.cache) == {}
+
+
+def test_an_image_that_the_lock_names_is_taken_as_it_was_loaded_and_is_not_attested(client, small, tmp_path):
+    genuine = make(small)
+    packed = b"".join(client.images.get(genuine.reference).save(named=True))
+    client.images.remove(genuine.reference, force=True)
+    shutil.rmtree(small.cache)  # another host, with nothing but what it is given
+    [loaded] = client.images.load(packed)
+    lock = small.root / "images" / "lock.toml"
+    text = lock.read_text(encoding="utf-8")
+    accepted = f'[variants.cpu]\naccepted_images = ["{loaded.id}"]\n'
+    lock.write_text(text.replace("[variants.cpu]\n", accepted, 1), encoding="utf-8")
+    assert make(small, on_progress=pytest.fail) == genuine
+    assert image_documents.files_of(genuine.digest, cache=small.cache) == {}
+    with pytest.raises(ImageError, match="built on another machine"):
+        image_documents.read(genuine.digest, variant="cpu", cache=small.cache)
+
+
 def test_a_step_that_fails_is_told_with_its_last_lines_and_leaves_nothing(client, small):
     dockerfile = small.root / "images" / "Dockerfile"
     with dockerfile.open("a", encoding="utf-8") as stream:
@@ -215,6 +270,22 @@ def test_a_step_that_fails_is_told_with_its_last_lines_and_leaves_nothing(client
         make(small)
     assert "the shelf is empty" in caught.value.actual
     assert leftovers(client) == []
+
+
+@pytest.mark.parametrize("moment", ["COPY", "RUN", "reading it back"])
+def test_a_build_that_is_terminated_leaves_nothing_in_the_engine(client, small, moment):
+    tool = [sys.executable, "-m", "reprokit", "image", "build", "cpu", "--base", "bootstrap"]
+    variables = {**os.environ, "REPROKIT_CACHE": str(small.cache)}
+    before = {row["Id"] for row in client.api.images(all=True)}
+    command = {"cwd": small.root, "env": variables, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(tool, **command) as build:
+        assert next(line for line in build.stderr if moment in line)
+        build.send_signal(signal.SIGTERM)
+        build.stderr.read()
+    assert build.returncode == 143
+    time.sleep(3)  # the engine may go on after the tool has ended
+    left = [row for row in client.api.images(all=True) if row["Id"] not in before]
+    assert left == []
 
 
 def test_a_build_that_was_killed_leaves_nothing_that_is_taken_for_whole(client, small, base_image):

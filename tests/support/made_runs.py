@@ -37,7 +37,9 @@ class MadeRuns:
             stamp=self._stamp(),
             runs_dir=self.here.runs_dir,
         )
-        plan = replace(plan, files={**plan.files, **({layout.LOCK: lock} if lock else {})})
+        looked_at = {"installed": {"files": 2, "whole": True, "foreign": [], "num_foreign": 0}}
+        files = {**plan.files, **({layout.LOCK: lock} if lock else {})}
+        plan = replace(plan, files=files, facts={**plan.facts, **looked_at})
         return self._execute(plan, programs)
 
     def of_command(

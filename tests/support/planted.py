@@ -698,6 +698,8 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "a file that was not installed": in_run("run", "installed", FOREIGN),
         "installed files as text": in_run("run", "installed", {"foreign": ""}),
         "installed files as a list": in_run("run", "installed", []),
+        "an environment that nobody looked at": in_run("run", "image.kind", "venv"),
+        "an environment of no kind": in_run("run", "image.kind", ...),
         "no run": with_(runs=()),
     },
     "seeded": {

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import reprokit
 from reprokit import capture, images
 from reprokit.capture import read_record
 from reprokit.core import numerics, rounding
@@ -22,6 +21,7 @@ from reprokit.execution.local import LocalBackend
 from reprokit.harness.running import emulation
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.numbers import PACKAGE, mounted_digest
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.layout import OUTPUT, read_json
 from reprokit.project import Project
@@ -123,7 +123,7 @@ def _spec(wanted: Check, realisation: Realisation) -> RunSpec:
         command=_PROBE,
         environment={**numerics.variables(wanted.profile, hash_seed=0), "PYTHONPATH": "{mounts}"},
         realisation=realisation,
-        mounts=(Mount(name="reprokit", path=str(Path(reprokit.__file__).parent)),),
+        mounts=(Mount(name="reprokit", path=str(PACKAGE), digest=mounted_digest()),),
         limits=Limits(timeout_s=_TIMEOUT_S),
     )
 

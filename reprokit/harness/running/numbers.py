@@ -21,6 +21,7 @@ from typing import Any
 
 import reprokit
 from reprokit.core.records import Realisation, RunSpec, digest
+from reprokit.execution import mounted_copies
 from reprokit.harness.running.program_files import LEFT_OUT, ProgramFile, digest_of_files, program_files
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe, digest_of_parts
@@ -76,12 +77,12 @@ def recipe_digests(recipe: Recipe, *, files: tuple[ProgramFile, ...] | None = No
 
 
 def mounted_digest(package: Path = PACKAGE) -> str:
-    """Digest of everything that is mounted into a run as ``reprokit``.
+    """Digest of everything that is mounted into a run as ``reprokit``: its files, no byte-code among them.
 
     Raises:
         WorkspaceError: There is no such folder, or nothing in it.
     """
-    return sha256_of_path(package)
+    return mounted_copies.digest_of(package)
 
 
 def mounted_package(spec: RunSpec) -> Path | None:

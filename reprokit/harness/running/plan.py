@@ -102,7 +102,14 @@ def plan_recipe(
                 inherit_environment=realisation is None,
                 realisation=realisation,
                 mounts=(
-                    *(Mount(name=name, path=str(run_dir / path)) for name, path in launch.mounts.items()),
+                    *(
+                        Mount(
+                            name=name,
+                            path=str(run_dir / path),
+                            digest=launch.facts["mounted_digest"] if name == "reprokit" else "",
+                        )
+                        for name, path in launch.mounts.items()
+                    ),
                     *own.mounts,
                 ),
                 working_dir=launch.working_dir,

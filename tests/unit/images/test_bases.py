@@ -110,7 +110,7 @@ def test_a_pull_that_fails_names_the_way_round(lock, meet, tmp_path: Path):
 
 @pytest.fixture
 def no_base(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(image_store, "find", lambda *_, **__: None)
+    monkeypatch.setattr(image_store, "find_known", lambda *_, **__: None)
 
 
 @pytest.mark.usefixtures("no_base")

@@ -17,7 +17,8 @@ class Client:
         self.api = self
         self.closed = False
 
-    def images(self, *, filters):
+    def images(self, *, filters, all):  # noqa: A002  (as the SDK calls it)
+        self.hidden = all
         (wanted,) = filters["label"]
         key, _, value = wanted.partition("=")
         return [row for row in self.rows if (row["Labels"] or {}).get(key) == value]
@@ -51,6 +52,18 @@ def test_an_image_is_found_by_its_label_and_its_own_tag():
 def test_a_tag_that_was_moved_to_another_image_finds_nothing():
     client = Client(row("moved", "reprokit/cpu:1", content="2"), row("ours", content="1"))
     assert image_store.find(client, "content", "1", tag="reprokit/cpu:1") is None
+
+
+def test_an_image_that_is_known_is_found_by_its_id_whatever_its_name_and_no_other_is():
+    client = Client(
+        row("forged", "reprokit/cpu:1", created=9, content="1"),
+        row("ours", created=1, content="1"),
+        row("known but other", content="2"),
+    )
+    known = {"ours", "known but other"}.__contains__
+    assert image_store.find_known(client, "content", "1", is_known=known).id == "ours"
+    assert client.hidden
+    assert image_store.find_known(client, "content", "1", is_known={"forged by another"}.__contains__) is None
 
 
 def test_the_name_that_podman_gives_is_the_same_name():

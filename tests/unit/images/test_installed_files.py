@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,24 @@ def test_what_run_json_says_names_only_the_first(environment):
     fact = look().as_fact()
     assert (len(fact["foreign"]), fact["num_foreign"]) == (10, 30)
     assert json.dumps(fact)
+
+
+def test_an_environment_that_goes_away_is_not_as_installed(environment):
+    folder, look = environment
+    shutil.rmtree(folder)
+    assert "cannot be read: No such file" in look().foreign[0]
+
+
+def test_a_folder_that_goes_away_during_the_look_is_not_as_installed(environment, monkeypatch):
+    _, look = environment
+    scandir = os.scandir
+
+    def without(path):
+        if str(path).endswith("site-packages"):
+            shutil.rmtree(path)
+        return scandir(path)
+
+    monkeypatch.setattr(installed_files.os, "scandir", without)
+    found = look()
+    assert found.num_files > 5
+    assert "site-packages cannot be read: No such file" in found.foreign[0]

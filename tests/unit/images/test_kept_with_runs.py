@@ -10,7 +10,7 @@ import pytest
 from reprokit import layout
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import ImageError
-from reprokit.images import image_documents, kept_with_runs
+from reprokit.images import build_record, image_documents, kept_with_runs
 from reprokit.layout import IMAGE_PROVENANCE, SBOM
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -30,6 +30,7 @@ VENV = dataclasses.replace(IMAGE, kind="venv")
 def kept(tmp_path, monkeypatch):
     """A cache with the documents of the image."""
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path))
+    build_record.note(IMAGE.digest, content="sha256:c0ffee", cache=tmp_path)
     folder = image_documents.folder_of(IMAGE.digest, cache=tmp_path)
     folder.mkdir(parents=True)
     for name in (SBOM, IMAGE_PROVENANCE):
@@ -47,6 +48,11 @@ def test_another_image_and_a_virtual_environment_have_none(kept):
     other = dataclasses.replace(IMAGE, digest=f"sha256:{'3' * 64}")
     assert kept_with_runs(other, project=ROOT, whole=False)[1] == {}
     assert kept_with_runs(VENV, project=ROOT, whole=False)[1] == {}
+
+
+def test_an_image_that_this_host_has_not_built_has_none_whatever_lies_in_the_cache(kept, tmp_path):
+    (tmp_path / "builds" / f"{'1' * 64}.json").unlink()
+    assert kept_with_runs(IMAGE, project=ROOT, whole=False) == ({}, {})
 
 
 def test_the_lock_of_the_project_is_kept_where_it_is_the_environments_own_and_no_other():

@@ -54,6 +54,8 @@ def test_an_unknown_variant_is_a_fault_of_the_recipe_and_lists_the_known(project
         ("schema = 1", "schema = 9", "unknown schema"),
         ('suite = "bookworm"', "", "'suite' is missing"),
         ("[variants.cpu]", "[variants", "not valid TOML"),
+        ("[variants.cpu]", '[variants.cpu]\naccepted_images = ["cpu:1"]', "'cpu:1' is no image ID"),
+        ("[variants.cpu]", "[variants.cpu]\naccepted_images = [1]", "has the wrong type"),
         ("[variants.cpu]", "[variants]", "has the wrong type"),
     ],
 )

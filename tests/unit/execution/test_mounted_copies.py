@@ -1,0 +1,154 @@
+"""A program gets a copy of the pinned source files, and nothing compiled that lies beside them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from reprokit.core.records import Mount, Outcome, RunResult, RunSpec
+from reprokit.execution import mounted_copies
+from reprokit.execution.mounted_copies import digest_of, run_with_copies, source_files
+from reprokit.execution.outcome import Explanation, Stopwatch
+
+COMPLETED = Explanation(outcome=Outcome.COMPLETED)
+PLANTED = [
+    "__pycache__/one.cpython-311.pyc",
+    "below/__pycache__/two.cpython-311.pyc",
+    "one.cpython-311-x86_64-linux-gnu.so",
+    "below/two.abi3.so",
+    "three.pyc",
+]
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    folder = tmp_path / "package"
+    (folder / "below").mkdir(parents=True)
+    for name in ("one.py", "below/two.py", "below/style.css"):
+        (folder / name).write_text(f"{name}\n")
+    return folder
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path) -> Path:
+    (tmp_path / "run" / "output").mkdir(parents=True)
+    return tmp_path / "run"
+
+
+def spec_of(package: Path, *, digest: str | None = None) -> RunSpec:
+    pinned = Mount(name="reprokit", path=str(package), digest=digest or digest_of(package))
+    beside = Mount(name="recipes", path="/somewhere")
+    return RunSpec(
+        recipe="r", run_id="run", seed=0, device="cpu", command=("python",), mounts=(pinned, beside)
+    )
+
+
+def run(spec: RunSpec, run_dir: Path, program=lambda mounted: None) -> RunResult:
+    def backend(copied: RunSpec) -> RunResult:
+        program(Path(copied.mounts[0].path))
+        return replace(Stopwatch().result(COMPLETED), exit_code=0)
+
+    return run_with_copies(spec, run_dir, backend, isolation={"backend": "local"})
+
+
+def test_the_program_gets_every_source_file_and_nothing_compiled(package: Path, run_dir: Path):
+    for name in PLANTED:
+        (package / name).parent.mkdir(exist_ok=True)
+        (package / name).write_bytes(b"planted")
+    seen: dict[str, str] = {}
+
+    def look(mounted: Path) -> None:
+        assert mounted != package
+        seen.update({str(p.relative_to(mounted)): p.read_text() for p in mounted.rglob("*") if p.is_file()})
+
+    assert run(spec_of(package), run_dir, look).completed
+    assert seen == {name: f"{name}\n" for name in ("one.py", "below/two.py", "below/style.css")}
+    assert sorted(path.name for path in run_dir.iterdir()) == ["output"]
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_what_is_compiled_is_in_no_digest(package: Path, name: str):
+    before = digest_of(package)
+    (package / name).parent.mkdir(exist_ok=True)
+    (package / name).write_bytes(b"planted")
+    assert digest_of(package) == before
+
+
+def test_a_linked_folder_is_not_entered(package: Path, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "planted.py").write_text("")
+    (package / "linked").symlink_to(tmp_path / "elsewhere")
+    assert [path.name for path in source_files(package)] == ["style.css", "two.py", "one.py"]
+
+
+def test_a_package_that_changed_since_it_was_planned_is_not_run(package: Path, run_dir: Path):
+    spec = spec_of(package)
+    (package / "one.py").write_text("other\n")
+    result = run(spec, run_dir, lambda _: pytest.fail("it was run"))
+    assert (result.outcome, result.exit_code) == (Outcome.MOUNTS_CHANGED, None)
+    assert "reprokit changed before the run began" in result.message
+
+
+def test_a_file_that_goes_away_while_it_is_copied_is_told_by_the_digest(
+    package: Path, run_dir: Path, monkeypatch: pytest.MonkeyPatch
+):
+    spec = spec_of(package)
+    listed = [*source_files(package), package / "gone.py"]
+    (package / "one.py").unlink()
+    monkeypatch.setattr(
+        mounted_copies, "source_files", lambda folder: listed if folder == package else source_files(folder)
+    )
+    assert run(spec, run_dir).outcome is Outcome.MOUNTS_CHANGED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda mounted: (mounted / "one.py").write_text("other\n"),
+        lambda mounted: (mounted / "one.py").unlink(),
+    ],
+)
+def test_a_copy_that_changed_during_the_run_makes_no_completed_one(package: Path, run_dir: Path, change):
+    result = run(spec_of(package), run_dir, change)
+    assert (result.outcome, result.exit_code) == (Outcome.MOUNTS_CHANGED, 0)
+    assert "while the run was under way" in result.message
+
+
+def test_what_a_killed_run_left_is_not_mounted_again(package: Path, run_dir: Path):
+    (run_dir / ".mounted" / "reprokit").mkdir(parents=True)
+    (run_dir / ".mounted" / "reprokit" / "planted.py").write_text("")
+    seen: list[str] = []
+    assert run(
+        spec_of(package), run_dir, lambda mounted: seen.extend(path.name for path in mounted.iterdir())
+    ).completed
+    assert sorted(seen) == ["below", "one.py"]
+
+
+def test_any_user_may_read_the_copy_whatever_the_mask(package: Path, run_dir: Path):
+    modes: set[int] = set()
+
+    def look(mounted: Path) -> None:
+        modes.update(path.stat().st_mode & 0o777 for path in (mounted, *mounted.rglob("*")))
+
+    before = os.umask(0o077)
+    try:
+        assert run(spec_of(package), run_dir, look).completed
+    finally:
+        os.umask(before)
+    assert modes == {0o755, 0o644}
+
+
+def test_a_run_folder_that_is_not_there_is_told(package: Path, tmp_path: Path):
+    result = run(spec_of(package), tmp_path / "missing")
+    assert result.outcome is Outcome.RUN_FOLDER_NOT_WRITABLE
+
+
+def test_without_a_pinned_mount_nothing_is_copied(run_dir: Path, package: Path):
+    spec = spec_of(package)
+    unpinned = replace(spec, mounts=tuple(replace(one, digest="") for one in spec.mounts))
+    assert run(
+        unpinned, run_dir, lambda mounted: pytest.fail("a copy") if mounted != package else None
+    ).completed
