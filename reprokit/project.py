@@ -16,6 +16,14 @@ class Project:
     runs_dir: Path
     reports_dir: Path
 
+    @property
+    def has_make(self) -> bool:
+        """Whether `make reproduce` works here: the project has the Makefile that calls this tool."""
+        try:
+            return "reprokit reproduce $(RECIPE)" in (self.root / "Makefile").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return False
+
     @staticmethod
     def around(
         start: Path,

@@ -44,7 +44,7 @@ _DECLARED_BY = {
     "unchanged_when_varied": "immune_to",
 }
 _MALFORMED = "recipe_checks"
-_WRITE_RECIPE = "write one: docs/how-to/bring-your-own-program.md"
+_WRITE_RECIPE = "write one: `reprokit help bring-your-own-program`"
 _REPORT_IT = "this is a fault of the check itself: report it, or repair its file under reprokit/checks"
 
 
@@ -75,7 +75,7 @@ def discover(path: Iterable[str] | None = None, *, package: str = __name__) -> t
         CannotJudgeError: One cannot be imported, is not a check, or takes another one's place.
     """
     folder = PluginFolder(
-        package=package, kind="check", protocol=Check, guide="docs/reference/checks.md", file_name="ID"
+        package=package, kind="check", protocol=Check, guide="`reprokit help checks`", file_name="ID"
     )
     return tuple(module for _, module in load(folder, __path__ if path is None else path))
 
@@ -197,7 +197,7 @@ def _malformed(evidence: Evidence, known: set[str]) -> list[CheckResult]:
             title="The recipe relaxes and requires rows that exist, and says why",
             status=Status.ERROR,
             reason="; ".join(problems),
-            remedy="correct the section `checks` of recipe.yaml; docs/reference/checks.md lists the rows",
+            remedy="correct the section `checks` of recipe.yaml; `reprokit help checks` lists the rows",
             evidence={"problems": problems},
         )
     ]

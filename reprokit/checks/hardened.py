@@ -18,7 +18,7 @@ ADVISORY = True
 NEEDS_RECIPE = False
 
 _REMEDY = "run it with `--backend docker`; `reprokit doctor` says what the engine cannot do"
-_WRITE_RECIPE = "only recipes run in a container: docs/how-to/bring-your-own-program.md"
+_WRITE_RECIPE = "only recipes run in a container: `reprokit help bring-your-own-program`"
 
 
 def check(evidence: Evidence) -> Finding:

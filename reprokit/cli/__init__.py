@@ -46,6 +46,7 @@ VERBS = {
     "image": ("image", "Build, list, verify and lock the pinned environments."),
     "selftest": ("selftest", "Plant faults in copies of runs; check that each is caught."),
     "doctor": ("doctor", "Check this host; print the command that fixes each problem."),
+    "help": ("help", "Show a page of the documentation, or list them."),
 }
 
 _COMPLETE = "_REPROKIT_COMPLETE"  # set by a shell that asks for completions
@@ -103,7 +104,7 @@ def root() -> None:
     """Train twice, compare bit for bit, and say what differs.
 
     Exit codes: 0 reproduced; 1 not reproduced; 2 wrong usage or bad file; 3 could not run;
-    4 cannot be judged; 130 and 143 interrupted. See also `reprokit VERB --help`.
+    4 cannot be judged; 130 and 143 interrupted. See also `reprokit VERB --help`, `reprokit help`.
     """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -131,6 +131,57 @@ def list_images(as_json: bool) -> int:
 
 
 @command.command(
+    "prune",
+    short_help="Remove environments that nobody has used for long.",
+    epilog=examples("reprokit image prune", "reprokit image prune --older-than 7 --yes"),
+)
+@click.option(
+    "--older-than",
+    "older_than_days",
+    type=click.FloatRange(min=0),
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="Only what was last used so long ago.",
+)
+@click.option("--yes", is_flag=True, help="Remove them; without it, only list them.")
+@engine_option
+@json_option()
+def prune_images(older_than_days: float, yes: bool, as_json: bool) -> int:
+    """List, or remove, images, bases, virtual environments and wheels that nobody has used for long.
+
+    What this project uses today always stays. Packages of the distribution stay too: they are needed to
+    build a pinned base again once the distribution has moved on.
+    """
+    import time
+    from dataclasses import asdict
+
+    from reprokit.errors import ImageError
+    from reprokit.images import cache, housekeeping, locks
+    from reprokit.reports import image_page
+
+    try:
+        project = locks.project_around(Path.cwd())
+    except ImageError:
+        project = None
+    carry_out = housekeeping.prune if yes else housekeeping.plan
+    folder = cache.cache_folder(None)
+    found = carry_out(project, older_than_days=older_than_days, cache=folder, now=time.time())
+    print_answer(
+        image_page.pruned_lines(found, removed=yes),
+        data=lambda: {
+            "removed": yes,
+            "going": [asdict(one) for one in found.going],
+            "kept": [{**asdict(one), "because": because} for one, because in found.kept],
+        },
+        as_json=as_json,
+    )
+    if found.going and not yes and not as_json:
+        click.echo("Nothing was removed.\nHint: add --yes to remove them", err=True)
+    return 0
+
+
+@command.command(
     "verify",
     short_help="Build again under other conditions; compare the image IDs.",
     epilog=examples("reprokit image verify cpu", "reprokit image verify cpu --builds 10 --json"),
@@ -242,25 +293,77 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
 
 @command.command(
     "lock",
-    short_help="Solve requirements.in into its lock, or check that they agree.",
+    short_help="Lock an environment: of your project's files, or again from its input.",
     epilog=examples(
-        "reprokit image lock cpu", "reprokit image lock --check   # every variant", "reprokit image lock base"
+        "reprokit image lock mine --from requirements.txt",
+        "reprokit image lock mine --from pyproject.toml --extra train --group dev",
+        "reprokit image lock cpu",
+        "reprokit image lock --check   # every variant",
+        "reprokit image lock base",
     ),
 )
-@click.argument("variants", nargs=-1, metavar="[VARIANT|base]…")
+@click.argument("variants", nargs=-1, metavar="[NAME|base]…")
+@click.option(
+    "--from",
+    "sources",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="What NAME is made from: requirements*.txt, uv.lock, pylock.toml, pyproject.toml, poetry.lock or "
+    "environment.yml. Several are taken together.",
+)
+@click.option("--extra", "extras", multiple=True, metavar="EXTRA", help="An extra of the project, too.")
+@click.option("--group", "groups", multiple=True, metavar="GROUP", help="A dependency group, too.")
+@click.option("--python", metavar="3.N", help="Its Python  [default: the lowest from 3.11 that FILE allows].")
+@click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda", "tpu"]),
+    help="What it is for  [default: cpu]; decides which build of torch.",
+)
+@click.option(
+    "--system",
+    "system_packages",
+    multiple=True,
+    metavar="PACKAGE[=VERSION]",
+    help="A package of the distribution that its image needs; pinned as of today.",
+)
+@click.option(
+    "--build",
+    multiple=True,
+    metavar="PACKAGE==VERSION",
+    help="Build a wheel of a package that is distributed as source only, and keep it beside the lock.",
+)
+@click.option("--base-image", metavar="IMAGE:TAG@DIGEST", help="Build on this image of a registry.")
+@click.option("--machine", type=click.Choice(["x86_64", "aarch64"]), help="Lock for this kind of machine.")
 @click.option("--check", is_flag=True, help="Write nothing; exit code 1 if the lock is out of date.")
 @json_option("Print the changes as a JSON object.")
-def lock_packages(variants: tuple[str, ...], check: bool, as_json: bool) -> int:
-    """Solve images/VARIANT/requirements.in into its lock, keeping every version that still fits.
+def lock_packages(
+    variants: tuple[str, ...], sources: tuple[Path, ...], check: bool, as_json: bool, **choice: Any
+) -> int:
+    """Lock the environment images/NAME, keeping every version that still fits. Prints what changes.
 
-    Without VARIANT, all of them. `base` pins the distribution packages of the base that is made without a
-    registry, as of today. Prints what changes.
+    With --from, make it from files of your project. Without, solve it again from the same files, or from
+    its requirements.in; without NAME, all of them. `base` pins the distribution packages of the bases that
+    are made without a registry, as of today.
 
-    Exit codes: 0 nothing to do, or written; 1 with --check, something changes.
+    Exit codes: 0 nothing to do, or written; 1 with --check, something changes; 3 something cannot be pinned.
     """
-    from reprokit.images import relock
+    from reprokit.images import own_variants, relock
 
-    found = relock.relock_all(_lock(), variants, write=not check, on_progress=_print_progress)
+    picked = own_variants.Choice(**{key: value or None for key, value in choice.items()})
+    if sources or picked != own_variants.Choice():
+        if len(variants) != 1:
+            raise click.UsageError("--from and what belongs to it need the NAME of one environment")
+        found = own_variants.lock_from(
+            variants[0],
+            sources,
+            project=_root(),
+            choice=picked,
+            write=not check,
+            on_progress=_print_progress,
+        )
+    else:
+        found = relock.relock_all(_lock(), variants, write=not check, on_progress=_print_progress)
     if as_json:
         print_json({"agrees": found.agrees, "moved": found.moved})
     else:
@@ -268,8 +371,20 @@ def lock_packages(variants: tuple[str, ...], check: bool, as_json: bool) -> int:
     return 1 if check and not found.agrees else 0
 
 
+def _root() -> Path:
+    """The project around the working directory, with or without environments yet."""
+    from reprokit.errors import ImageError
+    from reprokit.images import locks
+    from reprokit.project import Project
+
+    try:
+        return locks.project_around(Path.cwd())
+    except ImageError:
+        return Project.around(Path.cwd()).root
+
+
 def _lock() -> locks.Lock:
-    """``images/lock.toml`` of the project around the working directory."""
+    """The environments of the project around the working directory."""
     from reprokit.images import locks
 
     return locks.read_lock(locks.project_around(Path.cwd()))

@@ -76,10 +76,17 @@ def _tool(seen: Surroundings) -> Iterator[Finding]:
         yield _ok("python", version)
     else:
         yield _lack("python", f"{version} is not supported", fix="uv python install 3.11")
-    for name, without in (
-        ("git", "runs are recorded without their commit"),
-        ("make", "`make reproduce` does not work; `reprokit reproduce` does"),
-    ):
+    if seen.others:
+        yield _warning(
+            "distribution",
+            f"{', '.join(seen.others)}: another project's, whose files replace those of this tool",
+            fix=f"pip uninstall --yes {' '.join(one.split()[0] for one in seen.others)} && "
+            "pip install --force-reinstall reprokit-verify",
+        )
+    by_make = (
+        (("make", "`make reproduce` does not work; `reprokit reproduce` does"),) if seen.has_make else ()
+    )
+    for name, without in (("git", "runs are recorded without their commit"), *by_make):
         if path := seen.programs.get(name):
             yield _ok(name, path)
         else:
@@ -127,7 +134,11 @@ def _environments(seen: Surroundings) -> Iterator[Finding]:
         fix = "git checkout -- images, or solve again: reprokit image lock cpu"
         yield _lack("locks", seen.locks_problem, fix=fix)
     elif not seen.locks:
-        yield _absent("locks", "no images/ here: only plain commands can be reproduced")
+        yield _absent(
+            "locks",
+            "no environment under images/ here: only plain commands can be reproduced",
+            fix="reprokit image lock NAME --from requirements.txt",
+        )
     else:
         listed = ", ".join(f"{name} ({count} packages)" for name, count in seen.locks.items())
         yield _ok("locks", listed)
@@ -142,7 +153,13 @@ def _environments(seen: Surroundings) -> Iterator[Finding]:
         fix = "export REPROKIT_CACHE=FOLDER, one that you can write to"
         yield _lack("cache", seen.cache_problem, fix=fix)
     else:
-        yield _ok("cache", f"{seen.cache} can be written")
+        yield _ok("cache", f"{seen.cache} can be written{_held(seen.held)}")
+
+
+def _held(sizes: Mapping[str, int]) -> str:
+    """How much is in the caches, and what makes it less."""
+    listed = [f"{name} {size / _GIB:.1f} GiB" for name, size in sizes.items() if size >= _GIB / 20]
+    return f"; holds {', '.join(listed)} (`reprokit image prune` lists what is not used)" if listed else ""
 
 
 def _machine(seen: Surroundings) -> Iterator[Finding]:

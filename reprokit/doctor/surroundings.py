@@ -6,7 +6,8 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from reprokit.errors import ReprokitError
 from reprokit.execution import docker as docker_backend
 from reprokit.execution.docker import EngineStatus
 from reprokit.images import cache as image_cache
-from reprokit.images import locks, packages
+from reprokit.images import housekeeping, locks, packages
+from reprokit.project import Project
 
 #: The versions of Python that the tool runs on: from the first, and below the second.
 PYTHONS = ((3, 11), (3, 14))
+_OTHERS = {"reprokit", "reprokit-ml"}  # of other people, on the package index
 _PROGRAMS = ("git", "make", "mmdebstrap", "qemu-x86_64", "qemu-x86_64-static", "nvidia-ctk", "ssh-keygen")
 
 
@@ -36,6 +39,9 @@ class Surroundings:
     pythons: tuple[str, ...]  # minor versions found on this host
     cache: str  # the cache folder, or ""
     cache_problem: str  # why it cannot be written, or ""
+    held: Mapping[str, int] = field(default_factory=dict)  # bytes that environments take, by part
+    others: tuple[str, ...] = ()  # distributions of other projects that are called like this tool
+    has_make: bool = True  # whether the Makefile that calls this tool is here
 
 
 def look(folder: Path) -> Surroundings:
@@ -55,14 +61,32 @@ def look(folder: Path) -> Surroundings:
         pythons=tuple(version for version in versions if version == here or shutil.which(f"python{version}")),
         cache=cache,
         cache_problem=cache_problem,
+        held=housekeeping.sizes(Path(cache)) if cache else {},
+        others=_others(),
+        has_make=Project.around(folder).has_make,
     )
+
+
+def _others() -> tuple[str, ...]:
+    """Name and version of other projects' distributions, whose files overwrite those of this one."""
+    named = (one for one in metadata.distributions() if _plain(one.metadata["Name"]) in _OTHERS)
+    return tuple(sorted({f"{one.metadata['Name']} {one.version}" for one in named if not _is_ours(one)}))
+
+
+def _plain(name: str | None) -> str:
+    return (name or "").lower().replace("_", "-")
+
+
+def _is_ours(one: metadata.Distribution) -> bool:
+    """Whether it is this tool, installed from a checkout before it had a name of its own."""
+    return str(one.metadata["Summary"]).endswith("verified reproducible training.")
 
 
 def _locks(folder: Path) -> tuple[dict[str, int], dict[str, str], str]:
     """Number of packages and Python of every variant; and what is wrong with the locks, or ""."""
-    start = folder.resolve()
-    root = next((at for at in (start, *start.parents) if (at / "images").is_dir()), None)
-    if root is None:
+    try:
+        root = locks.project_around(folder)
+    except ReprokitError:
         return {}, {}, ""
     try:
         variants = locks.read_lock(root).variants.values()

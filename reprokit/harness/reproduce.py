@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -187,7 +186,7 @@ def _judge(
         stopped=stopped,
         varied=bool(beside.varied),
         options=project.options,
-        with_make=_has_targets(project.root / "Makefile"),
+        with_make=project.has_make,
     )
     evidence = gather(
         recipe,
@@ -213,13 +212,6 @@ def _judge(
         recipe_file=str(file.relative_to(project.root) if inside else file) if file else None,
         recipe_lines=recipe.lines if recipe else None,
     )
-
-
-def _has_targets(makefile: Path) -> bool:
-    try:
-        return re.search(rb"^reproduce:", makefile.read_bytes(), re.MULTILINE) is not None
-    except OSError:
-        return False
 
 
 def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
@@ -253,7 +245,7 @@ def rerun_line(
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the surroundings were varied too.
         options: Further options, for folders that are not the default ones.
-        with_make: Whether the project has a Makefile with this project's targets.
+        with_make: Whether the project has the Makefile whose `make reproduce` calls this tool.
     """
     seed, plain = record.get("seed"), record.get("plain_command")
     if plain:

@@ -9,6 +9,7 @@ their content, never by a tag.
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
@@ -21,13 +22,16 @@ from reprokit.errors import UsageError
 __all__ = [
     "cache",
     "forecast",
+    "housekeeping",
     "image_documents",
     "inventory",
     "kept_with_runs",
     "locks",
+    "own_variants",
     "rebuild",
     "relock",
     "resolve",
+    "variables",
     "vendor",
     "verify",
 ]
@@ -47,10 +51,10 @@ def resolve(
     """Find a variant's environment, or build it; finding takes well under a second.
 
     Several callers at once are safe: one builds it, the others wait. What an interrupted or killed caller
-    leaves is never taken for complete. ``base`` is ``auto``, ``registry`` or ``bootstrap``, ``builder``
-    ``classic`` or ``buildkit``, both for images only; everything is taken from ``vendored``, a folder of
-    `vendor.fill`, if there is one; ``on_progress`` is called with lines for a person, also from another
-    thread.
+    leaves is never taken for complete. ``variant`` is a key of ``images/lock.toml`` or a folder under
+    ``images/``; ``base`` is ``auto``, ``registry`` or ``bootstrap``, ``builder`` ``classic`` or ``buildkit``,
+    both for images only; everything is taken from ``vendored``, a folder of `vendor.fill`, if there is one;
+    ``on_progress`` is called with lines for a person, also from another thread.
 
     Raises:
         RecipeError: There is no such variant.
@@ -82,6 +86,29 @@ def resolve(
     if kind == "venv":
         return venvs.realise(chosen, cache=folder, on_progress=on_progress)
     return build.realise(lock, chosen, base=base, builder=builder, cache=folder, on_progress=on_progress)
+
+
+def variables(realisation: Realisation, *, project: Path, tree: str) -> dict[str, str]:
+    """What a program's environment variables must hold so that it runs in an environment.
+
+    Args:
+        realisation: The environment.
+        project: The folder that holds ``images/``.
+        tree: The repository as the program sees it: its path on the host, or inside a container.
+
+    Returns:
+        ``PYTHONPATH`` where the repository itself is installed as editable; for a virtual environment
+        ``PATH`` with it first and ``VIRTUAL_ENV``, which an image has by itself.
+    """
+    from reprokit.images import locks  # noqa: PLC0415  (start-up time)
+
+    folders = locks.read_lock(project).variant(realisation.variant).imports_from
+    imports = {"PYTHONPATH": os.pathsep.join(os.path.normpath(f"{tree}/{one}") for one in folders)}
+    found = imports if folders else {}
+    if realisation.kind != "venv":
+        return found
+    path = os.pathsep.join((f"{realisation.reference}/bin", os.environ.get("PATH", os.defpath)))
+    return {**found, "PATH": path, "VIRTUAL_ENV": realisation.reference}
 
 
 def kept_with_runs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import platform
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from reprokit.errors import EngineError, ImageError, UsageError
 from reprokit.images import bootstrap, build_record, image_store
 from reprokit.images.archive import write_archive
 from reprokit.images.cache import Progress, held
-from reprokit.images.locks import Lock, RegistryBase
+from reprokit.images.locks import Lock, RegistryBase, Variant
 from reprokit.images.packages import digest_of
 from reprokit.images.subprocesses import heartbeat
 from reprokit.workspace import cannot_write, sha256_of
@@ -24,6 +25,8 @@ from reprokit.workspace import cannot_write, sha256_of
 REGISTRY = "registry"
 BOOTSTRAP = "bootstrap"
 AUTO = "auto"
+#: The Python of a distribution's release.
+PYTHON_OF_SUITE = {"bookworm": "3.11", "trixie": "3.13"}
 _PROBE_S = 3
 _RECIPE_VERSION = 3  # of how a base is bootstrapped; raise it when `bootstrap` changes what comes out
 
@@ -47,6 +50,43 @@ def allowed_kinds(wanted: str) -> tuple[str, ...]:
     return kinds[wanted]
 
 
+def fitting_kinds(lock: Lock, variant: Variant, *, wanted: str) -> tuple[str, ...]:
+    """Those of the allowed kinds that have what a variant asks for: its Python, its packages.
+
+    Raises:
+        ImageError: None of them has.
+        UsageError: There is no such kind.
+    """
+    kinds = allowed_kinds(wanted)
+    faults = {kind: fault for kind in kinds if (fault := _misfit(lock, variant, kind=kind)) is not None}
+    if len(faults) == len(kinds):
+        raise faults[kinds[0]]
+    return tuple(kind for kind in kinds if kind not in faults)
+
+
+def _misfit(lock: Lock, variant: Variant, *, kind: str) -> ImageError | None:
+    named = re.match(r"3\.\d+", lock.registry.tag)
+    python = PYTHON_OF_SUITE.get(lock.bootstrap.suite) if kind == BOOTSTRAP else named and named[0]
+    where = str(variant.declared_in)
+    if python and python != variant.python:
+        return ImageError(
+            "the base of the image has another Python than the environment",
+            where=where,
+            expected=variant.python,
+            actual=python,
+            fix="name an image that has it (reprokit image lock "
+            f"{variant.name} --base-image IMAGE:TAG@DIGEST, with --base registry), or use --backend local",
+        )
+    if kind == REGISTRY and variant.own is not None and variant.system_packages:
+        return ImageError(
+            "a registry's base has none of the environment's packages of the distribution",
+            where=where,
+            actual=", ".join(variant.system_packages),
+            fix="build on distribution packages: --base bootstrap",
+        )
+    return None
+
+
 def identity(lock: Lock, *, kind: str, machine: str) -> str:
     """What goes into the digest of everything built on this base: known without building it."""
     if kind == REGISTRY:
@@ -63,9 +103,13 @@ def identity(lock: Lock, *, kind: str, machine: str) -> str:
     return f"bootstrap:{digest(content)}"
 
 
-def choose(client: DockerClient, lock: Lock, *, wanted: str, on_progress: Progress) -> str:
-    """Choose a kind; for ``auto`` the engine is asked whether it reaches the registry, for 3 s at most."""
-    kinds = allowed_kinds(wanted)
+def choose(client: DockerClient, lock: Lock, variant: Variant, *, wanted: str, on_progress: Progress) -> str:
+    """Choose a kind; for ``auto`` the engine is asked whether it reaches the registry, for 3 s at most.
+
+    Raises:
+        ImageError: No kind has what the variant asks for.
+    """
+    kinds = fitting_kinds(lock, variant, wanted=wanted)
     if len(kinds) == 1 or image_store.find_reference(client, lock.registry.reference):
         return kinds[0]
     try:

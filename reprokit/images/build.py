@@ -46,7 +46,7 @@ def realise(
         machine = image_store.machine(client)
         contents = {
             kind: content_of(lock, variant, machine=machine, base_identity=identity)
-            for kind in bases.allowed_kinds(base)
+            for kind in bases.fitting_kinds(lock, variant, wanted=base)
             if (identity := bases.identity(lock, kind=kind, machine=machine))
         }
         found = _found(client, variant, contents.values(), cache)
@@ -55,7 +55,7 @@ def realise(
                 found = _found(client, variant, contents.values(), cache)
                 if found is None:
                     _name_unknown(client, variant, contents.values(), on_progress)
-                    kind = bases.choose(client, lock, wanted=base, on_progress=on_progress)
+                    kind = bases.choose(client, lock, variant, wanted=base, on_progress=on_progress)
                     _build(client, lock, variant, kind, builder, cache, on_progress)
                     found = _found(client, variant, [contents[kind]], cache)
         if found is None:
@@ -83,6 +83,7 @@ def device_needs(variant: Variant) -> dict[str, Any]:
 
 def content_of(lock: Lock, variant: Variant, *, machine: str, base_identity: str) -> str:
     """Digest of everything that goes into a variant's image; equal content, same image."""
+    lock = lock.based_for(variant)
     content = {
         "form": FORM_VERSION,
         "epoch": lock.bootstrap.epoch,

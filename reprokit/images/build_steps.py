@@ -129,7 +129,7 @@ def _build(
             with heartbeat(on_progress, f"image of {name}: building on {ingredients.base.name}"):
                 raw = builders.build(client, request, builder=surroundings.builder, on_line=follow)
         except builders.BuildFailedError as error:
-            raise _build_error(ingredients.variant, str(error), output) from error
+            raise _build_error(ingredients.lock, ingredients.variant, str(error), output) from error
     with heartbeat(on_progress, f"image of {name}: reading it back"), archive.open("wb") as stream:
         for block in client.images.get(raw).save(chunk_size=1 << 20):
             stream.write(block)
@@ -185,7 +185,7 @@ def _labels(ingredients: Ingredients) -> dict[str, str]:
     }
 
 
-def _build_error(variant: Variant, what: str, output: list[str]) -> ImageError:
+def _build_error(lock: Lock, variant: Variant, what: str, output: list[str]) -> ImageError:
     lines = [line for line in _COLOUR.sub("", "".join(output)).splitlines() if line.strip()]
     if any(_IMPORTING in line for line in lines):
         return ImageError(
@@ -197,7 +197,7 @@ def _build_error(variant: Variant, what: str, output: list[str]) -> ImageError:
         )
     return ImageError(
         f"the image of {variant.name} could not be built: {_COMMAND.sub('a step', what.strip())}",
-        where=f"images/Dockerfile, {variant.packages_path.name}",
+        where=f"{lock.dockerfile.relative_to(lock.root)}, {variant.packages_path.name}",
         actual="\n".join(lines[-8:]),
         fix="the lines above say why; a full disk is the usual cause (df -h, docker system df)",
     )

@@ -44,6 +44,12 @@ def cache_folder(given: Path | None) -> Path:
     return given.resolve()
 
 
+def mark_used(path: Path) -> None:
+    """Note that something in the cache was used now, for `image prune`; a read-only cache notes nothing."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
+
+
 @contextlib.contextmanager
 def held(folder: Path, name: str, *, on_progress: Progress) -> Iterator[None]:
     """Wait until no other process works on ``name``, and keep others waiting meanwhile.

@@ -145,6 +145,33 @@ def described(paths: Iterable[Path]) -> tuple[Deb, ...]:
     return tuple(found)
 
 
+def check_offered(names: Iterable[str], *, where: str) -> None:
+    """Refuse a package that the distribution does not offer, before anything is installed for it.
+
+    Where the host's lists of packages are empty, nothing is known, and the installation itself says so.
+
+    Raises:
+        ImageError: There is no such package, or no such version of it (``name=version``).
+    """
+    if shutil.which("apt-cache") is None or not _offers("libc6"):
+        return
+    for name in names:
+        if not _offers(name):
+            raise ImageError(
+                f"the distribution has no package {name}",
+                where=where,
+                fix=f"`apt-cache policy {name.partition('=')[0]}` lists its versions",
+            )
+
+
+def _offers(asked: str) -> bool:
+    name, _, version = asked.partition("=")
+    command = ["apt-cache", "show", "--all-versions", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    versions = re.findall(r"^Version: (\S+)$", done.stdout, re.MULTILINE)
+    return not done.returncode and (not version or version in versions)
+
+
 def write_repository(debs: Sequence[Deb], packages: Path, folder: Path, *, suite: str) -> None:
     """Lay out an apt archive of ``suite`` with these packages only, in an empty folder.
 

@@ -17,7 +17,7 @@ from packaging.utils import parse_wheel_filename
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ImageError
 from reprokit.images import build_record, debian_packages, image_store, provenance, sbom, wheels
-from reprokit.images.cache import Progress, appearing, held
+from reprokit.images.cache import Progress, appearing, held, mark_used
 from reprokit.images.image_contents import Contents, look_inside
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of, packages_for, read_packages
@@ -48,6 +48,7 @@ def attest(
         return None
     final = folder_of(image.id, cache=cache)
     if final.is_dir():
+        mark_used(final)
         return final
     target = Target(machine=machine, python=variant.python)
     from_wheels = wheels.folder_of(variant, target, cache=cache)
@@ -146,9 +147,8 @@ def _documents(
         base=image.labels[image_store.BASE],
         epoch=lock.bootstrap.epoch,
         files={
-            "images/Dockerfile": digest_of(lock.dockerfile),
-            f"images/{variant.name}/requirements.lock": digest_of(variant.packages_path),
-            **({f"images/base/{base.name}": digest_of(base)} if known else {}),
+            path.relative_to(lock.root).as_posix(): digest_of(path)
+            for path in (lock.dockerfile, variant.packages_path, *([base] if known else ()))
         },
         wheels=dict(wheels_by_name.values()),
         bill=digest_bytes(bill),

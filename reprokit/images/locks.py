@@ -1,4 +1,6 @@
-"""``images/lock.toml``: the variants, the bases they are built on, wheels hosted elsewhere.
+"""The environments of a project: ``images/lock.toml``, and ``images/<name>/variant.toml`` of a person's own.
+
+Both name bases by digest and wheels hosted elsewhere; one of a person's own has everything in its folder.
 
 >>> read_lock(project).variant("cpu").python
 '3.11'
@@ -6,11 +8,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,12 @@ from typing import Any
 from reprokit.errors import ImageError, RecipeError
 from reprokit.images.packages import read_text
 from reprokit.layout import LOCK
+from reprokit.packaged import packaged
 
 SCHEMA = 1
+#: The file of a variant that stands alone, beside its lock.
+VARIANT = "variant.toml"
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -61,10 +68,29 @@ class BootstrapBase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """A release whose wheels the package index does not have."""
+
+    name: str
+    version: str
+    requires: tuple[str, ...]  # its requirements (PEP 508)
+    wheels: Mapping[str, str]  # file name → `sha256:…`
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foundation:
+    """What environments are built on: both bases, and wheels that the package index does not have."""
+
+    registry: RegistryBase
+    bootstrap: BootstrapBase
+    external: tuple[External, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """One pinned environment."""
 
-    name: str  # `cpu`, `cuda` or `tpu`
+    name: str  # `cpu`, or any other under `images/`
     title: str  # a few words for people
     python: str  # major and minor version of its Python
     machines: tuple[str, ...]  # kinds of CPU that its lock covers
@@ -77,6 +103,10 @@ class Variant:
     minimum_driver: str | None = None  # the oldest NVIDIA driver that runs it, or None
     # What its device needs of a container beyond the hardened default
     relaxations: Mapping[str, Any] = field(default_factory=dict)
+    device: str = ""  # what it is for, `cpu` or `cuda`; empty where nothing says so
+    sources: tuple[str, ...] = ()  # files that its lock is solved from; empty: `requirements.in`
+    imports_from: tuple[str, ...] = ()  # folders of the repository to import from: what `-e .` stands for
+    own: Foundation | None = None  # its own bases and wheels hosted elsewhere; None for those of `lock.toml`
     accepted_images: tuple[
         str, ...
     ] = ()  # IDs of images that were built elsewhere and are taken all the same
@@ -87,33 +117,36 @@ class Variant:
 
     @property
     def input_path(self) -> Path:
+        if self.sources:
+            return self.folder.parents[1] / self.sources[0]
         return self.folder / "requirements.in"
 
+    @property
+    def local_wheels(self) -> Path:
+        """The folder of wheels that no package index has, beside the lock."""
+        return self.folder / "local"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class External:
-    """A release whose wheels the package index does not have."""
-
-    name: str
-    version: str
-    requires: tuple[str, ...]  # its requirements (PEP 508)
-    wheels: Mapping[str, str]  # file name → `sha256:…`
+    @property
+    def declared_in(self) -> Path:
+        """The file that names it."""
+        return self.folder.parent / "lock.toml" if self.own is None else self.folder / VARIANT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lock:
-    """``images/lock.toml``."""
+    """What a project's environments are made from.
 
+    Attributes:
+        root: The project's folder.
+        path: The file that says so: ``images/lock.toml``, or a variant's own.
+    """
+
+    root: Path
     path: Path
     registry: RegistryBase
     bootstrap: BootstrapBase
     variants: Mapping[str, Variant]
     external: tuple[External, ...]
-
-    @property
-    def root(self) -> Path:
-        """The project's folder."""
-        return self.path.parents[1]
 
     @property
     def dockerfile(self) -> Path:
@@ -127,7 +160,16 @@ class Lock:
         return self.path.parent / "base" / f"{'+'.join((machine, *self.bootstrap.extra))}.lock"
 
     def based_for(self, variant: Variant) -> Lock:
-        """This lock with the bootstrapped base that a variant is built on."""
+        """This lock with what a variant is built on: its own bases, or its packages of the distribution."""
+        if (own := variant.own) is not None:
+            packages = tuple(dict.fromkeys((*own.bootstrap.packages, *variant.system_packages)))
+            return dataclasses.replace(
+                self,
+                path=variant.declared_in,
+                registry=own.registry,
+                bootstrap=dataclasses.replace(own.bootstrap, packages=packages),
+                external=own.external,
+            )
         extra = variant.system_packages
         if extra == self.bootstrap.extra:
             return self
@@ -144,60 +186,143 @@ class Lock:
         if name not in self.variants:
             raise RecipeError(
                 "unknown environment",
-                where=str(self.path),
+                where=str(self.root / "images"),
                 expected=" or ".join(sorted(self.variants)),
                 actual=repr(name),
-                fix="name one of these as the recipe's variant, or add it to images/lock.toml",
+                fix="name one of these as the recipe's variant, or make it: "
+                f"reprokit image lock {name} --from requirements.txt",
             )
         return self.variants[name]
 
 
 def project_around(start: Path) -> Path:
-    """The nearest folder from ``start`` upwards that has ``images/lock.toml``.
+    """The nearest folder from ``start`` upwards that has environments under ``images/``.
 
     Raises:
         ImageError: There is none.
     """
     start = start.resolve()
     for folder in (start, *start.parents):
-        if (folder / "images" / "lock.toml").is_file():
+        if (folder / "images" / "lock.toml").is_file() or _own_files(folder):
             return folder
-    raise ImageError("no images/lock.toml here or above", where=str(start), fix="cd into a reprokit project")
+    raise ImageError(
+        "no environment under images/ here or above",
+        where=str(start),
+        fix="make one: reprokit image lock NAME --from requirements.txt",
+    )
 
 
 def read_lock(project: Path) -> Lock:
-    """Read ``images/lock.toml`` of a project.
+    """Read the environments of a project: ``images/lock.toml``, and every ``images/<name>/variant.toml``.
+
+    A project with variants of its own only needs no ``images/lock.toml``.
 
     Raises:
-        ImageError: It is missing, not TOML, or lacks a key.
+        ImageError: There is none of these files, or one is not TOML, lacks a key, or has a name twice.
     """
-    path = project / "images" / "lock.toml"
+    path, own = project / "images" / "lock.toml", _own_files(project)
+    data = _toml(path) if path.is_file() or not own else _toml(packaged("images") / "lock.toml")
+    declared = data["variants"] if path.is_file() else {}
+    with _mistakes_in(path):
+        foundation = _foundation(data, where=path)
+        variants = {name: _variant(name, one, path.parent / name) for name, one in declared.items()}
+    for file in own:
+        name = file.parent.name
+        if name in variants:
+            raise ImageError(f"the environment {name!r} is declared twice", where=str(file), actual=str(path))
+        variants[name] = read_own_variant(file)
+    return Lock(
+        root=project,
+        path=path,
+        registry=foundation.registry,
+        bootstrap=foundation.bootstrap,
+        variants=variants,
+        external=foundation.external,
+    )
+
+
+def read_own_variant(path: Path) -> Variant:
+    """Read ``images/<name>/variant.toml``.
+
+    Raises:
+        ImageError: It is not TOML, lacks a key, or its name cannot be an image's.
+    """
+    data = _toml(path)
+    with _mistakes_in(path):
+        name = must_be_name(path.parent.name, where=str(path))
+        return dataclasses.replace(
+            _variant(name, data, path.parent), own=_foundation(data, where=path), sources=tuple(data["from"])
+        )
+
+
+def lock_of_own(folder: Path) -> Lock:
+    """What one environment of a person's own is made from, in a folder that need not be in a project.
+
+    Raises:
+        ImageError: Its file cannot be read.
+    """
+    path = folder / VARIANT
+    variant, own = read_own_variant(path), _foundation(_toml(path), where=path)
+    lock = Lock(
+        root=folder.parent,
+        path=path,
+        registry=own.registry,
+        bootstrap=own.bootstrap,
+        variants={variant.name: variant},
+        external=own.external,
+    )
+    return lock.based_for(variant)
+
+
+def must_be_name(name: str, *, where: str) -> str:
+    """The name of an environment, which is part of an image's.
+
+    Raises:
+        ImageError: It has capital letters or other signs, or means something else.
+    """
+    if not _NAME.fullmatch(name) or name == "base":
+        what = "lower-case letters, digits, '-', '_' and '.'; not 'base'"
+        raise ImageError("this cannot be the name of an environment", where=where, expected=what, actual=name)
+    return name
+
+
+def _own_files(project: Path) -> list[Path]:
+    return sorted((project / "images").glob(f"*/{VARIANT}"))
+
+
+def _toml(path: Path) -> dict[str, Any]:
     try:
-        return _lock(path, tomllib.loads(read_text(path)))
+        data = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise ImageError(f"not valid TOML: {error}", where=str(path), fix="correct the file") from error
+    if data.get("schema") != SCHEMA:
+        expected, actual = str(SCHEMA), str(data.get("schema"))
+        raise ImageError("unknown schema", where=str(path), expected=expected, actual=actual)
+    return data
+
+
+@contextlib.contextmanager
+def _mistakes_in(path: Path) -> Iterator[None]:
+    try:
+        yield
     except KeyError as error:
         raise ImageError(f"the key {error} is missing", where=str(path), fix="add it") from error
     except (TypeError, AttributeError, ValueError) as error:
         raise ImageError(f"a value has the wrong type: {error}", where=str(path)) from error
 
 
-def _lock(path: Path, data: Mapping[str, Any]) -> Lock:
-    if data["schema"] != SCHEMA:
-        raise ImageError("unknown schema", where=str(path), expected=str(SCHEMA), actual=str(data["schema"]))
+def _foundation(data: Mapping[str, Any], *, where: Path) -> Foundation:
     registry, bootstrap = data["base"]["registry"], data["base"]["bootstrap"]
     if not _DIGEST.fullmatch(registry["digest"]):
         expected = "sha256:<64 hex digits>"
-        raise ImageError("the base is not pinned by a digest", where=str(path), expected=expected)
-    return Lock(
-        path=path,
+        raise ImageError("the base is not pinned by a digest", where=str(where), expected=expected)
+    return Foundation(
         registry=RegistryBase(image=registry["image"], tag=registry["tag"], digest=registry["digest"]),
         bootstrap=BootstrapBase(
             suite=bootstrap["suite"],
             packages=tuple(bootstrap["packages"]),
             timestamp=bootstrap["timestamp"],
         ),
-        variants={name: _variant(name, one, path.parent) for name, one in data["variants"].items()},
         external=tuple(
             External(name=e["name"], version=e["version"], requires=tuple(e["requires"]), wheels=e["wheels"])
             for e in data.get("external", ())
@@ -215,12 +340,14 @@ def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
         python=data["python"],
         machines=tuple(data["machines"]),
         indexes=tuple(data.get("indexes", ())),
-        folder=folder / name,
+        folder=folder,
         glibc=data.get("glibc", "2.28"),
         imports=tuple(data.get("imports", ())),
         system_packages=tuple(data.get("system_packages", ())),
         fallback=data.get("fallback"),
         minimum_driver=data.get("minimum_driver"),
         relaxations=dict(data.get("relaxations", {})),
+        device=data.get("device", ""),
+        imports_from=tuple(data.get("imports_from", ())),
         accepted_images=accepted,
     )

@@ -65,7 +65,7 @@ def read_packages(path: Path) -> tuple[Package, ...]:
     Raises:
         ImageError: The file is missing, or a line is anything else.
     """
-    return tuple(_package(text, where=f"{path}:{number}") for number, text in _logical_lines(read_text(path)))
+    return tuple(_package(text, where=f"{path}:{number}") for number, text in logical_lines(read_text(path)))
 
 
 def packages_for(packages: Sequence[Package], target: Target) -> tuple[Package, ...]:
@@ -99,18 +99,12 @@ def read_text(path: Path) -> str:
         raise ImageError("not UTF-8 text", where=str(path), fix="restore the file from git") from error
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ImageError(
-            f"cannot read: {error.strerror}",
-            where=str(path),
-            fix="run this in a checkout that has images/ (git status shows what is missing)",
-        ) from error
+def normalised(name: str) -> str:
+    """A package's name in the one form that all spellings share: ``Scikit_Learn`` → ``scikit-learn``."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _logical_lines(text: str) -> list[tuple[int, str]]:
+def logical_lines(text: str) -> list[tuple[int, str]]:
     """Lines with their continuations joined and comments dropped, each with its first line's number."""
     lines: list[tuple[int, str]] = []
     joining = False
@@ -123,6 +117,17 @@ def _logical_lines(text: str) -> list[tuple[int, str]]:
             lines.append((number, part))
         joining = line.endswith("\\")
     return lines
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ImageError(
+            f"cannot read: {error.strerror}",
+            where=str(path),
+            fix="run this in a checkout that has images/ (git status shows what is missing)",
+        ) from error
 
 
 def _package(text: str, *, where: str) -> Package:
@@ -148,5 +153,5 @@ def _package(text: str, *, where: str) -> Package:
             actual=repr(text[:120]),
             fix="solve the lock again: reprokit image lock VARIANT",
         )
-    name = re.sub(r"[-_.]+", "-", requirement.name).lower()
+    name = normalised(requirement.name)
     return Package(name=name, version=specifiers[0].version, marker=requirement.marker, hashes=hashes)

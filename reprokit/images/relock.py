@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from reprokit.images import bootstrap, cache, debian_packages
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock
+from reprokit.images.own_variants import Relocked, lock_again
 from reprokit.images.solve import solve_variant
 from reprokit.workspace import write_atomic
 
 #: The name under which the packages of the bases without a registry are solved.
 BASE = "base"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relocked:
-    """Whether a lock agreed with what its input solves to, and the version changes, a line each."""
-
-    agrees: bool
-    moved: tuple[str, ...]
 
 
 def relock_all(lock: Lock, names: Sequence[str], *, write: bool, on_progress: Progress) -> Relocked:
@@ -48,6 +40,8 @@ def relock(lock: Lock, name: str, *, write: bool, on_progress: Progress) -> Relo
     if name == BASE:
         return _bases(lock, write=write, on_progress=on_progress)
     chosen = lock.variant(name)
+    if chosen.own is not None:
+        return lock_again(lock.root, chosen, write=write, on_progress=on_progress)
     solution = solve_variant(lock, chosen)
     if solution.agrees:
         on_progress(f"{chosen.packages_path}: agrees with {chosen.input_path.name}")
@@ -63,7 +57,8 @@ def _bases(lock: Lock, *, write: bool, on_progress: Progress) -> Relocked:
     """Every base that a variant is built on: everybody's, and those with packages of their own."""
     machine, all_agree = platform.machine(), True
     all_moved: list[str] = []
-    for based in {one.bootstrap.extra: one for one in map(lock.based_for, lock.variants.values())}.values():
+    by_place = {one.base_packages(machine): one for one in map(lock.based_for, lock.variants.values())}
+    for based in by_place.values():
         path = based.base_packages(machine)
         folder = cache.cache_folder(None)
         found = bootstrap.solve_base(based, machine=machine, cache=folder, on_progress=on_progress)

@@ -71,7 +71,7 @@ def solve(
     with tempfile.TemporaryDirectory(prefix="reprokit-solve-") as name:
         folder = Path(name)
         for one in external:
-            _write_stub(folder, one)
+            write_stub(folder, one)
         solved = folder / LOCK
         if output.is_file():
             shutil.copyfile(output, solved)
@@ -79,11 +79,46 @@ def solve(
         packages = tuple(_finished(read_packages(solved), external, targets))
     before = output.read_text(encoding="utf-8") if output.is_file() else ""
     old = read_packages(output) if output.is_file() else ()
-    text = f"# Solved by `{made_by}`: hashes and no addresses, so that it works behind any mirror.\n"
-    text += "".join(map(_rendered, packages))
+    text = head(made_by) + "".join(map(rendered, packages))
     return Solution(
-        text=text, moved=moved_versions(_versions(old), _versions(packages)), agrees=before == text
+        text=text, moved=moved_versions(versions_of(old), versions_of(packages)), agrees=before == text
     )
+
+
+def write_stub(folder: Path, external: External) -> None:
+    """A wheel that holds nothing but what the solver asks for: name, version, requirements."""
+    name = external.name.replace("-", "_")
+    info = f"{name}-{external.version}.dist-info"
+    metadata = [
+        "Metadata-Version: 2.1",
+        f"Name: {external.name}",
+        f"Version: {external.version}",
+        *(f"Requires-Dist: {one}" for one in external.requires),
+    ]
+    with zipfile.ZipFile(folder / f"{name}-{external.version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{info}/METADATA", "\n".join(metadata) + "\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+def head(made_by: str) -> str:
+    """The first line of a lock."""
+    return f"# Solved by `{made_by}`: hashes and no addresses, so that it works behind any mirror.\n"
+
+
+def rendered(package: Package) -> str:
+    """A package as the lines of a lock."""
+    marker = f" ; {package.marker}" if package.marker else ""
+    lines = [f"{package.pin}{marker}", *(f"    --hash={one}" for one in sorted(package.hashes))]
+    return " \\\n".join(lines) + "\n"
+
+
+def versions_of(packages: Sequence[Package]) -> dict[str, str]:
+    """Package → version, or several with a slash between them."""
+    versions: dict[str, str] = {}
+    for package in packages:
+        versions[package.name] = " / ".join(filter(None, (versions.get(package.name), package.version)))
+    return versions
 
 
 def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) -> None:
@@ -102,22 +137,6 @@ def _run_uv(arguments: Sequence[str], *, output: Path, python: str, stubs: str) 
         )
 
 
-def _write_stub(folder: Path, external: External) -> None:
-    """A wheel that holds nothing but what the solver asks for: name, version, requirements."""
-    name = external.name.replace("-", "_")
-    info = f"{name}-{external.version}.dist-info"
-    metadata = [
-        "Metadata-Version: 2.1",
-        f"Name: {external.name}",
-        f"Version: {external.version}",
-        *(f"Requires-Dist: {one}" for one in external.requires),
-    ]
-    with zipfile.ZipFile(folder / f"{name}-{external.version}-py3-none-any.whl", "w") as wheel:
-        wheel.writestr(f"{info}/METADATA", "\n".join(metadata) + "\n")
-        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{info}/RECORD", "")
-
-
 def _finished(
     packages: Sequence[Package], external: Sequence[External], targets: Sequence[Target]
 ) -> Iterator[Package]:
@@ -133,16 +152,3 @@ def _finished(
             kept = (digest for file, digest in files.items() if not tags or any(tag in file for tag in tags))
             package = dataclasses.replace(package, hashes=tuple(kept))  # noqa: PLW2901
         yield dataclasses.replace(package, marker=None) if answers == {True} else package
-
-
-def _rendered(package: Package) -> str:
-    marker = f" ; {package.marker}" if package.marker else ""
-    lines = [f"{package.pin}{marker}", *(f"    --hash={one}" for one in sorted(package.hashes))]
-    return " \\\n".join(lines) + "\n"
-
-
-def _versions(packages: Sequence[Package]) -> dict[str, str]:
-    versions: dict[str, str] = {}
-    for package in packages:
-        versions[package.name] = " / ".join(filter(None, (versions.get(package.name), package.version)))
-    return versions

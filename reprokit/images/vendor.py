@@ -54,7 +54,7 @@ def fill(
         for deb in pinned:
             shutil.copyfile(packages / deb.file_name, folder / "debs" / deb.file_name)
         for path in _locks(lock, variant, machine):
-            copy = folder / "images" / path.relative_to(lock.path.parent)
+            copy = folder / "images" / path.relative_to(lock.root / "images")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
         files = {name: sha256_of(folder / name) for name in _names(folder)}
@@ -75,7 +75,7 @@ def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Pat
     lock = lock.based_for(variant)
     _check(folder, variant, machine)
     for path in _locks(lock, variant, machine):
-        kept = folder / "images" / path.relative_to(lock.path.parent)
+        kept = folder / "images" / path.relative_to(lock.root / "images")
         if not kept.is_file() or digest_of(kept) != digest_of(path):
             raise UsageError(
                 f"the folder was filled from a different {path.name}",

@@ -24,7 +24,7 @@ import uv
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
 from reprokit.images import installed_files, wheels
-from reprokit.images.cache import Progress, held
+from reprokit.images.cache import Progress, held, mark_used
 from reprokit.images.installed_files import MARKER, Installed
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Target, digest_of, packages_for, read_packages
@@ -70,6 +70,7 @@ def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisat
                 _make(folder, interpreter, from_wheels, variant, on_progress=on_progress)
                 installed_files.write_list(folder)
                 write_json(folder / MARKER, {"variant": variant.name, **made_from})
+    mark_used(folder / MARKER)
     return Realisation(
         variant=variant.name,
         kind="venv",

@@ -84,8 +84,9 @@ def verify(
     if num_builds < 2:
         what = "at least two builds are needed for a comparison"
         raise UsageError(what, expected="--builds 2 or more", actual=str(num_builds))
+    lock = lock.based_for(variant)
     with image_store.connected() as client:
-        kind = bases.choose(client, lock, wanted=base, on_progress=on_progress)
+        kind = bases.choose(client, lock, variant, wanted=base, on_progress=on_progress)
         where: dict[str, Any] = {"cache": cache, "on_progress": on_progress}
         ingredients = build.ingredients_of(client, lock, variant, kind=kind, **where)
         found = image_store.find(client, image_store.CONTENT, ingredients.content, tag=ingredients.tag)
@@ -154,11 +155,11 @@ def _row(one: Surroundings, image: Canonical, started: float) -> Build:
 def _copied(ingredients: Ingredients, folder: Path) -> Ingredients:
     """The same ingredients in another folder; big files are linked where possible."""
     wheels = folder / "wheels"
-    shutil.copytree(ingredients.lock.path.parent, folder / "images")
+    shutil.copytree(ingredients.lock.root / "images", folder / "images")
     shutil.copytree(ingredients.wheels, wheels, copy_function=_link)
     lock = read_lock(folder)
     variant = lock.variant(ingredients.variant.name)
-    return dataclasses.replace(ingredients, lock=lock, variant=variant, wheels=wheels)
+    return dataclasses.replace(ingredients, lock=lock.based_for(variant), variant=variant, wheels=wheels)
 
 
 def _link(source: str, target: str) -> None:

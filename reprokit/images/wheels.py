@@ -15,7 +15,7 @@ from pathlib import Path
 
 from reprokit.core.records import digest
 from reprokit.errors import ImageError
-from reprokit.images.cache import Progress, appearing, held
+from reprokit.images.cache import Progress, appearing, held, mark_used
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages, requirements_text
 from reprokit.images.subprocesses import Ended, run_command
@@ -49,6 +49,7 @@ def fetch(variant: Variant, target: Target, *, cache: Path, on_progress: Progres
             with appearing(final) as partial:
                 (partial / REQUIREMENTS).write_text(text, encoding="utf-8")
                 _download(partial, packages, variant, target, on_progress=on_progress)
+    mark_used(final)
     return final
 
 
@@ -56,7 +57,7 @@ def can_be_had(variant: Variant, *, cache: Path) -> bool:
     """Whether the wheels of a variant lie in the cache, or one of its own indexes answers."""
     targets = (Target(machine=machine, python=variant.python) for machine in variant.machines)
     return any(folder_of(variant, target, cache=cache).is_dir() for target in targets) or any(
-        _reachable(one) for one in variant.indexes
+        is_reachable(one) for one in variant.indexes
     )
 
 
@@ -76,48 +77,17 @@ def keep(folder: Path, variant: Variant, target: Target, *, cache: Path) -> None
                 shutil.copytree(folder, partial, dirs_exist_ok=True)
 
 
-def _download(
-    folder: Path, packages: Sequence[Package], variant: Variant, target: Target, *, on_progress: Progress
-) -> None:
-    indexes = [one for one in variant.indexes if _reachable(one)]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
-    abi = f"cp{target.python.replace('.', '')}"
-    download = ["download", "--no-deps", "--require-hashes", "--only-binary=:all:", "--progress-bar=raw"]
-    command = [
-        *pip,
-        *download,
-        f"--python-version={target.python}",
-        "--implementation=cp",
-        f"--abi={abi}",
-        *_platforms(target.machine, glibc=variant.glibc),
-        *(f"--extra-index-url={one}" for one in indexes),
-        f"--dest={folder}",
-        f"--requirement={folder / REQUIREMENTS}",
-    ]
-    ended = run_command(command, on_line=_Narrator(len(packages), on_progress))
-    if ended.exit_code:
-        raise _error(ended, variant, [one for one in variant.indexes if one not in indexes])
-    num_wheels = len(list(folder.glob("*.whl")))
-    if num_wheels != len(packages):
-        raise ImageError(
-            "pip succeeded, but did not download one wheel per package",
-            where=str(variant.packages_path),
-            expected=str(len(packages)),
-            actual=str(num_wheels),
-        )
-
-
-def _platforms(machine: str, *, glibc: str) -> list[str]:
+def platform_tags(machine: str, *, glibc: str) -> list[str]:
     """Newest first, so that pip always chooses the same one of several wheels."""
     tags = []
     for minor in range(int(glibc.partition(".")[2]), _OLDEST_GLIBC_MINOR - 1, -1):
         tags.append(f"manylinux_2_{minor}_{machine}")
         if minor in _LEGACY_TAGS:
             tags.append(f"{_LEGACY_TAGS[minor]}_{machine}")
-    return [option for tag in tags for option in ("--platform", tag)]
+    return tags
 
 
-def _reachable(index: str) -> bool:
+def is_reachable(index: str) -> bool:
     """Whether anything answers there; pip would try an unreachable index for each package."""
     try:
         with urllib.request.urlopen(index, timeout=_PROBE_S):  # noqa: S310  (https, from lock.toml)
@@ -147,6 +117,38 @@ class _Narrator:
             if total > 16 << 20 and done * 4 // total > self._quarter:
                 self._quarter = done * 4 // total
                 self._on_progress(f"wheels: {self._package}, {done >> 20} of {total >> 20} MiB")
+
+
+def _download(
+    folder: Path, packages: Sequence[Package], variant: Variant, target: Target, *, on_progress: Progress
+) -> None:
+    indexes = [one for one in variant.indexes if is_reachable(one)]
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    abi = f"cp{target.python.replace('.', '')}"
+    download = ["download", "--no-deps", "--require-hashes", "--only-binary=:all:", "--progress-bar=raw"]
+    command = [
+        *pip,
+        *download,
+        f"--python-version={target.python}",
+        "--implementation=cp",
+        f"--abi={abi}",
+        *(f"--platform={tag}" for tag in platform_tags(target.machine, glibc=variant.glibc)),
+        *(f"--extra-index-url={one}" for one in indexes),
+        *([f"--find-links={variant.local_wheels}"] if variant.local_wheels.is_dir() else ()),
+        f"--dest={folder}",
+        f"--requirement={folder / REQUIREMENTS}",
+    ]
+    ended = run_command(command, on_line=_Narrator(len(packages), on_progress))
+    if ended.exit_code:
+        raise _error(ended, variant, [one for one in variant.indexes if one not in indexes])
+    num_wheels = len(list(folder.glob("*.whl")))
+    if num_wheels != len(packages):
+        raise ImageError(
+            "pip succeeded, but did not download one wheel per package",
+            where=str(variant.packages_path),
+            expected=str(len(packages)),
+            actual=str(num_wheels),
+        )
 
 
 def _error(ended: Ended, variant: Variant, unreachable: Sequence[str]) -> ImageError:

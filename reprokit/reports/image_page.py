@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reprokit.reports.tables import table
 
 if TYPE_CHECKING:
+    from reprokit.images.housekeeping import Held, Plan
     from reprokit.images.inventory import Row
     from reprokit.images.rebuild import Rebuilt
     from reprokit.images.verify import Verified
@@ -44,6 +45,21 @@ def document_lines(
         yield from ("", "Materials")
         for one in definition["resolvedDependencies"]:
             yield f"  {one['digest']['sha256'][:16]}  {one['name']}"
+
+
+def pruned_lines(found: Plan, *, removed: bool) -> Iterator[str]:
+    """What is kept, with the reason, and what goes; images count with their bases."""
+    for one, because in found.kept:
+        yield f"keep    {_held_line(one)}  {because}"
+    for one in found.going:
+        yield f"{'removed' if removed else 'remove '} {_held_line(one)}"
+    total = sum(one.size_bytes for one in found.going)
+    yield f"{len(found.going)} {'removed' if removed else 'to remove'}, {total / (1 << 30):.1f} GiB"
+
+
+def _held_line(one: Held) -> str:
+    shown = one.reference.removeprefix("sha256:")[:12] if one.kind in {"image", "base"} else one.reference
+    return f"{one.kind:<6} {one.size_bytes / (1 << 30):6.2f} GiB  {shown}"
 
 
 def verified_lines(found: Verified) -> Iterator[str]:

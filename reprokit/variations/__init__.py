@@ -79,7 +79,7 @@ class Maker(Protocol):
         """The change, or why it cannot be made there."""
 
 
-_GUIDE = "docs/how-to/find-the-cause.md"
+_GUIDE = "`reprokit help find-the-cause`"
 _FOLDER = plugin_files.PluginFolder(package=__name__, kind="variation", protocol=Maker, guide=_GUIDE)
 
 

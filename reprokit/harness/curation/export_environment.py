@@ -19,22 +19,27 @@ def export_environment(path: Path, *, form: str, root: Path) -> Exported:
     """Files that rebuild a record's environment; the project's lock gives hashes where it is the record's."""
     record = read_record(path)
     known = _lock_file(root)
-    base = known.registry.title if known and _was_in_image(record, known) else None
-    return export(record, form=form, lock=_lock_of(record, path, known), base=base)
+    variant = _variant_of(record, known)
+    base = known.based_for(variant) if known and variant else known
+    image = base.registry.title if base and _was_in_image(record, base) else None
+    return export(record, form=form, lock=_lock_of(record, path, variant), base=image)
 
 
-def _lock_of(record: Mapping[str, Any], path: Path, known: locks.Lock | None) -> str | None:
+def _variant_of(record: Mapping[str, Any], known: locks.Lock | None) -> locks.Variant | None:
+    return known.variants.get(str(fact(record, "image.variant"))) if known else None
+
+
+def _lock_of(record: Mapping[str, Any], path: Path, variant: locks.Variant | None) -> str | None:
     """The record's own lock: the copy in its run folder, or the project's, while it is the same."""
     wanted = fact(record, "image.lock_digest")
-    for place in _places(record, path, known):
+    for place in _places(path, variant):
         if place.is_file() and digest_bytes(content := place.read_bytes()) == wanted:
             return content.decode("utf-8")
     return None
 
 
-def _places(record: Mapping[str, Any], path: Path, known: locks.Lock | None) -> Iterator[Path]:
+def _places(path: Path, variant: locks.Variant | None) -> Iterator[Path]:
     yield (path if path.is_dir() else path.parent) / layout.LOCK
-    variant = known.variants.get(str(fact(record, "image.variant"))) if known else None
     if variant is not None:
         yield variant.packages_path
 

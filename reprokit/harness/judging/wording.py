@@ -161,7 +161,7 @@ def _after_unjudged(case: Case) -> str:
     """A program that logs nothing has nothing to show."""
     plain = case.evidence.recipe is None
     if plain and case.evidence.runs and all(run.num_records == 0 for run in case.evidence.runs):
-        return "let the program write its metrics into {run_dir}: docs/how-to/bring-your-own-program.md"
+        return "let the program write its metrics into {run_dir}: `reprokit help bring-your-own-program`"
     return _show(case)
 
 

@@ -19,7 +19,7 @@ _REMEDIES = {
     "sqrt": "let an optimizer take its root in the fused kernel (torch.optim.Adam(fused=True)), "
     "which uses the CPU's exact square root; torch.sqrt starts from an approximation of the CPU's own",
 }
-_REMEDY = "docs/explanation/portable-numerics.md lists what each setting makes portable"
+_REMEDY = "`reprokit help portable-numerics` lists what each setting makes portable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

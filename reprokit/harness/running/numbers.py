@@ -23,6 +23,7 @@ import reprokit
 from reprokit.core.records import Realisation, RunSpec, digest
 from reprokit.execution import mounted_copies
 from reprokit.harness.running.program_files import LEFT_OUT, ProgramFile, digest_of_files, program_files
+from reprokit.images.locks import VARIANT
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe, digest_of_parts
 from reprokit.workspace import sha256_of_path
@@ -113,7 +114,7 @@ def environment_digest(root: Path, variant: str) -> str:
         WorkspaceError: The tree has no such variant.
     """
     optional = (root / path for path in _OF_CONTAINERS)
-    needed = (root / path for path in _needed_by_all(variant))
+    needed = (root / path for path in _needed_by_all(variant, root))
     return digest(
         [
             *map(sha256_of_path, needed),
@@ -147,7 +148,7 @@ def _outside_package(recipe: Recipe, project: Project) -> list[str]:
     within = [path.resolve() for path in sources if path.resolve().is_relative_to(project.root)]
     return [
         f"recipes/{recipe.name}",
-        *_needed_by_all(recipe.variant),
+        *_needed_by_all(recipe.variant, project.root),
         *_OF_CONTAINERS,
         *(path.relative_to(project.root).as_posix() for path in within),
     ]
@@ -160,9 +161,12 @@ def _of_command(recipe: Recipe, project: Project) -> list[str]:
     return [".", *(f":(exclude){name}" for name in LEFT_OUT)]
 
 
-def _needed_by_all(variant: str) -> tuple[str, ...]:
-    """What every environment of a variant is made from."""
-    return (f"images/{variant}", "images/lock.toml") if variant != NO_VARIANT else ()
+def _needed_by_all(variant: str, root: Path) -> tuple[str, ...]:
+    """What every environment of a variant is made from; one of a person's own has all of it in its folder."""
+    if variant == NO_VARIANT:
+        return ()
+    own = (root / "images" / variant / VARIANT).is_file()
+    return (f"images/{variant}",) if own else (f"images/{variant}", "images/lock.toml")
 
 
 def _own_package(root: Path) -> Path | None:

@@ -224,7 +224,8 @@ def _must_have_variant(recipe: Recipe, *, project: Project) -> None:
             f"there is no environment for the variant {recipe.variant!r}",
             where=recipe.where("variant"),
             expected=" or ".join(sorted(known)),
-            fix="name one of these, or add it to images/lock.toml",
+            fix="name one of these, or make it: "
+            f"reprokit image lock {recipe.variant} --from requirements.txt",
         )
 
 

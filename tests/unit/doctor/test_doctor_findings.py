@@ -182,3 +182,23 @@ def test_tools_for_special_tasks_are_absent_not_lacking():
 def test_on_a_mac_things_are_installed_its_own_way():
     seen = replace(host(os={"system": "Darwin"}), programs={})
     assert only(seen, "git").fix == "brew install git"
+
+
+def test_another_projects_distribution_of_nearly_the_same_name_is_named_with_the_way_out():
+    finding = only(replace(HEALTHY, others=("reprokit-ml 2.0",)), "distribution")
+    assert finding.state is State.WARNING
+    assert "reprokit-ml 2.0" in finding.detail
+    assert finding.fix == ("pip uninstall --yes reprokit-ml && pip install --force-reinstall reprokit-verify")
+    assert findings(HEALTHY, "distribution") == []
+
+
+def test_make_is_no_concern_where_its_makefile_is_not():
+    without = replace(HEALTHY, programs={**HEALTHY.programs, "make": None})
+    assert only(without, "make").state is State.WARNING
+    assert findings(replace(without, has_make=False), "make") == []
+
+
+def test_the_cache_says_how_much_it_holds():
+    finding = only(replace(HEALTHY, held={"wheels": 3 * GIB, "debs": 1000}), "cache")
+    assert "holds wheels 3.0 GiB (`reprokit image prune`" in finding.detail
+    assert "debs" not in finding.detail

@@ -39,3 +39,26 @@ def test_a_cache_that_cannot_be_made_is_a_problem(tmp_path, monkeypatch):
     seen = look(tmp_path)
     assert seen.cache == ""
     assert "file" in seen.cache_problem
+
+
+@pytest.mark.parametrize(
+    ("name", "summary", "expected"),
+    [
+        ("reprokit", "Somebody else's", ("reprokit 9.9",)),
+        ("Reprokit_ML", "Somebody else's", ("Reprokit_ML 9.9",)),
+        ("reprokit", "Train twice: verified reproducible training.", ()),
+        ("reprokit-verify", "Somebody else's", ()),
+    ],
+)
+def test_distributions_of_other_projects_are_seen(tmp_path, monkeypatch, name, summary, expected):
+    folder = tmp_path / f"{name}-9.9.dist-info"
+    folder.mkdir()
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 9.9\nSummary: {summary}\n"
+    (folder / "METADATA").write_text(text)
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert surroundings._others() == expected
+
+
+def test_a_folder_of_pictures_is_no_place_of_environments(tmp_path):
+    (tmp_path / "images").mkdir()
+    assert surroundings._locks(tmp_path) == ({}, {}, "")

@@ -35,3 +35,10 @@ def test_a_project_names_only_the_folders_that_are_elsewhere(tmp_path):
     assert Project.around(tmp_path, golden_dir=tmp_path / "golden").options == ()
     elsewhere = Project.around(tmp_path, golden_dir=tmp_path / "g" / "h", reports_dir=Path("/r"))
     assert elsewhere.options == ("--golden", "g/h", "--reports-dir", "/r")
+
+
+def test_make_is_suggested_only_where_its_makefile_calls_the_tool(project, tmp_path):
+    assert Project.around(project).has_make
+    assert not Project.around(tmp_path).has_make
+    (tmp_path / "Makefile").write_text("reproduce:\n\t./mine.sh\n")
+    assert not Project.around(tmp_path).has_make

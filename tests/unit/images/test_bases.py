@@ -12,7 +12,7 @@ import pytest
 
 from reprokit.errors import EngineError, ImageError, UsageError
 from reprokit.images import bases, image_store
-from reprokit.images.locks import read_lock
+from reprokit.images.locks import Foundation, read_lock
 
 
 class Engine:
@@ -58,20 +58,22 @@ def meet(monkeypatch: pytest.MonkeyPatch):
 
 def test_auto_takes_a_base_that_is_there_without_asking_the_registry(lock, meet):
     here = meet(Engine(has=(lock.registry.reference,), reaches=False))
-    assert bases.choose(here, lock, wanted="auto", on_progress=pytest.fail) == "registry"
+    assert bases.choose(here, lock, lock.variant("cpu"), wanted="auto", on_progress=pytest.fail) == "registry"
     assert here.asked == []
 
 
 def test_auto_takes_the_registry_when_the_engine_reaches_it(lock, meet):
     here = meet(Engine())
-    assert bases.choose(here, lock, wanted="auto", on_progress=pytest.fail) == "registry"
+    assert bases.choose(here, lock, lock.variant("cpu"), wanted="auto", on_progress=pytest.fail) == "registry"
     assert here.asked == [lock.registry.reference]
 
 
 def test_auto_takes_distribution_packages_when_it_does_not_and_says_so(lock, meet):
     said = []
     here = meet(Engine(reaches=False))
-    assert bases.choose(here, lock, wanted="auto", on_progress=said.append) == "bootstrap"
+    assert (
+        bases.choose(here, lock, lock.variant("cpu"), wanted="auto", on_progress=said.append) == "bootstrap"
+    )
     (line,) = said
     assert "cannot reach docker.io/library/python (no such host)" in line
     assert "bookworm packages" in line
@@ -80,7 +82,7 @@ def test_auto_takes_distribution_packages_when_it_does_not_and_says_so(lock, mee
 @pytest.mark.parametrize("wanted", ["registry", "bootstrap"])
 def test_a_named_base_is_taken_without_asking(lock, meet, wanted: str):
     here = meet(Engine(reaches=False))
-    assert bases.choose(here, lock, wanted=wanted, on_progress=pytest.fail) == wanted
+    assert bases.choose(here, lock, lock.variant("cpu"), wanted=wanted, on_progress=pytest.fail) == wanted
     assert here.asked == []
 
 
@@ -167,3 +169,22 @@ def test_a_base_is_another_one_when_its_definition_changes(lock):
     assert len({identity(), identity(suite="trixie"), identity(packages=("python3",))}) == 3
     assert bases.identity(lock, kind="bootstrap", machine="aarch64") != identity()
     assert bases.identity(lock, kind="registry", machine="x86_64") == lock.registry.reference
+
+
+def variant(lock, **facts):
+    own = Foundation(registry=lock.registry, bootstrap=lock.bootstrap)
+    return dataclasses.replace(lock.variant("cpu"), name="mine", own=own, **facts)
+
+
+def test_a_variant_with_packages_of_the_distribution_is_never_built_on_a_registrys_base(lock):
+    mine = variant(lock, system_packages=("libgl1",))
+    assert bases.fitting_kinds(lock, mine, wanted="auto") == ("bootstrap",)
+    with pytest.raises(ImageError, match="none of the environment's packages of the distribution"):
+        bases.fitting_kinds(lock, mine, wanted="registry")
+    assert bases.fitting_kinds(lock, variant(lock), wanted="auto") == ("registry", "bootstrap")
+
+
+@pytest.mark.parametrize("kind", ["registry", "bootstrap", "auto"])
+def test_a_base_with_another_python_is_refused(lock, kind):
+    with pytest.raises(ImageError, match=r"another Python.*expected 3\.12\. got 3\.11"):
+        bases.fitting_kinds(lock, variant(lock, python="3.12"), wanted=kind)
