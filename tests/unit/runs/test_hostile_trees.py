@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -70,7 +70,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], bool]] = {
 
 
 @pytest.fixture
-def run_dir(tmp_path: Path) -> Path:
+def run_dir(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "host").mkdir()
     (tmp_path / "host" / "secret.txt").write_text("of the host")
     spec = RunSpec(
@@ -78,7 +78,8 @@ def run_dir(tmp_path: Path) -> Path:
     )
     folder = runs.create(tmp_path / "runs", spec, facts={"plain_command": ["x"]})
     (folder / "output" / "metrics.jsonl").write_text('{"step": 1, "loss": 0.5}\n')
-    return folder
+    yield folder
+    file_tree.remove(tmp_path)  # pytest's own clean-up recurses
 
 
 def _result() -> RunResult:
