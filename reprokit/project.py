@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +16,10 @@ class Project:
     golden_dir: Path
     runs_dir: Path
     reports_dir: Path
-
-    @property
-    def has_make(self) -> bool:
-        """Whether `make reproduce` works here: the project has the Makefile that calls this tool."""
-        try:
-            return "reprokit reproduce $(RECIPE)" in (self.root / "Makefile").read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            return False
+    # The options that name the folders which are not the default ones, from `root` where inside it
+    options: tuple[str, ...] = ()
+    # Whether `make reproduce` works here: the project has the Makefile that calls this tool
+    has_make: bool = False
 
     @staticmethod
     def around(
@@ -35,22 +32,28 @@ class Project:
         """The project of the nearest folder from ``start`` up with ``recipes/``; else that of ``start``."""
         start = start.resolve()
         root = next((folder for folder in (start, *start.parents) if (folder / "recipes").is_dir()), start)
+        named = {"golden": golden_dir, "runs": runs_dir, "reports": reports_dir}
+        places = {name: (folder or root / name).resolve() for name, folder in named.items()}
         return Project(
             root=root,
             recipes_dir=root / "recipes",
-            golden_dir=(golden_dir or root / "golden").resolve(),
-            runs_dir=(runs_dir or root / "runs").resolve(),
-            reports_dir=(reports_dir or root / "reports").resolve(),
+            golden_dir=places["golden"],
+            runs_dir=places["runs"],
+            reports_dir=places["reports"],
+            options=tuple(_options(root, places)),
+            has_make=_has_make(root / "Makefile"),
         )
 
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The options that name the folders which are not the default ones, from ``root`` where inside it."""
-        places = {"golden": self.golden_dir, "runs": self.runs_dir, "reports": self.reports_dir}
-        words: list[str] = []
-        for name, folder in places.items():
-            if folder != (self.root / name).resolve():
-                inside = folder.is_relative_to(self.root)
-                option = "--golden" if name == "golden" else f"--{name}-dir"
-                words += [option, str(folder.relative_to(self.root) if inside else folder)]
-        return tuple(words)
+
+def _options(root: Path, places: Mapping[str, Path]) -> Iterator[str]:
+    for name, folder in places.items():
+        if folder != (root / name).resolve():
+            yield "--golden" if name == "golden" else f"--{name}-dir"
+            yield str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
+
+
+def _has_make(makefile: Path) -> bool:
+    try:
+        return "reprokit reproduce $(RECIPE)" in makefile.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False

@@ -23,6 +23,8 @@ def check(evidence: Evidence) -> Finding:
     if kinds == {"venv"}:
         reason = "ran in a virtual environment made from the same lock, not in a container"
         return skipped(reason, _IN_A_CONTAINER)
+    if (evidence.recipe or {}).get("variant") == "none":
+        return skipped("ran in this Python: the recipe's variant is none", "name a variant in recipe.yaml")
     if kinds != {"image"}:
         return unjudged("run.json does not say what the runs ran in", _IN_A_CONTAINER)
     if broken := failed_runs(evidence, _problem, "build it again from its lock: `reprokit image build`"):

@@ -28,6 +28,7 @@ __all__ = ["main", "root"]
 
 #: verb → (module, one line of help). The line is repeated here so that `reprokit --help` imports no verb.
 VERBS = {
+    "init": ("init", "Write a recipe for a program, from what it does."),
     "reproduce": ("reproduce", "Train twice, compare the runs and the golden, give a verdict."),
     "run": ("run", "Run a recipe, or any command, once."),
     "verify": ("verify", "Reproduce every recipe of this platform: the gate for CI."),

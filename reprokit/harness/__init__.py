@@ -5,7 +5,7 @@ story has a package with names of its own: ``diagnosing``, ``portability``, ``at
 ``selftest``.
 """
 
-from reprokit.harness import selftest
+from reprokit.harness import init, selftest
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.learning import Learned, learned
 from reprokit.harness.reproduce import (
@@ -37,6 +37,7 @@ __all__ = [
     "curves",
     "diagnosing",
     "gate_code",
+    "init",
     "judge_again",
     "judging",
     "learned",

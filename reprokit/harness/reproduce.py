@@ -185,8 +185,6 @@ def _judge(
         ignore=request.ignore,
         stopped=stopped,
         varied=bool(beside.varied),
-        options=project.options,
-        with_make=project.has_make,
     )
     evidence = gather(
         recipe,
@@ -199,7 +197,7 @@ def _judge(
         interrupted=beside.interrupted,
         varied=beside.varied,
     )
-    evidence = replace(evidence, options=project.options)
+    evidence = replace(evidence, options=_folders_asked(runs.read(folders[0], verify=False).record))
     file = recipe.file if recipe else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
@@ -234,20 +232,16 @@ def rerun_line(
     ignore: Sequence[str] = (),
     stopped: Mapping[str, Any] | None = None,
     varied: bool = False,
-    options: Sequence[str] = (),
-    with_make: bool = True,
 ) -> str:
     """The line that anyone can type, in a checkout, to run the same again and judge it.
 
     Args:
-        record: ``run.json``.
+        record: ``run.json``; it says which folders were asked for, and whether there was a Makefile.
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the surroundings were varied too.
-        options: Further options, for folders that are not the default ones.
-        with_make: Whether the project has the Makefile whose `make reproduce` calls this tool.
     """
-    seed, plain = record.get("seed"), record.get("plain_command")
+    seed, plain, options = record.get("seed"), record.get("plain_command"), _folders_asked(record)
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
@@ -255,11 +249,17 @@ def rerun_line(
     asked = record.get("backend_asked")
     further = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
     further += [*(["--vary"] if varied else []), *options]
-    if not with_make:
+    if record.get("has_make") is False:
         return shell_line(["reprokit", "reproduce", str(record.get("recipe")), "--seed", str(seed), *further])
     words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]
     for_make = shlex.join(further).replace("$", "$$")  # make reads it before the shell does
     return shell_line([*words, f"ARGS={for_make}"] if further else words)
+
+
+def _folders_asked(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options that name other folders than the default ones; part of the evidence, so that it travels."""
+    asked = record.get("folders_asked")
+    return tuple(map(str, asked)) if isinstance(asked, list) else ()
 
 
 def _resuming(stopped: Mapping[str, Any] | None) -> list[str]:

@@ -48,6 +48,7 @@ def report_of(
         failure=failure,
         folders=tuple(folders),
         lines=dict(recipe_lines or {}),
+        not_judged=sum(row.status is Status.SKIPPED and "/" not in row.id for row in rows),
         failed=tuple(row.id for row in rows if row.required and row.status in {Status.FAILED, Status.ERROR}),
     )
     first = evidence.runs[0] if evidence.runs else None

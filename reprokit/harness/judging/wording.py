@@ -15,6 +15,7 @@ from reprokit.core import rounding
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
+from reprokit.core.rows import counted
 from reprokit.harness.judging import what_changed
 
 
@@ -22,7 +23,7 @@ from reprokit.harness.judging import what_changed
 class Case:
     """A verdict with what it rests on; ``lines``: dotted path in the recipe → line, counted from 1.
 
-    ``failed`` names the required rows that FAILED or are ERROR.
+    ``failed`` names the required rows that FAILED or are ERROR; ``not_judged`` counts those SKIPPED.
     """
 
     judged: Judgement
@@ -32,6 +33,7 @@ class Case:
     folders: Sequence[Path]
     lines: Mapping[str, int] = field(default_factory=dict)
     failed: Sequence[str] = ()
+    not_judged: int = 0
 
     @property
     def count(self) -> int:
@@ -133,7 +135,25 @@ def _reproduced(case: Case) -> str:
             f"{case.count} runs agree bit for bit, and with {case.reference} within the recipe's tolerance, "
             f"but not exactly{_drift(golden)}; this may be the start of a drift.{note}"
         )
-    return f"{case.count} runs agree with each other and with {case.reference}, bit for bit.{note}"
+    agree = f"{case.count} runs agree with each other and with {case.reference}, bit for bit"
+    return f"{agree}{_unpinned(case)}.{note}{_not_judged(case)}"
+
+
+def _unpinned(case: Case) -> str:
+    return (
+        ", in an environment that nothing pins"
+        if (case.evidence.recipe or {}).get("variant") == "none"
+        else ""
+    )
+
+
+def _not_judged(case: Case) -> str:
+    """How many rows say nothing of an unmodified program, so that nobody takes them for passed."""
+    if "command" not in (case.evidence.recipe or {}) or not case.not_judged:
+        return ""
+    return (
+        f" {counted(case.not_judged, 'row')} of the checklist could not be judged: the program is unmodified."
+    )
 
 
 def _drift(golden: GoldenEvidence) -> str:

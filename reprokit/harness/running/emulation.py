@@ -16,7 +16,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reprokit.core.records import Limits, Mount, RunSpec
+from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 
 EMULATOR = "qemu-x86_64"
@@ -131,7 +131,7 @@ def under(spec: RunSpec, *, cpu: str, emulator: str) -> RunSpec:
 
     A container is given the emulator read-only, and stays as hardened as it is.
     """
-    limits = Limits(pids=spec.limits.pids, timeout_s=spec.limits.timeout_s, cpus=spec.limits.cpus)
+    limits = replace(spec.limits, memory_bytes=None)
     word, mounts = emulator, spec.mounts
     if spec.realisation is not None and spec.realisation.kind == "image":
         word, mounts = "{emulator}", (*mounts, Mount(name="emulator", path=emulator))

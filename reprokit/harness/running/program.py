@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from reprokit import images
 from reprokit.core import numerics
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import RecipeError, UsageError
+from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_digests
 from reprokit.harness.running.program_files import digests_by_name, program_files
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
@@ -120,6 +122,7 @@ def launch_of(recipe: Recipe, realisation: Realisation | None, *, profile_step: 
 
 
 def _launch_of_command(recipe: Recipe, program: Program, realisation: Realisation | None) -> Launch:
+    refuse_near_misses(program.command)
     files, data = program_files(recipe, recipe.project_dir), declared(recipe)
     python = "{python}" if realisation else None
     first = python if python and program.command[0] in _PYTHONS else program.command[0]
@@ -129,7 +132,7 @@ def _launch_of_command(recipe: Recipe, program: Program, realisation: Realisatio
         command=(first, *program.command[1:]),
         script=(),
         environment={
-            **(numerics.variables(recipe.numerics, hash_seed=0) if realisation else {}),
+            **(_of_environment(recipe, realisation) if realisation else {}),
             "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1",  # the program's files stay as they were digested
             **program.variables,
@@ -161,6 +164,13 @@ def _launch_of_command(recipe: Recipe, program: Program, realisation: Realisatio
         working_dir=base if program.working_dir == "." else f"{base}/{program.working_dir}",
         executables=tuple(f"{PROGRAM}/{file.name}" for file in files if file.executable),
     )
+
+
+def _of_environment(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
+    """The profile of the numerics, and where the repository's own packages are imported from."""
+    own = images.variables(realisation, project=recipe.project_dir, tree=f"{{{PROGRAM_MOUNT}}}")
+    imports = {name: value for name, value in own.items() if name == "PYTHONPATH"}
+    return {**numerics.variables(recipe.numerics, hash_seed=0), **imports}
 
 
 def needed(recipe: Recipe, realisation: Realisation | None) -> Realisation:

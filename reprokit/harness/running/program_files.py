@@ -72,6 +72,18 @@ def program_files(recipe: Recipe, root: Path) -> tuple[ProgramFile, ...]:
     return tuple(found)
 
 
+def tracked_files(root: Path) -> tuple[str, ...]:
+    """Names of the plain files below a folder that git tracks and that are there.
+
+    Raises:
+        UsageError: The folder is in no git repository, or nothing in it is tracked.
+    """
+    found = tuple(name for name in _tracked(root) if (root / name).is_file())
+    if not found:
+        raise UsageError("git tracks no file here", where=str(root), fix="`git add` the program's files")
+    return found
+
+
 def digest_of_files(files: tuple[ProgramFile, ...]) -> str:
     """One digest of names, contents and whether each can be executed."""
     return digest([digests_by_name(files), [file.name for file in files if file.executable]])

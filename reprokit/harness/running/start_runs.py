@@ -86,6 +86,7 @@ def run_command(
         working_dir=Path.cwd(),
         timeout_s=request.timeout_s,
     )
+    plan = replace(plan, facts={**plan.facts, **_asked_in(project)})
     if request.backend == "docker":
         raise EngineError(
             "a plain command runs in your own Python", fix="write a recipe to run in a container"
@@ -195,7 +196,7 @@ def _train(
                     facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
         plan = replace(
             ready.plan,
-            facts={**ready.plan.facts, "backend_asked": request.backend, **facts},
+            facts={**ready.plan.facts, "backend_asked": request.backend, **_asked_in(project), **facts},
             files={**ready.plan.files, **files},
         )
         with phases.of("train"):
@@ -227,6 +228,11 @@ def _must_have_variant(recipe: Recipe, *, project: Project) -> None:
             fix="name one of these, or make it: "
             f"reprokit image lock {recipe.variant} --from requirements.txt",
         )
+
+
+def _asked_in(project: Project) -> dict[str, Any]:
+    """What of the project the command that repeats the run depends on."""
+    return {"folders_asked": list(project.options), "has_make": project.has_make}
 
 
 def _backend_of(recipe: Recipe, request: Request, *, progress: Progress) -> str:

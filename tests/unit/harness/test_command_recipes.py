@@ -211,6 +211,12 @@ def test_a_declared_output_that_is_not_there_is_told(repository):
     assert "the program left no file *.pt" in report.sentence
 
 
+def test_a_misspelt_placeholder_is_refused_before_anything_runs(repository):
+    repository.write(recipes__train__recipe_yaml=RECIPE.replace("{run_dir}", "{rundir}"))
+    with pytest.raises(UsageError, match=r"\{rundir\} is not a placeholder.*write \{run_dir\}"):
+        repository.reproduce()
+
+
 def test_a_link_out_of_the_project_is_refused(repository):
     (repository.root / "secrets.txt").symlink_to("/etc/hostname")
     repository.commit()

@@ -24,10 +24,15 @@ def test_without_it_nothing_is_added():
 
 
 def test_folders_that_are_not_the_default_ones_are_asked_for_again():
-    line = rerun_line({"recipe": "x", "seed": 7}, options=("--golden", "g"))
+    line = rerun_line({"recipe": "x", "seed": 7, "folders_asked": ["--golden", "g"]})
     assert line == "make reproduce RECIPE=x SEED=7 'ARGS=--golden g'"
-    plain = rerun_line({"plain_command": ["python", "t.py"], "seed": 7}, options=("--runs-dir", "r"))
+    plain = rerun_line({"plain_command": ["python", "t.py"], "seed": 7, "folders_asked": ["--runs-dir", "r"]})
     assert plain == "reprokit reproduce --seed 7 --runs-dir r -- python t.py"
+
+
+def test_without_the_makefile_the_verb_itself_is_named():
+    line = rerun_line({**RECORD, "has_make": False})
+    assert line == "reprokit reproduce x --seed 7 --backend local"
 
 
 def test_a_project_names_only_the_folders_that_are_elsewhere(tmp_path):

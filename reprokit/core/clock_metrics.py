@@ -1,0 +1,155 @@
+"""Which metrics are the wall clock's: durations, rates and time stamps, by their numbers and their names.
+
+A name alone shows nothing: a metric is the clock's only if the numbers of both runs fit the times at which
+these runs were made. Where they fit by chance, as a loss may, its name does not.
+
+    >>> hour = Curve(steps=(100.0, 200.0), values=(10.0, 9.0))
+    >>> kind_of("time/fps", hour, Curve(steps=(100.0, 200.0), values=(11.0, 8.0)), spans=((0, 25), (0, 26)))
+    'rate'
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from glob import escape
+from itertools import pairwise
+
+#: How long a run took, from when to when: seconds since the epoch.
+Span = tuple[float, float]
+
+_RATES = frozenset(["fps", "sps", "per", "speed", "throughput", "rate"])
+_TIMES = frozenset(
+    [
+        *("clock", "wall", "walltime", "wallclock", "time", "times", "timestamp", "elapsed", "duration"),
+        *("runtime", "latency", "sec", "secs", "second", "seconds", "ms", "minutes", "hours"),
+    ]
+)
+_UNITS_S = {"ms": 1e-3, "minutes": 60.0, "hours": 3600.0}
+_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+#: A run's time is measured around it, and what a program prints is rounded.
+_SLACK, _LEAST_SHARE, _SAME_WORK = 1.05, 0.02, 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """The numbers of one metric in one run, with their steps."""
+
+    steps: Sequence[float]
+    values: Sequence[float]
+
+
+def kind_of(
+    name: str,
+    first: Curve,
+    other: Curve,
+    *,
+    spans: tuple[Span, Span],
+    durations: Iterable[Sequence[Curve]] = (),
+) -> str:
+    """What a metric that differs between two runs is of the clock: ``rate``, ``duration`` or ``time stamp``.
+
+    Args:
+        name: The metric's, whose words must speak of time.
+        first: Its numbers in one run.
+        other: And in the other.
+        spans: When either run was made.
+        durations: Metrics of both runs that are durations: a rate times one of them is the work done.
+
+    Returns:
+        The kind, or "" where the numbers do not fit the runs' times.
+    """
+    words = words_of(name)
+    curves = (first, other)
+    sound = all(one.values and all(0 <= value < float("inf") for value in one.values) for one in curves)
+    if not sound or len(first.values) != len(other.values) or not _differ_throughout(*curves):
+        return ""
+    both = list(zip(curves, spans, strict=True))
+    if words & _RATES:
+        fits = all(_is_rate(one, span) for one, span in both)
+        return "rate" if fits or any(_same_work(curves, one) for one in durations) else ""
+    if not words & _TIMES:
+        return ""
+    if all(_is_stamp(one, span) for one, span in both):
+        return "time stamp"
+    unit = next((_UNITS_S[word] for word in words if word in _UNITS_S), 1.0)
+    return "duration" if all(_is_duration(one, span, unit=unit) for one, span in both) else ""
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a metric's name: ``train_samples_per_second`` and ``trainTime`` have several."""
+    return {word.lower() for word in _PARTS.findall(name)}
+
+
+def patterns_for(names: Iterable[str]) -> tuple[str, ...]:
+    """Patterns that leave metrics out: a group's name where they are several of one that speaks of time."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(name.rpartition("/")[0], []).append(name)
+    found: list[str] = []
+    for group, members in groups.items():
+        if len(members) > 1 and words_of(group.rpartition("/")[2]) & _TIMES:
+            found.append(f"{escape(group)}/*")
+        else:
+            found += map(escape, members)
+    return tuple(found)
+
+
+def options(names: Iterable[str]) -> str:
+    """Options of the command line that leave metrics out."""
+    return " ".join(f"--ignore-metric {shlex.quote(one)}" for one in patterns_for(names))
+
+
+def sentence(kinds: Mapping[str, str]) -> str:
+    """Which metrics are the clock's: ``time/fps (rate) and time/time_elapsed (duration)``."""
+    each = [f"{name} ({kind})" for name, kind in kinds.items()]
+    return " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
+
+
+def _differ_throughout(first: Curve, other: Curve) -> bool:
+    """Whether most values differ, as no two readings of a clock are equal but for their rounding."""
+    pairs = list(zip(first.values, other.values, strict=True))
+    coarse = all(value == int(value) for one in pairs for value in one)
+    return coarse or 2 * sum(one != two for one, two in pairs) >= len(pairs)
+
+
+def _is_stamp(curve: Curve, span: Span) -> bool:
+    return all(span[0] - 1 <= value <= span[1] + 1 for value in curve.values)
+
+
+def _is_duration(curve: Curve, span: Span, *, unit: float) -> bool:
+    """Durations of stretches of the run, or the time since its beginning."""
+    most = _SLACK * (span[1] - span[0])
+    seconds = [unit * value for value in curve.values]
+    since_begun = all(one <= two for one, two in pairwise(seconds)) and seconds[-1] <= most
+    return max(seconds) > 0 and (since_begun or sum(seconds) <= most)
+
+
+def _is_rate(curve: Curve, span: Span) -> bool:
+    """Steps a second since the beginning, or since the record before: either gives times that fit the run."""
+    most = span[1] - span[0]
+    if len(curve.values) < 2 or not all(curve.values) or not all(curve.steps):  # one record proves nothing
+        return False
+    since_begun = [step / value for step, value in zip(curve.steps, curve.values, strict=True)]
+    rounding = [1 + 1 / max(1.0, value) for value in curve.values]
+    rises = all(
+        one <= two * more for (one, two), more in zip(pairwise(since_begun), rounding[1:], strict=True)
+    )
+    if rises and _LEAST_SHARE * most <= since_begun[-1] <= _SLACK * most * rounding[-1]:
+        return True
+    apart = [two - one for one, two in pairwise((0.0, *curve.steps))]
+    between = sum(gap / value for gap, value in zip(apart, curve.values, strict=True))
+    return min(apart) > 0 and _LEAST_SHARE * most <= between <= _SLACK * most
+
+
+def _same_work(rates: Sequence[Curve], durations: Sequence[Curve]) -> bool:
+    """Whether rate times duration is the same in both runs, record by record, though neither is."""
+    if len({len(one.values) for one in (*rates, *durations)}) != 1:
+        return False
+    work = [
+        [rate * took for rate, took in zip(one.values, two.values, strict=True)]
+        for one, two in zip(rates, durations, strict=True)
+    ]
+    return all(abs(one - two) <= _SAME_WORK * max(one, two) for one, two in zip(*work, strict=True))

@@ -1,0 +1,41 @@
+"""What ``init`` found of a program, and the files that it would write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A recipe for somebody's program.
+
+    Attributes:
+        name: The recipe's.
+        files: Path below the project's folder → content, as they would be written.
+        found: What was found, a line each: what → a sentence.
+        problem: Why the program is not reproducible as it is, one sentence; "" where it is.
+        next_commands: What to type next.
+        changed: Whether anything would be written.
+    """
+
+    name: str
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    found: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    next_commands: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        return bool(self.files)
+
+    def as_data(self) -> dict[str, Any]:
+        """As plain JSON data: names of the files, not their contents."""
+        return {
+            "recipe": self.name,
+            "files": sorted(self.files),
+            "found": dict(self.found),
+            "problem": self.problem,
+            "next": list(self.next_commands),
+        }
