@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +15,6 @@ from reprokit.cli.options import (
     folder_options,
     ignore_option,
     json_option,
-    number_option,
     plain_command,
     project_of,
     recipe_or_command,
@@ -23,6 +23,27 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_answer
 from reprokit.cli.program_name import as_called
+
+if TYPE_CHECKING:
+    from reprokit.harness.diagnosing import Diagnosis, InterruptedDiagnosisError
+
+_LEAST_RUNS, _MOST_RUNS = 2, 1_000_000
+_UNITS_S = {"s": 1, "m": 60, "h": 3600}
+
+
+class _Budget(click.ParamType[tuple[int, float | None]]):
+    """A number of runs, or a time that all runs together may take."""
+
+    name = "budget"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, float | None]:
+        found = re.fullmatch(r"([1-9][0-9]{0,5})([smh]?)", str(value), re.ASCII)
+        if found is None or (not found[2] and int(found[1]) < _LEAST_RUNS):
+            self.fail(f"{value!r} is neither a number of runs from 2 on nor a time such as 10m", param, ctx)
+        number, unit = int(found[1]), found[2]
+        return (_MOST_RUNS, float(number * _UNITS_S[unit])) if unit else (number, None)
 
 
 @click.command(
@@ -44,7 +65,14 @@ from reprokit.cli.program_name import as_called
     show_default=True,
     help="deep: record every operation of PyTorch, even if a line was found.",
 )
-@number_option("--budget", least=2, default=60, help="Make at most about this many runs.")
+@click.option(
+    "--budget",
+    type=_Budget(),
+    default="60",
+    show_default=True,
+    metavar="N|TIME",
+    help="Make at most about this many runs, or as many as fit a time such as 10m.",
+)
 @ignore_option()
 @click.option("--vary", multiple=True, metavar="NAME", help="If runs are equal, vary only this; repeatable.")
 @click.option(
@@ -72,7 +100,7 @@ def command(
     recipe: str | None,
     as_json: bool,
     level: str,
-    budget: int,
+    budget: tuple[int, float | None],
     ignore: tuple[str, ...],
     vary: tuple[str, ...],
     **options: Any,
@@ -85,9 +113,14 @@ def command(
     Exit codes: 0 nothing differs; 1 the runs differ; 2 wrong usage, or nothing to compare; 3 could not run.
     """
     from reprokit.cli import show_report
-    from reprokit.harness.diagnosing import Words, diagnose_command, diagnose_recipe, diagnose_resume
+    from reprokit.harness.diagnosing import (
+        InterruptedDiagnosisError,
+        Words,
+        diagnose_command,
+        diagnose_recipe,
+        diagnose_resume,
+    )
     from reprokit.harness.running import check_names, shell_line
-    from reprokit.reports import diagnosis_page
 
     if (folders := options.pop("across")) is not None:
         return _show_across(folders, recipe, ignore=ignore, as_json=as_json)
@@ -99,17 +132,36 @@ def command(
         raise click.UsageError("--resume needs --resume-args and a command; for a recipe: reproduce --resume")
     check_names(vary)
     request, project = request_of(options, ignore=ignore), project_of(options)
-    how: dict[str, Any] = {"budget": budget, "deep": level == "deep", "vary": vary or None}
-    with show_report.progress() as progress:
-        if resume:
-            words = Words(stop=stop or "", resume=go_on)
-            found = diagnose_resume(plain, request, words, project=project, progress=progress)
-        elif recipe is not None:
-            found = diagnose_recipe(recipe, request, project=project, progress=progress, **how)
-        else:
-            found = diagnose_command(plain, request, project=project, progress=progress, **how)
+    how: dict[str, Any] = {
+        "budget": budget[0],
+        "budget_s": budget[1],
+        "deep": level == "deep",
+        "vary": vary or None,
+    }
+    interrupted: InterruptedDiagnosisError | None = None
+    try:
+        with show_report.progress() as progress:
+            if resume:
+                words = Words(stop=stop or "", resume=go_on)
+                found = diagnose_resume(plain, request, words, project=project, progress=progress)
+            elif recipe is not None:
+                found = diagnose_recipe(recipe, request, project=project, progress=progress, **how)
+            else:
+                found = diagnose_command(plain, request, project=project, progress=progress, **how)
+    except InterruptedDiagnosisError as error:
+        interrupted, found = error, error.found
+    code = _show(found, subject=recipe or shell_line(plain), as_json=as_json)
+    if interrupted is not None:
+        raise interrupted
+    return code
+
+
+def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:
+    """Keep and print the answer; returns 1 if the runs differ."""
+    from reprokit.reports import diagnosis_page
+
     sentence = diagnosis_page.headline(found, root=Path.cwd())
-    _keep_page(found, subject=recipe or shell_line(plain), sentence=sentence)
+    _keep_page(found, subject=subject, sentence=sentence)
     _annotate(found.as_data())
     page = diagnosis_page.page_lines(found, root=Path.cwd())
     again = (as_called(f"Again: {line}") for line in found.replay)

@@ -78,6 +78,11 @@ def kind_of(
     return "duration" if all(_is_duration(one, span, unit=unit) for one, span in both) else ""
 
 
+def speaks_of_time(name: str) -> bool:
+    """Whether a metric's name has a word for a time or a rate."""
+    return bool(words_of(name) & (_TIMES | _RATES))
+
+
 def words_of(name: str) -> set[str]:
     """The words of a metric's name: ``train_samples_per_second`` and ``trainTime`` have several."""
     return {word.lower() for word in _PARTS.findall(name)}

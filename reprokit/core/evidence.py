@@ -213,6 +213,8 @@ class Evidence:
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
+        clock_metrics: Name → ``rate``, ``duration`` or ``time stamp``, where the runs of a plain command
+            differ in nothing but metrics of the wall clock.
         locked: Package → version, as the lock of the runs' environment holds them for this
             platform; None when that very lock is not at hand any more.
         options: Words that a suggested command repeats: the folders that are not the default ones.
@@ -230,6 +232,7 @@ class Evidence:
     reference_run: ReferenceRun | None = None
     golden_missing_because: str = ""
     ignored_metrics: Mapping[str, str] = field(default_factory=dict)
+    clock_metrics: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     volatile_metrics: Mapping[str, str] = field(default_factory=dict)
     locked: Mapping[str, str] | None = None

@@ -11,16 +11,16 @@ from reprokit.diagnosis.cause_names import (
     cause_of_simulator,
     known_of_operation,
 )
-from reprokit.diagnosis.delta_debugging import isolate
 from reprokit.diagnosis.first_divergence import (
     Began,
     first_difference,
     same_samples,
     schedules,
 )
-from reprokit.diagnosis.hook_limits import limits_of
+from reprokit.diagnosis.hook_limits import computing_threads, limits_of
 from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
 from reprokit.diagnosis.operations import Operation, first_operation
+from reprokit.diagnosis.smallest_set import isolate
 from reprokit.diagnosis.traces import OutsideFile, Site, Trace, differing, read_trace
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "cause_of",
     "cause_of_operation",
     "cause_of_simulator",
+    "computing_threads",
     "differing",
     "first_difference",
     "first_operation",

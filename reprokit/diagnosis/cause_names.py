@@ -56,6 +56,7 @@ _KINDS: dict[str, tuple[str, str, str]] = {
         "derive the value from the seed",
     ),
     "clock": ("clock", "lets the clock affect a number", "count steps instead of seconds"),
+    "library_clock": ("clock", "affects a number", "leave that number out: --ignore-metric"),
     "directory_order": (
         "file_order",
         "uses a directory listing in file-system order",
@@ -93,6 +94,17 @@ _KINDS: dict[str, tuple[str, str, str]] = {
     "working_folder": (
         "environment",
         "lets the path of the working folder affect a number",
+        "do not let the path affect a number",
+    ),
+    "encoding": (
+        "environment",
+        "reads or writes a file in the locale's encoding",
+        'name it: encoding="utf-8"',
+    ),
+    "locale": ("environment", "lets the locale affect a number", "sort and format without the locale"),
+    "temporary_folder": (
+        "environment",
+        "lets the folder for temporary files affect a number",
         "do not let the path affect a number",
     ),
     "surroundings": ("environment", "lets the user affect a number", "make it a setting"),

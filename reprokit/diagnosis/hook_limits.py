@@ -36,6 +36,16 @@ def limits_of(trace: Trace) -> tuple[str, ...]:
     return tuple(sentences)
 
 
+def computing_threads(trace: Trace) -> dict[str, int]:
+    """With how many threads a run's numeric libraries computed: library → the most of any process."""
+    found: dict[str, int] = {}
+    for name, one in trace.facts.items():
+        if name.startswith(_BEGINS) and isinstance(one, Mapping):
+            for library, count in (one.get("computing_threads") or {}).items():
+                found[library] = max(found.get(library, 0), int(count))
+    return found
+
+
 def _all(seen: Sequence[Mapping[str, Any]], kind: str) -> list[str]:
     return sorted({str(name) for one in seen for name in one.get(kind) or ()})
 

@@ -71,6 +71,11 @@ class Trace:
     progress: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     scripts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    @classmethod
+    def empty(cls) -> Trace:
+        """Of a run that was stopped before its processes could leave any."""
+        return cls(sites={}, files={}, processes=0, started=0)
+
 
 def read_trace(folder: Path) -> Trace:
     """The traces of all processes of a run, from the folder that the hook wrote."""

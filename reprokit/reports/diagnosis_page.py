@@ -21,6 +21,8 @@ _MOST, _MOST_TAPS, _FEW = 30, 12, 4
 def page_lines(found: Any, *, root: Path) -> Iterator[str]:
     """The whole answer, paths relative to ``root``, without the commands that reproduce it."""
     yield headline(found, root=root)
+    if found.provisional:
+        yield f"  provisional: {found.provisional}"
     yield from _where_they_part(found)
     for cause in found.causes:
         place = f"{shown(_as_typed(cause.file, root))}:{cause.line}" if cause.file else "no line"
@@ -111,6 +113,8 @@ def _confidence_text(cause: Cause) -> str:
     missing = "no run differed in which only this varied"
     if cause.category == "resume_state":
         missing = "no experiment brought it back"
+    if cause.confidence == "low":
+        missing = missing if cause.category == "resume_state" else "it was not confirmed"
     if cause.category == "simulator":
         missing = "it gave the same output in a process of its own"
     return f"{cause.confidence}, not high: {missing}"

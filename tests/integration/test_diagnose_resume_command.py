@@ -152,3 +152,14 @@ def test_a_pattern_that_no_checkpoint_fits_is_refused(told):
 def test_a_checkpoint_of_the_end_from_which_nothing_goes_on_is_no_verdict(told):
     done = told(f"{SPEED}; {CARRY}; step = first - 1", stop="--save-every 3")
     assert (done.returncode, "went on or trained anew" in done.stderr) == (4, True), done.stdout
+
+
+def test_a_program_that_logs_its_time_is_compared_without_it_and_that_is_said(told, monkeypatch):
+    timed = PROGRAM.replace("import argparse, json", "import argparse, json, time; begun = time.time()")
+    timed = timed.replace('"loss": point}', '"loss": point, "time/elapsed": time.time() - begun}')
+    monkeypatch.setattr(
+        sys.modules[__name__], "PROGRAM", timed.replace("    best =", "    time.sleep(0.02); best =")
+    )
+    done = told(SPEED)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "time/elapsed (duration): --ignore-metric time/elapsed" in done.stdout

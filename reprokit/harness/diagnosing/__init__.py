@@ -6,11 +6,12 @@ Here runs are made; what follows from their traces is in ``reprokit.diagnosis``.
 from reprokit.harness.diagnosing.across_machines import Across, across
 from reprokit.harness.diagnosing.diagnose import diagnose_command, diagnose_recipe
 from reprokit.harness.diagnosing.diagnose_resume import Words, diagnose_resume
-from reprokit.harness.diagnosing.diagnosis import Diagnosis
+from reprokit.harness.diagnosing.diagnosis import Diagnosis, InterruptedDiagnosisError
 
 __all__ = [
     "Across",
     "Diagnosis",
+    "InterruptedDiagnosisError",
     "Words",
     "across",
     "diagnose_command",

@@ -28,6 +28,7 @@ class Conditions:
         command: What is run in the program's place; empty for the program itself.
         progress: Which events the hook digests; empty for those of the run ``like``.
         seed: Another seed than the program's own, or None.
+        short: Whether it may be cut after the first difference.
     """
 
     pins: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Conditions:
     command: tuple[str, ...] = ()
     progress: Mapping[str, Any] = field(default_factory=dict)
     seed: int | None = None
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,8 @@ class InstrumentedRun:
         limit_s: How long it could take; None for as long as it liked.
         overdue: Whether it was stopped at that limit.
         places: Its paths as the program saw them, with what stands for each where texts are compared.
+        cut: Whether it was stopped after the first difference.
+        span: When it was made, seconds since the epoch.
     """
 
     label: str
@@ -73,6 +77,8 @@ class InstrumentedRun:
     limit_s: float | None = None
     overdue: bool = False
     places: Mapping[str, str] = field(default_factory=dict)
+    span: tuple[float, float] = (0.0, 0.0)
+    cut: bool = False
 
 
 def limit_of(first_s: float) -> float:

@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit import diagnosis, recipes
+from reprokit.core import clock_metrics
 from reprokit.diagnosis import Cause, Site
 from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
 from reprokit.execution.docker_config import MOUNTS
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, Tap
-from reprokit.harness.diagnosing.experiments import HASH_SEED, LEFTOVERS, VARIATION, Inquiry, explain, in_turn
+from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, InterruptedDiagnosisError, Tap
+from reprokit.harness.diagnosing.experiments import explain, in_turn
 from reprokit.harness.diagnosing.first_divergence import MEASURE, by_operation, like, where_it_began
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
+from reprokit.harness.diagnosing.inquiry import VARIATION, Inquiry
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
+from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
+from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
@@ -36,6 +40,10 @@ from reprokit.workspace import write_json
 #: Where values that no seed governs differ and the numbers do not, a program that takes less than so long is
 #: run again: twice, and up to ten times while all of these runs together take less than that.
 _MORE_REPEATS, _MOST_REPEATS, _QUICK_S = 2, 10, 20.0
+#: So many runs must be left for a cause, or none is spent on more repeats.
+_LEFT_FOR_A_CAUSE = 8
+_INTERRUPTED = "interrupted: what is named is not confirmed"
+_SPENT = "the budget is used up: what is named is not confirmed"
 _Placed = TypeVar("_Placed", Cause, Tap)
 
 
@@ -46,6 +54,7 @@ def diagnose_command(
     project: Project,
     progress: Progress,
     budget: int = 60,
+    budget_s: float | None = None,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
@@ -72,7 +81,7 @@ def diagnose_command(
         budget=budget,
         ignore=request.ignore,
     )
-    lab.deep, lab.vary = deep, vary
+    lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
     return _written(lab, ["--seed", str(seed), "--", *command])
 
 
@@ -83,6 +92,7 @@ def diagnose_recipe(
     project: Project,
     progress: Progress,
     budget: int = 60,
+    budget_s: float | None = None,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
@@ -99,15 +109,28 @@ def diagnose_recipe(
         budget=budget,
         files=ready.plan.files,
     )
-    lab.deep, lab.vary = deep, vary
+    lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
     sets = [word for override in request.overrides for word in ("--set", override)]
     return _written(lab, [recipe.name, "--seed", str(seed), *sets], recipe=recipe)
 
 
 def _written(lab: Laboratory, arguments: Sequence[str], *, recipe: Recipe | None = None) -> Diagnosis:
     """The answer, written beside its runs with the command that shows it again."""
-    with lab:
-        found = _diagnose(lab)
+    kept: list[Inquiry] = []
+    try:
+        with lab:
+            found = _diagnose(lab, kept)
+    except KeyboardInterrupt as error:
+        if not kept or lab.equal(kept[0].first, kept[0].other):
+            raise
+        found = _finished(_provisional(kept[0], _INTERRUPTED), lab, arguments, recipe)
+        raise InterruptedDiagnosisError(found) from error
+    return _finished(found, lab, arguments, recipe)
+
+
+def _finished(
+    found: Diagnosis, lab: Laboratory, arguments: Sequence[str], recipe: Recipe | None
+) -> Diagnosis:
     found = _in_source(found, recipe) if recipe else found
     found = replace(found, replay=(shell_line(["reprokit", "diagnose", *arguments]),))
     write_json(lab.folder / "diagnosis.json", found.as_data())
@@ -126,7 +149,7 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
         copy = re.compile(rf"(?:/[^\s:]*/source|{MOUNTS}/recipes)/({names})(?![\w.])")
 
     def there(text: str) -> str:
-        return copy.sub(lambda match: str(files.get(match[1], recipe.project_dir / match[1])), text)
+        return copy.sub(lambda match: str(files.get(match[1]) or recipe.project_dir / match[1]), text)
 
     def moved(one: _Placed) -> _Placed:
         return replace(one, file=there(one.file)) if one.file else one
@@ -140,7 +163,8 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
     )
 
 
-def _diagnose(lab: Laboratory) -> Diagnosis:
+def _diagnose(lab: Laboratory, kept: list[Inquiry]) -> Diagnosis:
+    """The answer; what is known on the way is in ``kept``."""
     lab.progress.phase("repeat")
     first = need(lab.run("first", Conditions(progress=MEASURE)))
     if not first.trace.processes:
@@ -154,11 +178,29 @@ def _diagnose(lab: Laboratory) -> Diagnosis:
         first = need(lab.run("first-by-draws", Conditions(progress=MEASURE)))
     alike = Conditions(progress=like(first))
     second = need(lab.run("second", alike))
-    second = _equal_by_luck(lab, first, second, alike)
     inquiry = Inquiry(lab=lab, first=first, other=second)
-    if lab.equal(first, second) and not differs_when_varied(inquiry):
-        return _answer(inquiry, None)
-    return _explained(inquiry)
+    kept.append(inquiry)
+    if not lab.equal(first, second) or differs_when_varied(inquiry):
+        return _explained(inquiry)
+    inquiry.other = _equal_by_luck(lab, first, second, alike)
+    if not lab.equal(first, inquiry.other):
+        return _explained(inquiry)
+    return _by_the_clock(inquiry, second) if lab.left_out else _answer(inquiry, None)
+
+
+def _by_the_clock(inquiry: Inquiry, second: InstrumentedRun) -> Diagnosis:
+    """The line that reads the clock, where nothing differs but metrics of it."""
+    lab = inquiry.lab
+    left_out = dict(lab.left_out)
+    inquiry.other, inquiry.variations = second, ()
+    lab.left_out, lab.keeps_clocks = {}, True
+    held = explain(inquiry)
+    if held is None:
+        measured = f"metrics of the clock differ: {clock_metrics.sentence(left_out)}"
+        fix = f"leave them out: {clock_metrics.options(left_out)}"
+        inquiry.causes = (Cause(category="clock", what=measured, fix=fix, confidence="medium"),)
+    inquiry.known.append("beside metrics of the clock nothing differs, varied conditions included")
+    return _answer(inquiry, held)
 
 
 def _equal_by_luck(
@@ -169,7 +211,13 @@ def _equal_by_luck(
     for number in range(_MOST_REPEATS):
         quick = second.duration_s if number < _MORE_REPEATS else took
         draws = diagnosis.differing(first.trace, second.trace)
-        if quick >= _QUICK_S or not draws or 2 * lab.made > lab.budget or not lab.equal(first, second):
+        if (
+            quick >= _QUICK_S
+            or not draws
+            or 2 * lab.made > lab.budget
+            or not lab.can_make(_LEFT_FOR_A_CAUSE)
+            or not lab.equal(first, second)
+        ):
             break
         second = need(lab.run("again", alike))
         took += second.duration_s
@@ -178,16 +226,30 @@ def _equal_by_luck(
 
 def _explained(inquiry: Inquiry) -> Diagnosis:
     """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
+    lab, first = inquiry.lab, inquiry.first
+    lab.cut = cut_for(first, inquiry.other, lab.compare(first, inquiry.other), folder=lab.folder)
     held = explain(inquiry)
+    lab.cut = None
+    if inquiry.suspected:
+        return _provisional(inquiry, _SPENT)
     inquiry.began = where_it_began(inquiry)
     if inquiry.lab.deep and held is not None:
         for one in by_operation(inquiry):
             inquiry.known.append(f"operation by operation: {one.what}, {one.file}:{one.line}")
     if held is None:
         inquiry.causes = (() if inquiry.variations else in_turn(inquiry)) or by_operation(inquiry)
-    elif {VARIATION + "threads"} & set(held):
+    elif {VARIATION + "threads", VARIATION + "cpu_affinity"} & set(held):
         inquiry.causes = by_operation(inquiry)
     return _answer(inquiry, held)
+
+
+def _provisional(inquiry: Inquiry, why: str) -> Diagnosis:
+    """What is known so far: where the runs differ, and what explains it as long as nothing contradicts."""
+    inquiry.confidence = "low"
+    inquiry.began = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
+    if inquiry.suspected:
+        inquiry.known.append(f"so far {inquiry.described} explains it; that is not confirmed")
+    return replace(_answer(inquiry, inquiry.suspected or None), provisional=why)
 
 
 def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
@@ -198,9 +260,9 @@ def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,
         divergence=None if equal else lab.compare(first, inquiry.other).divergence,
-        causes=inquiry.causes or _causes(inquiry, held or ()),
-        variation=guilty[0].name if guilty else _variation_of(inquiry, held or ()),
-        known=tuple(inquiry.known),
+        causes=inquiry.causes or named_causes(inquiry, held or ()),
+        variation=guilty[0].name if guilty else variation_of(inquiry, held or ()),
+        known=(*inquiry.known, *left_out_of(lab)),
         ruled_out=tuple(inquiry.ruled_out),
         not_varied=tuple(inquiry.not_varied),
         limits=diagnosis.limits_of(first.trace),
@@ -209,64 +271,6 @@ def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
         folder=lab.folder,
         runs=lab.made,
     )
-
-
-def _variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
-    """The variation that matches a line's kind of value, or leftovers of a run with another seed."""
-    if LEFTOVERS in held and inquiry.lab.leftovers.another is not None:
-        return LEFTOVERS
-    kinds = {one.split("|")[0] for one in held}
-    by_kind = next((one.name for one in inquiry.variations if kinds & {one.name, *one.vary}), None)
-    if by_kind or "environment" not in kinds:
-        return by_kind
-    words = " ".join(one.what for name, one in inquiry.first.trace.sites.items() if name in held)
-    for one in inquiry.variations:
-        if any(f"variable {key}" in words for key in one.environment):
-            return one.name
-    return None
-
-
-def _causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
-    sites = [inquiry.first.trace.sites[one] for one in held if one in inquiry.first.trace.sites]
-    sites.sort(key=_rank)
-    causes = [diagnosis.cause_of(site, confidence=inquiry.confidence) for site in sites]
-    if HASH_SEED in held:
-        what = "depends on Python's hash seed"
-        causes.append(_general("hash_order", what, "sort what comes out of sets", inquiry))
-    if LEFTOVERS in held:
-        causes.append(_leftover(inquiry))
-    causes += [
-        _general(one.category, f"depends on {one.says}", one.fix, inquiry)
-        for one in inquiry.variations
-        if VARIATION + one.name in held
-    ]
-    return tuple(causes)
-
-
-def _rank(site: Site) -> tuple[int, int]:
-    """Of two readings of a clock the later one is where the difference is taken."""
-    return (0, -site.first) if site.kind == "clock" else (1, site.first)
-
-
-def _general(category: str, what: str, fix: str, inquiry: Inquiry) -> Cause:
-    return Cause(category=category, what=f"the program {what}", fix=fix, confidence=inquiry.confidence)
-
-
-def _leftover(inquiry: Inquiry) -> Cause:
-    for path, one in inquiry.other.trace.files.items():
-        if one.read is not None and path in inquiry.lab.left and not one.read_after_write:
-            file, line, function = one.read
-            return Cause(
-                category="leftover_state",
-                file=file,
-                line=line,
-                function=function,
-                what=f"reads {path}, which an earlier run wrote",
-                confidence=inquiry.confidence,
-                fix="keep it in the run's own folder, or remove it first",
-            )
-    what = "depends on files that an earlier run left"
-    return _general("leftover_state", what, "write into the run's own folder", inquiry)
 
 
 def _tap(site: Site, *, differs: bool) -> Tap:

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import diagnosis
+from reprokit.core import clock_metrics
 from reprokit.diagnosis import Cause, Lost
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
 from reprokit.harness.diagnosing.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
@@ -89,7 +90,8 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
     stopped, left = _stopped(lab, whole, words)
     resumed = _resumed(lab, words, left, was_stopped=stopped is not None)
     output = None if stopped is None else stopped.folder / OUTPUT
-    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=ignore)
+    left_out = [*ignore, *clock_metrics.patterns_for(lab.left_out)]
+    found = rejoined(whole.folder / OUTPUT, output, resumed.folder / OUTPUT, ignore=left_out)
     if found.from_the_first or found.before_the_stop:
         cut = None if stopped is None else stopped.trace
         begun = diagnosis.where_begun(whole.trace, cut, resumed.trace, again=again.trace)
@@ -103,7 +105,7 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
         verdict=EQUAL if equal else DIFFERS,
         divergence=found.divergence,
         causes=tuple(map(_cause, lost)),
-        known=unknown,
+        known=(*unknown, *left_out_of(lab)),
         replay=(shell_line(["reprokit", "diagnose", "--resume", *options, "--", *lab.spec.command]),),
         folder=lab.folder,
         runs=lab.made,

@@ -45,6 +45,7 @@ class Diagnosis:
         causes: What makes them differ; empty where the evidence shows none.
         variation: The variation needed for them to differ, or None where equal conditions are enough.
         not_varied: Conditions that were not varied, and why: nothing is known of them.
+        provisional: Why the answer is not confirmed: interrupted, or the budget used up; "" where it is.
         equality: What is known where nothing differs; empty where conditions were varied too.
     """
 
@@ -61,6 +62,7 @@ class Diagnosis:
     replay: tuple[str, ...] = ()
     folder: Path
     runs: int
+    provisional: str = ""
     equality: str = ""
 
     @property
@@ -82,6 +84,7 @@ class Diagnosis:
             "replay": list(self.replay),
             "folder": str(self.folder),
             "runs": self.runs,
+            "provisional": self.provisional,
         }
 
     def _divergence(self) -> dict[str, Any] | None:
@@ -101,3 +104,15 @@ class Diagnosis:
             "equal_before": began.equal_before or None,
             "single_event": began.single,
         }
+
+
+class InterruptedDiagnosisError(KeyboardInterrupt):
+    """The diagnosis was interrupted, and something is known already.
+
+    Args:
+        found: The provisional answer.
+    """
+
+    def __init__(self, found: Diagnosis) -> None:
+        super().__init__()
+        self.found = found

@@ -8,96 +8,133 @@ changes nothing, is no cause.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any
 
 from reprokit import diagnosis
-from reprokit.diagnosis import Began, Cause
-from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.diagnosis import Cause
+from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory
-from reprokit.harness.running.apply_variations import joined
-from reprokit.variations import Variation
-
-HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
-#: How often runs must be equal: for a result that is believed, and where they were equal by luck before.
-_CONFIRMATIONS, _CAREFUL = 2, 5
-#: How often what was held must bring the difference back, each time, for it not to be luck.
-_MOVES = 3
-_BY_HASH = {"set_order", "hash"}
-_BY_TIME = ("thread_order", "completion_order", "thread_state", "queue_order")
-
-
-@dataclass(slots=True)
-class Inquiry:
-    """What is known so far about two runs.
-
-    Attributes:
-        other: A run that differs from it.
-        variations: What was varied for ``other``.
-        causes: What was found without holding a line.
-        confidence: Of what is held.
-        began: Where it began, as far as that is known.
-    """
-
-    lab: Laboratory
-    first: InstrumentedRun
-    other: InstrumentedRun
-    variations: tuple[Variation, ...] = ()
-    causes: tuple[Cause, ...] = ()
-    known: list[str] = field(default_factory=list)
-    ruled_out: list[RuledOut] = field(default_factory=list)
-    not_varied: list[RuledOut] = field(default_factory=list)
-    confidence: str = "medium"
-    began: Began | None = None
-
-
-def under(chosen: Sequence[Variation], first: InstrumentedRun) -> Conditions:
-    """The conditions of a run under variations."""
-    found = joined(chosen)
-    return Conditions(
-        like=first,
-        vary=found.vary,
-        environment=found.environment,
-        run_folder=found.run_folder or "run",
-        start=found.start,
-        cpu=found.cpu,
-    )
+from reprokit.harness.diagnosing.inquiry import (
+    BY_HASH,
+    CAREFUL,
+    DIFFERENT_RUNS,
+    EQUAL_RUNS,
+    HASH_SEED,
+    LEFTOVERS,
+    MOVES,
+    VARIATION,
+    Inquiry,
+    described,
+    is_site,
+    under,
+)
 
 
 def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
     """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
     lab = inquiry.lab
     lab.progress.phase("isolate")
+    inquiry.held_runs.clear()
     units = _units(inquiry)
-    if not units or not _enough(inquiry, units):
-        return None
-    held = _isolated(inquiry, units, repeats=1)
-    if not _enough(inquiry, held, repeats=_CONFIRMATIONS):  # equal by luck: ask more than once
-        held = _isolated(inquiry, units, repeats=_CAREFUL)
-        if not _enough(inquiry, held, repeats=_CAREFUL):
-            inquiry.known.append("what was held fixed made the runs equal only sometimes")
-            return None
-    rest = _rest(units, held)
+    held = _suspected_units(inquiry, units)
+    if not held or lab.spent:
+        return held
     before = lab.made
+    if inquiry.variations and LEFTOVERS not in held:
+        held = _with_partners(inquiry, held, units)
+        inquiry.suspect(held)
+    if not lab.can_make(1):
+        return held
+    rest = _rest(units, held)
+    alone = not rest or _differs_without(inquiry, held, rest)
     if not _brings_back(inquiry, held, rest):
+        inquiry.suspected = ()
         inquiry.known.append(_suspected(inquiry, held, made=lab.made - before))
         return None
-    if not rest or (not lab.spent and not _enough(inquiry, rest, repeats=_CONFIRMATIONS)):
+    inquiry.suspected = ()
+    if alone:
         inquiry.confidence = "high"
     for one in rest:
         how = "left to chance, the runs are equal all the same"
-        inquiry.ruled_out.append(RuledOut(what=_described(inquiry, one), how=how))
+        inquiry.ruled_out.append(RuledOut(what=described(inquiry, one), how=how))
     return held
 
 
-def _described(inquiry: Inquiry, unit: str) -> str:
-    site = inquiry.first.trace.sites.get(unit)
-    return f"{site.file}:{site.line} ({site.kind})" if site else unit
+def _suspected_units(inquiry: Inquiry, units: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The smallest set that was equal whenever it was held, confirmed unless the budget is used up."""
+    lab = inquiry.lab
+    if not units or not (inquiry.variations or _enough(inquiry, units)):
+        return None
+    held = _isolated(inquiry, units, repeats=1)
+    if lab.cut is not None and not (lab.spent or _equal_with(inquiry, held, closely=True)):
+        lab.cut = None  # what differs later has another cause
+        inquiry.held_runs.clear()
+        return _suspected_units(inquiry, units)
+    inquiry.suspect(held)
+    if lab.spent or _confirmed(inquiry, held):
+        return held
+    held = _isolated(inquiry, units, repeats=CAREFUL)  # equal by luck: ask more than once
+    if not _enough(inquiry, held, repeats=CAREFUL):
+        inquiry.suspected = ()
+        inquiry.known.append("what was held fixed made the runs equal only sometimes")
+        return None
+    inquiry.suspect(held)
+    return held
+
+
+def _confirmed(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
+    """Whether every run in which these were held, with whatever else, is equal: in enough runs.
+
+    Those that are made for it are looked at where the runs begin to differ.
+    """
+    wanted = frozenset(held)
+    while True:
+        seen = [equal for one, equal in inquiry.held_runs if wanted <= one]
+        if not all(seen) or len(seen) >= EQUAL_RUNS:
+            return all(seen)
+        _equal_with(inquiry, held, closely=True)
+
+
+def _differs_without(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
+    """Whether runs differ in which everything is held but these."""
+    seen = [
+        equal for one, equal in inquiry.held_runs if frozenset(rest) <= one and not frozenset(held) <= one
+    ]
+    if seen:
+        return not all(seen)
+    return not inquiry.lab.spent and not _enough(inquiry, rest, repeats=2)
+
+
+def _with_partners(inquiry: Inquiry, held: tuple[str, ...], units: tuple[str, ...]) -> tuple[str, ...]:
+    """What is held, with what must change besides for the runs to differ.
+
+    Holding one of two is enough where both are needed. Whatever comes before the one that was found was held
+    in a run that differs, so it is not needed.
+    """
+    if _reproduces(inquiry, held, closely=True):
+        return held
+    later = _in_order(units)
+    later = later[later.index(held[0]) + 1 :] if len(held) == 1 else later
+    others = tuple(one for one in later if one not in {*held, HASH_SEED, LEFTOVERS})
+    if not others or inquiry.lab.spent:
+        return held
+    partners = diagnosis.isolate(
+        others, enough=lambda some: not inquiry.lab.spent and _reproduces(inquiry, (*held, *some))
+    )
+    both = (*held, *partners)
+    if frozenset(both) not in inquiry.moves and not _reproduces(inquiry, both, closely=True):
+        return held
+    if _reproduces(inquiry, partners, closely=True):  # what was held was equal by luck
+        return partners
+    names = " and ".join(described(inquiry, one) for one in both)
+    inquiry.known.append(f"it takes {names} together: one of them alone changes no number")
+    return both
 
 
 def _rest(units: tuple[str, ...], held: tuple[str, ...]) -> tuple[str, ...]:
     """What else could be held; the hash seed counts as the order that it decides."""
-    by_hash = any(one.split("|")[0] in _BY_HASH for one in held)
+    by_hash = any(one.split("|")[0] in BY_HASH for one in held)
     return tuple(
         one
         for one in units
@@ -109,35 +146,61 @@ def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...])
     """Whether the difference follows what was held fixed, and not something rare that was not recorded.
 
     A rare, unrecorded cause leaves most runs equal, whatever is held. Given the other run's values, though, a
-    run equals that other run each time only by the cause. Otherwise, most runs in which the suspected lines
-    alone are left free must differ, and none in which they are held.
+    run equals that other run each time only by the cause; and so does any run differ in which it is left
+    free. Otherwise, most runs in which the suspected lines alone are left free must differ, and none in which
+    they are held.
     """
-    if all(_reproduces(inquiry, held) for _ in range(_MOVES)):
+    free = sum(not equal and not frozenset(held) <= one for one, equal in inquiry.held_runs)
+    moves = sum(count for one, count in inquiry.moves.items() if frozenset(held) <= one)
+    least = MOVES - bool(inquiry.variations)  # where two runs are equal, no luck makes one differ often
+    while moves < least or moves + free < DIFFERENT_RUNS:
+        if inquiry.lab.spent:
+            return False
+        if not _reproduces(inquiry, held, closely=True):
+            break
+        moves += 1
+    else:
         return True
-    if not _enough(inquiry, held, repeats=_CAREFUL - _CONFIRMATIONS):
+    if not all(_equal_with(inquiry, held) for _ in range(EQUAL_RUNS)):
         return False
-    differed = sum(not _equal_with(inquiry, rest) for _ in range(_CAREFUL))
-    return 2 * differed > _CAREFUL
+    differed = sum(not _equal_with(inquiry, rest) for _ in range(CAREFUL))
+    return 2 * differed > CAREFUL
 
 
-def _reproduces(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
-    """Whether one more run with the other's values equals it; or, when varied, differs with nothing held.
+def _reproduces(inquiry: Inquiry, held: tuple[str, ...], *, closely: bool = False) -> bool:
+    """Whether one more run with the other's values equals it; or, when varied, differs.
 
     The other run may have been made under variations, or beside leftovers: where lines alone reproduce it
     without those, that shows more than that they make a difference.
     """
     lab, other = inquiry.lab, inquiry.other
-    elsewhere = bool(inquiry.variations) or LEFTOVERS in held
-    if all(_is_site(one) or one == HASH_SEED for one in held):
-        pins = tuple(one for one in held if _is_site(one))
-        given = Conditions(pins=pins, like=other, hash_seed=HASH_SEED in held)
-        if lab.equal(other, lab.run("as-the-other", given)):
-            return True
-    return elsewhere and not _equal_with(inquiry, ())
+    varied = [one for one in inquiry.variations if VARIATION + one.name in held]
+    if LEFTOVERS in held:
+        found = not _equal_with(inquiry, ())
+    else:
+        pins = tuple(one for one in held if is_site(one))
+        given = replace(under(varied, other), pins=pins, hash_seed=HASH_SEED in held)
+        closely = closely and inquiry.close_pair[1] is None
+        given = replace(given, progress=_closely(inquiry) if closely else {}, short=not closely)
+        ran = lab.run("as-the-other", given)
+        found = lab.equal(other, ran) or (
+            bool(varied) and not ran.trouble and not lab.equal(inquiry.first, ran)
+        )
+        if found and closely:
+            inquiry.close_pair[1] = ran
+    if found:
+        inquiry.moves[frozenset(held)] = inquiry.moves.get(frozenset(held), 0) + 1
+    return found
+
+
+def _closely(inquiry: Inquiry) -> dict[str, Any]:
+    """Orders for a run to be looked at where the two runs begin to differ; none where that is not known."""
+    coarse = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
+    return {} if coarse is None else {"mode": "narrow", "from": coarse.since, "to": coarse.until}
 
 
 def _suspected(inquiry: Inquiry, held: tuple[str, ...], *, made: int) -> str:
-    names = ", ".join(_described(inquiry, one) for one in held)
+    names = ", ".join(described(inquiry, one) for one in held)
     return (
         f"{names}: suspected, not proven: with it held fixed the runs were equal, "
         f"but it did not reproduce the difference each time ({made} more runs)"
@@ -156,38 +219,57 @@ def _units(inquiry: Inquiry) -> tuple[str, ...]:
 
 
 def _isolated(inquiry: Inquiry, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:
-    general = [one for one in units if not _is_site(one)]
-    general += [one for one in units if one.startswith("thread_order|")]
     return diagnosis.isolate(
         units,
-        last=general,
+        last=_general(units),
         enough=lambda some: not inquiry.lab.spent and _enough(inquiry, some, repeats=repeats),
     )
 
 
+def _general(units: Sequence[str]) -> tuple[str, ...]:
+    """What is held only where no line is enough."""
+    return tuple(one for one in units if not is_site(one) or one.startswith("thread_order|"))
+
+
+def _in_order(units: Sequence[str]) -> tuple[str, ...]:
+    """The order in which units are tried."""
+    general = _general(units)
+    return (*(one for one in units if one not in general), *general)
+
+
 def _enough(inquiry: Inquiry, held: Sequence[str], *, repeats: int = 1) -> bool:
-    """Whether holding these makes runs equal to the first: every one of them."""
-    return all(_equal_with(inquiry, held) for _ in range(repeats))
+    """Whether holding these makes runs equal to the first: every one of them, those counted that were made.
+
+    Where a run differs in which these and more were held, they are not enough.
+    """
+    wanted = frozenset(held)
+    if not all(equal for one, equal in inquiry.held_runs if wanted <= one):
+        return False
+    made = sum(one == wanted for one, _ in inquiry.held_runs)
+    return all(_equal_with(inquiry, held) for _ in range(repeats - made))
 
 
-def _equal_with(inquiry: Inquiry, held: Sequence[str]) -> bool:
+def _equal_with(inquiry: Inquiry, held: Sequence[str], *, closely: bool = False) -> bool:
     varied = [one for one in inquiry.variations if VARIATION + one.name not in held]
     given = replace(
         under(varied, inquiry.first),
-        pins=tuple(one for one in held if _is_site(one)),
+        pins=tuple(one for one in held if is_site(one)),
         hash_seed=HASH_SEED in held,
         fresh=LEFTOVERS in held,
+        progress=_closely(inquiry) if closely else {},
+        short=not closely,
     )
-    return inquiry.lab.equal(inquiry.first, inquiry.lab.run(_label(held), given))
+    ran = inquiry.lab.run(_label(held), given)
+    equal = inquiry.lab.equal(inquiry.first, ran)
+    inquiry.held_runs.append((frozenset(held), equal))
+    if closely and equal:
+        inquiry.close_pair[0] = ran
+    return equal
 
 
 def _label(held: Sequence[str]) -> str:
     one = held[0].split("|") if len(held) == 1 else []
     return f"held-{one[0].replace(' ', '-')}-{one[-1]}"[:60] if one else f"held-{len(held)}"
-
-
-def _is_site(unit: str) -> bool:
-    return "|" in unit
 
 
 def in_turn(inquiry: Inquiry) -> tuple[Cause, ...]:

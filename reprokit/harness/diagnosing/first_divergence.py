@@ -15,7 +15,8 @@ from typing import Any
 from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.experiments import Inquiry, all_held, under
+from reprokit.harness.diagnosing.experiments import all_held
+from reprokit.harness.diagnosing.inquiry import Inquiry, under
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
 _ENVIRONMENT = "environment "
@@ -37,7 +38,10 @@ def like(run: InstrumentedRun) -> dict[str, Any]:
 def where_it_began(inquiry: Inquiry) -> Began | None:
     """The first event that differs between the two runs; None where nothing is known of their training."""
     coarse = diagnosis.first_difference(inquiry.first.trace, inquiry.other.trace)
-    if coarse is None or inquiry.lab.spent:
+    one, other = inquiry.close_pair
+    if coarse is not None and one is not None and other is not None:
+        return _closer(inquiry, one, other, coarse)
+    if coarse is None or not inquiry.lab.can_make(2):
         return coarse
     return narrowed(inquiry, _again(inquiry), coarse)
 
@@ -46,7 +50,11 @@ def narrowed(inquiry: Inquiry, pair: Pair, coarse: Began) -> Began:
     """The same, with the pair run again and every event since the last equal one digested."""
     inquiry.lab.progress.phase("narrow")
     orders = {"mode": "narrow", "from": coarse.since, "to": coarse.until}
-    one, other = _made(inquiry, pair, orders, label="narrow")
+    return _closer(inquiry, *_made(inquiry, pair, orders, label="narrow"), coarse)
+
+
+def _closer(inquiry: Inquiry, one: InstrumentedRun, other: InstrumentedRun, coarse: Began) -> Began:
+    """The first event that differs between two runs of which every event there was digested."""
     found = diagnosis.first_difference(one.trace, other.trace)
     inside = found is not None and found.until <= coarse.until
     if one.trouble or other.trouble or found is None or not inside:
@@ -102,7 +110,7 @@ def by_operation(inquiry: Inquiry) -> tuple[Cause, ...]:
 
 def _began_though_held(inquiry: Inquiry, pair: Pair) -> Began | None:
     progress = inquiry.first.trace.progress.values()
-    if not any(one["updates"] or one["steps"] for one in progress) or inquiry.lab.spent:
+    if not any(one["updates"] or one["steps"] for one in progress) or not inquiry.lab.can_make(2):
         return None
     one, other = _made(inquiry, pair, like(inquiry.first), label="all-held")
     coarse = diagnosis.first_difference(one.trace, other.trace)
@@ -110,7 +118,7 @@ def _began_though_held(inquiry: Inquiry, pair: Pair) -> Began | None:
 
 
 def _first(inquiry: Inquiry, pair: Pair, orders: dict[str, Any]) -> Operation | None:
-    if inquiry.lab.spent:
+    if not inquiry.lab.can_make(2):
         return None
     one, other = _made(inquiry, pair, orders, label="operations")
     if one.trouble or other.trouble:

@@ -8,18 +8,23 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 from typing import Any, Self
 
 from reprokit import adapters, diagnosis, workspace
+from reprokit.core import clock_metrics
 from reprokit.core.difference import Comparison
-from reprokit.core.records import Outcome, RunSpec
+from reprokit.core.records import Outcome, RunResult, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, limit_of
 from reprokit.harness.diagnosing.leftovers import Leftovers
+from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
+from reprokit.harness.judging.clock_evidence import clock_kinds
 from reprokit.harness.running.apply_variations import changed, in_container
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.hooked_run import (
@@ -49,6 +54,10 @@ class Laboratory:
         deep: Whether operations are recorded even where a line was found.
         draws: Whether every operation of PyTorch is checked for draws from an unseeded generator.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
+        budget_s: How long all runs together may take; None for as long as they like.
+        cut: Where runs may be cut; None where they may not.
+        left_out: Metrics of the wall clock that are not compared: name → what they are of it.
+        keeps_clocks: Whether these are compared like all others.
     """
 
     def __init__(
@@ -68,7 +77,12 @@ class Laboratory:
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
         self.leftovers = Leftovers(folder / "left-by-another-seed")
+        self.left_out: dict[str, str] = {}
+        self.cut: Cut | None = None
+        self.keeps_clocks = False
         self._first_s: float | None = None
+        self.budget_s: float | None = None
+        self._begun = time.monotonic()
 
     def __enter__(self) -> Self:
         try:
@@ -89,7 +103,15 @@ class Laboratory:
 
     @property
     def spent(self) -> bool:
-        return self.made >= self.budget
+        return not self.can_make(1)
+
+    def can_make(self, runs: int) -> bool:
+        """Whether so many more runs fit the budget."""
+        if self.made + runs > self.budget:
+            return False
+        if self.budget_s is None or self._first_s is None:
+            return True
+        return time.monotonic() - self._begun + runs * self._first_s <= self.budget_s
 
     def run(self, label: str, given: Conditions | None = None) -> InstrumentedRun:
         """Make one run in the folder ``label``, under natural conditions unless others are given."""
@@ -123,12 +145,15 @@ class Laboratory:
             raise cannot_write(stage, error) from error
         limit_s = self._limit_s(given)
         spec = self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=limit_s)
-        result = self._backend.run(spec, stage, on_tick=lambda: self.progress.alive(label, "running"))
-        bring_out(self.spec, stage, traced)
+        begun = time.time()
+        result = self._until_cut(spec, stage, label, given)
+        ended = time.time()
+        if result is not None:
+            bring_out(self.spec, stage, traced)
         if self._first_s is None:
-            self._first_s = result.duration_s
+            self._first_s = ended - begun
         stage.rename(self.folder / label)
-        trace = diagnosis.read_trace(traced)
+        trace = diagnosis.read_trace(traced) if result is not None else diagnosis.Trace.empty()
         ran = InstrumentedRun(
             label=label,
             folder=self.folder / label,
@@ -136,28 +161,60 @@ class Laboratory:
             traced=traced,
             key=key,
             hash_seed=hash_seed,
-            trouble="" if result.completed else result.message,
-            duration_s=result.duration_s,
+            trouble="" if result is None or result.completed else result.message,
+            duration_s=ended - begun,
             limit_s=limit_s,
-            overdue=result.outcome is Outcome.TIMED_OUT,
+            overdue=result is not None and result.outcome is Outcome.TIMED_OUT,
             places=self._places(given, places.output),
+            span=(begun, ended),
+            cut=result is None,
         )
         if not in_container(self.spec):  # a container's files go with it
             self.leftovers.note(trace)
         return ran
 
+    def _until_cut(self, spec: RunSpec, stage: Path, label: str, given: Conditions) -> RunResult | None:
+        """Run to the end, or until it may be cut: None."""
+        cut = self.cut if given.short and not self.left and not in_container(self.spec) else None
+
+        def tick() -> None:
+            self.progress.alive(label, "running")
+            if cut is not None:
+                cut.check(stage / OUTPUT)
+
+        try:
+            return self._backend.run(spec, stage, on_tick=tick)
+        except FarEnough as error:
+            error.cut.shorten(stage / OUTPUT)
+            return None
+
     def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
         """Whether two runs have the same numbers; a ``MetricsError`` where one has none."""
+        beginning = self.cut.beginnings.get(first.label) if self.cut is not None and second.cut else None
         return adapters.compare_runs(
-            first.folder / OUTPUT,
+            beginning or first.folder / OUTPUT,
             second.folder / OUTPUT,
-            ignore=self._ignore,
+            ignore=(*self._ignore, *map(escape, self.left_out)),
             places=(first.places, second.places),
         )
 
     def equal(self, first: InstrumentedRun, second: InstrumentedRun) -> bool:
-        """Whether two runs have the same numbers; a run that failed equals no other."""
-        return not second.trouble and self.compare(first, second).within_tolerance
+        """Whether two runs have the same numbers; a run that failed equals no other.
+
+        Where they differ in nothing but metrics of the wall clock, these are left out from then on.
+        """
+        if second.trouble:
+            return False
+        found = self.compare(first, second)
+        if found.within_tolerance or self.keeps_clocks:
+            return found.within_tolerance
+        kinds = clock_kinds(
+            first.folder / OUTPUT, second.folder / OUTPUT, found, spans=(first.span, second.span)
+        )
+        if not kinds or len(kinds) == len(found.per_metric):
+            return False
+        self.left_out |= kinds
+        return True
 
     def _hash_seed(self, given: Conditions) -> str:
         if HASH_SEED in given.environment:
@@ -229,3 +286,11 @@ def need(ran: InstrumentedRun) -> InstrumentedRun:
             fix=f"see {ran.folder / 'stderr.log'}",
         )
     return ran
+
+
+def left_out_of(lab: Laboratory) -> tuple[str, ...]:
+    """What was left out of every comparison, a sentence; empty where nothing was."""
+    if not lab.left_out:
+        return ()
+    what, options = clock_metrics.sentence(lab.left_out), clock_metrics.options(lab.left_out)
+    return (f"left out, because by their numbers they measure the clock: {what}: {options}",)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
-from reprokit.harness.diagnosing.experiments import LEFTOVERS, Inquiry, under
 from reprokit.harness.diagnosing.first_divergence import like
+from reprokit.harness.diagnosing.inquiry import LEFTOVERS, Inquiry, under
 from reprokit.harness.running.apply_variations import there
 from reprokit.variations import Unmade, Variation, survey
 

@@ -1,6 +1,6 @@
 """Trains again under the variations that a recipe says it is immune to, and finds those that change numbers.
 
-All at once first: where that run is equal, none changes numbers. Where it is not, delta debugging leaves the
+All at once first: where that run is equal, none changes numbers. Where it is not, bisection leaves the
 smallest set that does; then the rest is tried again without it. ``varied_evidence`` judges each run from its
 folder.
 """

@@ -16,6 +16,7 @@ from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.errors import MetricsError
+from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.harness.judging.program_changes import program_changes
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
 from reprokit.harness.judging.resume_evidence import resume_evidence
@@ -71,6 +72,7 @@ def gather(
     blessed = None
     if not isinstance(found, Objection):
         blessed = _golden_evidence(found, stored[0], environment)
+    repeats = tuple(_compare_runs(*pair, recipe, ignore=ignore) for pair in pairs)
     run = reference.run if reference else None
     modified = overrides_of(stored[0].record) if stored else ()
     return Evidence(
@@ -78,7 +80,8 @@ def gather(
         modified=() if run and modified == run.overrides else modified,
         platform=platform,
         runs=evidence,
-        repeats=tuple(_compare_runs(*pair, recipe, ignore=ignore) for pair in pairs),
+        repeats=repeats,
+        clock_metrics=only_the_clock(pairs, repeats) if recipe is None else {},
         trace_repeats=tuple(
             compare_traces(first / TRACE, other / TRACE)
             for first, other in pairs

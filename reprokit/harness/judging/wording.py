@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reprokit.core import rounding
+from reprokit.core import clock_metrics, rounding
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
@@ -67,7 +67,21 @@ def next_command(case: Case) -> str:
 def _nondeterministic(case: Case) -> str:
     if case.divergence is None:
         return f"{case.judged.because[:1].upper()}{case.judged.because[1:]}."
-    return f"Two runs with the same seed differ from {case.where} on."
+    return f"Two runs with the same seed differ from {case.where} on{_by_the_clock(case)}."
+
+
+def _by_the_clock(case: Case) -> str:
+    """That nothing differs but metrics of the wall clock, and how to leave them out; "" where more does."""
+    kinds, repeats = case.evidence.clock_metrics, case.evidence.repeats
+    if not kinds:
+        return ""
+    every = max(len(one.per_metric) for one in repeats)
+    group = next(iter(kinds)).rpartition("/")[0]
+    under = f", all under {group}/" if group and all(name.startswith(f"{group}/") for name in kinds) else ""
+    one = len(kinds) == 1
+    differ = f"{len(kinds)} of {counted(every, 'metric')} {'differs' if one else 'differ'}{under}"
+    measure = "by its numbers it measures the clock" if one else "by their numbers they measure the clock"
+    return f": {differ}; {measure}, {clock_metrics.sentence(kinds)}: {clock_metrics.options(kinds)}"
 
 
 def _regression(case: Case) -> str:

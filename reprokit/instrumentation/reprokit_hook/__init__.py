@@ -28,6 +28,7 @@ def start() -> None:
     """Begin the watch in this process; its children begin their own."""
     from . import (
         ast_transform,
+        implicit_defaults,
         imports,
         limits,
         numpy_sources,
@@ -46,6 +47,7 @@ def start() -> None:
     stdlib_sources.watch(watch)
     outside_files.watch(watch)
     processes.watch_open(watch)
+    implicit_defaults.watch(watch)
     _watch_completion(watch)
     imports.after("numpy.random", lambda module: numpy_sources.watch_numpy_random(module, watch))
     imports.after("subprocess", lambda module: processes.watch_subprocess(module, watch))

@@ -37,6 +37,15 @@ def is_own(filename: str) -> bool:
     return known
 
 
+def library_of(filename: str) -> str:
+    """Which installed library a file belongs to, as a path below its packages; "" for other code."""
+    for part in _PACKAGES:
+        _, found, below = filename.rpartition(part)
+        if found:
+            return below
+    return ""
+
+
 def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
     """The nearest frame of the program's own code, from ``depth`` frames up on; None where there is none.
 

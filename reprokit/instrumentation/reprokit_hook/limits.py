@@ -5,10 +5,13 @@ Counted when the process ends. Nothing is imported for it.
 
 from __future__ import annotations
 
+import ctypes
 import importlib.machinery
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from .frames import STANDARD, is_own
@@ -18,6 +21,12 @@ _FRAMEWORKS = ("jax", "tensorflow", "mxnet", "paddle", "mindspore", "cupy", "tin
 _KERNELS = ("cupy", "pycuda", "numba.cuda", "pyopencl")
 #: Whose operations and draws are watched.
 _WATCHED = ("numpy", "torch")
+_OPENBLAS = (
+    "openblas_get_num_threads",
+    "openblas_get_num_threads64_",
+    "scipy_openblas_get_num_threads64_",
+    "scipy_openblas_get_num_threads",
+)
 _SUFFIXES = tuple(importlib.machinery.EXTENSION_SUFFIXES)
 
 
@@ -35,7 +44,22 @@ def found() -> dict[str, Any]:
         "kernels": sorted({*(name for name in _KERNELS if name in modules), *_own_kernels(modules)}),
         "python_threads": threading.active_count(),
         "native_threads": max(0, _threads() - threading.active_count()),
+        "computing_threads": dict(_computing_threads(modules)),
     }
+
+
+def _computing_threads(modules: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """With how many threads the numeric libraries compute, as they say themselves."""
+    if "torch" in modules:
+        with suppress(Exception):
+            yield "PyTorch", int(modules["torch"].get_num_threads())
+    with suppress(OSError), open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for path in {line.split()[-1] for line in maps if "openblas" in line}:
+            with suppress(OSError):
+                library = ctypes.CDLL(path)
+                for name in _OPENBLAS:
+                    if hasattr(library, name):
+                        yield "OpenBLAS", int(getattr(library, name)())
 
 
 def _extensions(modules: dict[str, Any]) -> set[str]:

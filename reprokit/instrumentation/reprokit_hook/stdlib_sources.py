@@ -16,6 +16,7 @@ from typing import Any
 
 from . import system_values
 from .frames import own_caller, site_of
+from .library_clocks import LibraryClocks
 from .unseeded_draws import GlobalGenerator
 from .watch import Watch
 
@@ -35,7 +36,7 @@ _CLOCKS = (
 _DATED = ("time", "time_ns")
 _TEXTS = ("localtime", "gmtime", "strftime", "ctime", "asctime")
 _DAY_S = 86_400
-_LONG = 6
+_LONG, _MOST_NAMED = 6, 4
 
 
 def watch(watch: Watch) -> None:
@@ -49,10 +50,11 @@ def watch(watch: Watch) -> None:
 
 
 def _clocks(watch: Watch) -> None:
+    libraries = LibraryClocks(watch)
     for name in _CLOCKS:
         if hasattr(time, name):
             shift = _DAY_S * (10**9 if name.endswith("_ns") else 1) if name in _DATED else None
-            system_values.wrap(time, name, "clock", watch, shift=shift)
+            system_values.wrap(time, name, "clock", watch, shift=shift, deep=libraries.reader(name))
     for name in _TEXTS:
         system_values.wrap(time, name, "clock", watch, at_most=1 if name == "strftime" else 0)
 
@@ -102,16 +104,36 @@ def _environment(watch: Watch) -> None:
     natural = kind.__getitem__
 
     def read(self: Any, key: Any) -> Any:
-        frame = own_caller(limit=_LONG)
+        frame = own_caller(limit=_LONG)  # ports and ranks that a library reads deep inside must stay
         if frame is None or str(key).startswith("REPROKIT_HOOK"):
             return natural(self, key)
         site = site_of(frame, "environment")
+        value = watch.value(
+            site,
+            lambda: found(self, key),
+            encode=lambda value: [key, value],
+            decode=lambda both: both[1] if both[0] == key else found(self, key),
+        )
+        _add_variable(watch.sites[f"environment|{site[1]}|{site[2]}"], str(key))
+        if value is None:
+            raise KeyError(key)
+        return value
+
+    def found(variables: Any, key: Any) -> Any:
         try:
-            return watch.value(site, lambda: natural(self, key))
-        finally:
-            watch.sites[f"environment|{site[1]}|{site[2]}"]["what"] = f"the variable {key}"
+            return natural(variables, key)
+        except KeyError:
+            return None  # that it is not there is a value too
 
     kind.__getitem__ = read  # type: ignore[method-assign]
+
+
+def _add_variable(record: dict[str, Any], name: str) -> None:
+    """Name what was read at a line, or by a library on its behalf."""
+    read = record.setdefault("variables", [])
+    if name not in read and len(read) < _MOST_NAMED:
+        read.append(name)
+        record["what"] = f"the variable{'s' if len(read) > 1 else ''} {', '.join(read)}"
 
 
 def _listings(watch: Watch) -> None:

@@ -13,11 +13,15 @@ import sys
 import time
 import uuid
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from . import imports
-from .frames import is_own, site_of
-from .watch import Watch
+from .frames import is_own, library_of, own_caller, site_of
+from .watch import Watch, unit
+
+#: What answers a library's question: its frame, the call as it is, and as it is varied.
+Deep = Callable[[FrameType, Callable[[], Any], Callable[[], Any]], Any]
 
 
 def watch(watch: Watch) -> None:
@@ -29,7 +33,8 @@ def watch(watch: Watch) -> None:
     for name in ("get_ident", "get_native_id"):
         wrap(threading, name, "process_id", watch, shift=4_096)
     for name in ("cpu_count", "getloadavg"):
-        wrap(os, name, "cpu_count", watch, shift=3 if name == "cpu_count" else None)
+        shift = 3 if name == "cpu_count" else None
+        wrap(os, name, "cpu_count", watch, shift=shift, deep=_asked_by_libraries(watch))
     wrap(os, "getcwd", "working_folder", watch)
     for name in ("getlogin", "getuid"):
         if hasattr(os, name):
@@ -40,9 +45,27 @@ def watch(watch: Watch) -> None:
     imports.after("platform", lambda module: _host(module, ("node", "platform"), watch))
     imports.after("multiprocessing", lambda module: wrap(module, "cpu_count", "cpu_count", watch, shift=3))
     if hasattr(os, "sched_getaffinity"):
-        wrap(os, "sched_getaffinity", "cpu_count", watch)
+        wrap(os, "sched_getaffinity", "cpu_count", watch, deep=_asked_by_libraries(watch))
         _map_missing_cores(watch)
     _signal_the_real_process(watch)
+
+
+def _asked_by_libraries(watch: Watch) -> Deep:
+    """What a pool or a library is told where its size is not said: recorded at the program's line."""
+
+    def answer(caller: FrameType, _natural: Callable[[], Any], varied: Callable[[], Any]) -> Any:
+        frame = own_caller(3)
+        if frame is None or getattr(watch.busy, "asking", False):
+            return _natural()
+        site = site_of(frame, "cpu_count")
+        value = watch.value(site, varied)
+        path = caller.f_code.co_filename
+        reader = library_of(path) or os.sep.join(path.rsplit(os.sep, 2)[-2:])
+        what = f"the number of cores, which {reader}:{caller.f_lineno} reads"
+        watch.sites[unit(site)]["what"] = what
+        return value
+
+    return answer
 
 
 def _host(module: Any, names: tuple[str, ...], watch: Watch) -> None:
@@ -87,8 +110,12 @@ def wrap(
     at_most: int | None = None,
     encode: Callable[[Any], Any] | None = None,
     decode: Callable[[Any], Any] | None = None,
+    deep: Deep | None = None,
 ) -> None:
-    """Record what the program's own code gets from a function; vary it where that is asked for."""
+    """Record what the program's own code gets from a function; vary it where that is asked for.
+
+    ``deep`` answers other code: it is given the caller's frame, and the call as it is and as it is varied.
+    """
     natural = getattr(module, name)
 
     def varied(*args: Any, **options: Any) -> Any:
@@ -107,11 +134,16 @@ def wrap(
     def watched(*args: Any, **options: Any) -> Any:
         frame = sys._getframe(1)
         if not is_own(frame.f_code.co_filename) or (at_most is not None and len(args) > at_most):
-            return natural(*args, **options)
+            reading, other = (functools.partial(one, *args, **options) for one in (natural, varied))
+            return reading() if deep is None else deep(frame, reading, other)
         site = site_of(frame, kind)
         if name in {"localtime", "gmtime"}:
             return watch.value(site, lambda: varied(*args, **options), encode=tuple, decode=time.struct_time)
-        value = watch.value(site, lambda: varied(*args, **options), encode=encode, decode=decode)
+        watch.busy.asking = True  # what this asks in turn is no other question
+        try:
+            value = watch.value(site, lambda: varied(*args, **options), encode=encode, decode=decode)
+        finally:
+            watch.busy.asking = False
         if name == "getpid":
             watch.real_pids[value] = natural()
         return value

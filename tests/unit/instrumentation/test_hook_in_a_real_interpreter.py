@@ -205,3 +205,33 @@ def test_what_torch_writes_itself_is_seen_with_the_programs_line(tmp_path):
     (trace,) = [json.loads(path.read_text()) for path in out.glob("trace-*.json")]
     (file,) = [one for path, one in trace["files"].items() if path.endswith("cache.pt")]
     assert (done.returncode, file["written"][1], file["read"][1]) == (0, 2, 3), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("open(__file__).read()", "encoding"),
+        ("Path(__file__).read_text()", "encoding"),
+        ("ThreadPoolExecutor()", "cpu_count"),
+        ("Pool().terminate()", "cpu_count"),
+        ("tempfile.gettempdir()", "temporary_folder"),
+        ("NamedTemporaryFile()", "temporary_folder"),
+        ("locale.getpreferredencoding()", "locale"),
+        ("sorted(['b', 'a'], key=locale.strxfrm)", "locale"),
+        ("tempfile._candidate_tempdir_list()", "environment"),
+    ],
+)
+def test_what_comes_in_through_a_default_is_recorded_at_the_programs_line(tmp_path, line, kind):
+    head = (
+        "import locale, tempfile; from concurrent.futures import ThreadPoolExecutor; from tempfile import "
+        "NamedTemporaryFile; from multiprocessing.pool import ThreadPool as Pool; from pathlib import Path\n"
+    )
+    done, sites, _ = run(tmp_path, head + line + "\n")
+    assert done.returncode == 0, done.stderr
+    assert (kind, 2) in sites
+
+
+@pytest.mark.parametrize("line", ["open(__file__, 'rb')", "open(__file__, encoding='utf-8')", "print(1)"])
+def test_what_is_said_is_no_default(tmp_path, line):
+    _, sites, _ = run(tmp_path, f"{line}\n")
+    assert sites == set()

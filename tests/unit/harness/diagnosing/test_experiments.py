@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from types import SimpleNamespace
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from reprokit.diagnosis import Site, Trace
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnose import _equal_by_luck
-from reprokit.harness.diagnosing.experiments import HASH_SEED, Inquiry, explain
+from reprokit.harness.diagnosing.experiments import explain
+from reprokit.harness.diagnosing.inquiry import HASH_SEED, Inquiry
 from reprokit.variations import Variation
 
 CLOCK, ENTROPY = "clock|train.py|8", "entropy|train.py|9"
@@ -25,9 +27,12 @@ class Lab:
     """
 
     def __init__(self, number, *, budget=60):
-        self.progress = SimpleNamespace(phase=lambda _: None)
-        self.hash_is_fixed, self.left, self.made, self.budget = True, {}, 0, budget
+        self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
+        self.hash_is_fixed, self.left, self.made, self.budget, self.cut = True, {}, 0, budget, None
         self._number, self._of = number, {}
+
+    def can_make(self, runs):
+        return self.made + runs <= self.budget
 
     @property
     def spent(self):
@@ -173,3 +178,66 @@ def test_the_hash_seed_is_a_cause_where_the_other_runs_seed_makes_the_other_run(
     lab = Lab(lambda drawn, run, given: number[given.like.label] if given.hash_seed else run)
     lab.hash_is_fixed = False
     assert explain(asked(lab)) == (HASH_SEED,)
+
+
+SURROUNDINGS = tuple(
+    Variation(name=f"v{at}", says=f"surrounding {at}", category="environment", fix="", vary=(f"v{at}",))
+    for at in range(20)
+)
+
+
+def in_other_surroundings(number):
+    """Two runs that are equal, and one more in which twenty surroundings were varied."""
+    lab = Lab(lambda drawn, run, given: number(set(given.vary)))
+    inquiry = asked(lab)
+    given = replace(Conditions(like=inquiry.first), vary=tuple(one.vary[0] for one in SURROUNDINGS))
+    inquiry.other, inquiry.variations = lab.run("all-varied", given), SURROUNDINGS
+    return inquiry
+
+
+PAIRS = [(one, other) for one in range(0, 20, 3) for other in range(one + 1, 20, 2)]
+
+
+def test_a_cause_that_needs_two_surroundings_at_once_is_both_in_few_runs():
+    made = []
+    for pair in PAIRS:
+        both = {f"v{at}" for at in pair}
+        inquiry = in_other_surroundings(lambda varied, both=both: varied >= both)
+        assert explain(inquiry) == tuple(f"variation v{at}" for at in pair)
+        assert "together" in inquiry.known[0]
+        made.append(inquiry.lab.made)
+    assert median(made) <= 16
+    assert max(made) <= 19
+
+
+def test_two_surroundings_of_which_either_is_enough_are_both_named():
+    made = []
+    for pair in PAIRS:
+        either = {f"v{at}" for at in pair}
+        inquiry = in_other_surroundings(lambda varied, either=either: sorted(varied & either))
+        assert explain(inquiry) == tuple(f"variation v{at}" for at in pair)
+        assert not inquiry.known
+        made.append(inquiry.lab.made)
+    assert median(made) <= 15
+    assert max(made) <= 19
+
+
+@pytest.mark.parametrize("at", range(20))
+def test_one_of_twenty_surroundings_is_found_in_few_runs(at):
+    inquiry = in_other_surroundings(lambda varied: f"v{at}" in varied)
+    assert explain(inquiry) == (f"variation v{at}",)
+    assert inquiry.lab.made <= 13
+
+
+def test_a_line_that_often_draws_the_same_number_is_not_said_to_need_a_surrounding_besides():
+    """Two runs were equal by luck; the varied one differs by its draw alone."""
+    wrong = 0
+    for most in range(1, 8):
+        lab = Lab(lambda drawn, run, given, most=most: drawn[ENTROPY] * 7919 % 11 > most)
+        inquiry = asked(lab)
+        given = replace(Conditions(like=inquiry.first), vary=("v0",))
+        inquiry.other, inquiry.variations = lab.run("all-varied", given), SURROUNDINGS[:1]
+        if not lab.equal(inquiry.first, inquiry.other):
+            found = explain(inquiry)
+            wrong += found not in {None, (ENTROPY,)}
+    assert wrong == 0

@@ -10,7 +10,7 @@ from reprokit import variations
 from reprokit.core.records import RunSpec
 from reprokit.diagnosis import Trace
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
-from reprokit.harness.diagnosing.experiments import Inquiry
+from reprokit.harness.diagnosing.inquiry import Inquiry
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 
 CHANGES = ("environment", "start", "vary", "run_folder")
@@ -22,7 +22,7 @@ class Lab:
     def __init__(self, *unbearable, hangs=True):
         self.spec = RunSpec(recipe="r", run_id="r-1", seed=0, device="cpu", command=("true",))
         self.apart, self.vary, self.budget, self.made = Path("/tmp/x"), None, 60, 0
-        self.progress = SimpleNamespace(phase=lambda _: None)
+        self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.left, self._unbearable, self._hangs = {}, unbearable, hangs
         there = variations.There(container=False, folder="/tmp/x", cores=(0, 1), network=True)
         self._known = {one.name: one for one in variations.survey(there).made}

@@ -11,8 +11,8 @@ import pytest
 
 from reprokit.diagnosis import Operation, Trace
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.experiments import Inquiry
 from reprokit.harness.diagnosing.first_divergence import Pair, simulator, where_it_began
+from reprokit.harness.diagnosing.inquiry import Inquiry
 
 FOUND = Operation(name="environment 0", file="train.py", line=9, function="main", number=3)
 
@@ -43,8 +43,9 @@ class Lab:
     """A laboratory whose runs leave what they are told to."""
 
     def __init__(self, *runs):
-        self.progress = SimpleNamespace(phase=lambda _: None)
+        self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.spent, self._left, self.given = False, list(runs), []
+        self.can_make = lambda runs: not self.spent
 
     def run(self, label, given):
         self.given.append((label, given))

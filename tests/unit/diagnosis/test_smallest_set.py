@@ -1,4 +1,4 @@
-"""Delta debugging over suspicions: what is held must be enough, and nothing in it superfluous."""
+"""The search over suspicions: what is held must be enough, and nothing in it superfluous."""
 
 from hypothesis import given
 from hypothesis import strategies as st

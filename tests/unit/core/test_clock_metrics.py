@@ -1,0 +1,66 @@
+"""What is the clock's is known by numbers and names together; neither is enough alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from reprokit.core.clock_metrics import Curve, kind_of, options, patterns_for
+
+STEPS = (100.0, 200.0, 300.0, 400.0)
+SPANS = ((1_000_000.0, 1_000_010.0), (2_000_000.0, 2_000_012.0))
+
+
+def curve(*values, steps=STEPS):
+    return Curve(steps=steps, values=values)
+
+
+def kind(name, first, other, **more):
+    return kind_of(name, curve(*first), curve(*other), spans=SPANS, **more)
+
+
+RISING = (2.1, 4.3, 6.2, 8.9), (2.4, 5.0, 7.7, 10.9)
+FPS = tuple(tuple(step / took for step, took in zip(STEPS, one, strict=True)) for one in RISING)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "expected"),
+    [
+        ("time/time_elapsed", RISING, "duration"),
+        ("time/time_elapsed", ((2, 4, 6, 9), (2, 5, 8, 10)), "duration"),
+        ("epoch_seconds", ((2.0, 1.9, 2.2, 1.7), (2.2, 2.4, 2.1, 2.9)), "duration"),
+        ("step_ms", ((2000.0, 1900.0, 2200.0, 1700.0), (2200.0, 2400.0, 2100.0, 2900.0)), "duration"),
+        ("charts/SPS", FPS, "rate"),
+        ("time/fps", tuple(tuple(map(int, one)) for one in FPS), "rate"),
+        ("written_time", tuple((at + 1, at + 2, at + 3, at + 9) for at in (1e6, 2e6)), "time stamp"),
+    ],
+)
+def test_rates_durations_and_time_stamps_are_known(name, numbers, expected):
+    assert kind(name, *numbers) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("loss", RISING),  # fits by chance
+        ("losses/value", FPS),
+        ("time/loss", ((0.5, 0.4, 0.3, 0.2), (0.5, 0.4, 0.3, 0.21))),  # differs only at the end
+        ("time/fps", ((900.0, 10.0, 800.0, 4.0), (900.0, 11.0, 800.0, 4.0))),
+        ("time_to_goal", ((200.0, 180.0, 150.0, 149.0), (200.0, 180.0, 151.0, 148.0))),
+        ("elapsed", ((float("nan"),) * 4, (1.0,) * 4)),
+        ("elapsed", ((-1.0, 2.0, 3.0, 4.0), (1.0, 2.0, 3.0, 4.0))),
+    ],
+)
+def test_neither_a_name_nor_numbers_are_enough_alone(name, numbers):
+    assert kind(name, *numbers) == ""
+
+
+def test_a_rate_of_one_record_is_known_by_the_duration_beside_it():
+    took = curve(4.0, steps=(10.0,)), curve(5.0, steps=(10.0,))
+    rates = curve(25.0, steps=(10.0,)), curve(20.0, steps=(10.0,))
+    assert kind_of("train_samples_per_second", *rates, spans=SPANS) == ""
+    assert kind_of("train_samples_per_second", *rates, spans=SPANS, durations=[took]) == "rate"
+
+
+def test_a_group_is_left_out_only_where_its_name_speaks_of_time():
+    assert patterns_for(["time/fps", "time/time_elapsed"]) == ("time/*",)
+    assert options(["charts/SPS", "charts/t"]) == "--ignore-metric charts/SPS --ignore-metric charts/t"
