@@ -304,7 +304,8 @@ def main() -> None:
     for name, share in sums(outcomes.values()).items():
         print(f"{name}: {share}")
     if not options.only:
-        DOCUMENT.write_text(document(outcomes.values()))
+        _, heading, others = DOCUMENT.read_text().partition("\n## Programs that nobody here wrote")
+        DOCUMENT.write_text(document(outcomes.values()) + heading + others)
 
 
 def _earlier(path: Path | None) -> dict[tuple[str, str], Outcome]:
