@@ -30,21 +30,21 @@ from reprokit.plugin_files import PluginFolder, load
 __all__ = ["discover", "registry", "run_all"]
 
 _SHOWN = 8
+#: Rows that need a program which tells reprokit of its seeds, settings, updates and checkpoints.
+_OF_TRAINERS = frozenset(
+    {"checkpoints_complete", "config_saved", "numerics_in_force", "seeded", "trace_equal"}
+)
 #: Rows that say something of an unmodified program only where its recipe has the key: row → key.
 _DECLARED_BY = {
-    "checkpoints_complete": "instrument",
-    "config_saved": "instrument",
     "expected_declared": "expected",
     "headline_results": "expected",
     "nondeterminism_declared": "nondeterminism",
-    "numerics_in_force": "instrument",
     "resume_equal": "resume",
-    "seeded": "instrument",
-    "trace_equal": "instrument",
     "unchanged_when_varied": "immune_to",
 }
 _MALFORMED = "recipe_checks"
 _WRITE_RECIPE = "write one: `reprokit help bring-your-own-program`"
+_WRITE_TRAINER = "write it as a trainer: `reprokit help bring-your-own-program`"
 _REPORT_IT = "this is a fault of the check itself: report it, or repair its file under reprokit/checks"
 
 
@@ -105,6 +105,8 @@ def _row(check: Check, evidence: Evidence) -> CheckResult:
 def _judged(check: Check, evidence: Evidence) -> Finding:
     if evidence.recipe is None and check.NEEDS_RECIPE:
         return not_applicable("a plain command has no recipe to judge", _WRITE_RECIPE)
+    if "command" in (evidence.recipe or {}) and check.ID in _OF_TRAINERS:
+        return not_applicable("the program is unmodified, and nothing looked inside it", _WRITE_TRAINER)
     key = _DECLARED_BY.get(check.ID)
     if key is not None and _is_undeclared(evidence, check.ID, key):
         return not_applicable(

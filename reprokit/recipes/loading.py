@@ -252,7 +252,6 @@ def _program(said: RecipeModel) -> Program:
         volatile=tuple((one.metric, one.because) for one in said.volatile),
         outputs=tuple(said.outputs),
         printed=None if said.printed is None else tuple(said.printed),
-        instrumented=said.instrument is not None,
         stop_args=None if said.resume is None else tuple(said.resume.stop_args),
         resume_args=None if said.resume is None else tuple(said.resume.resume_args),
         network=said.network is not None,

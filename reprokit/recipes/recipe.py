@@ -110,7 +110,6 @@ class Program:
         volatile: Metrics that are not compared, by name or pattern, each with the reason.
         outputs: Patterns of the files that it leaves and that are compared too.
         printed: Patterns that find metrics in what it prints; None where its files hold them.
-        instrumented: Whether it is watched from outside while it runs (``instrument: light``).
         stop_args: What stops it on its way when added to ``command``; empty where a whole run leaves
             checkpoints too. None when the recipe does not say how it is resumed.
         resume_args: What resumes it from ``{stopped_run_dir}``; None likewise.
@@ -125,7 +124,6 @@ class Program:
     volatile: tuple[tuple[str, str], ...]
     outputs: tuple[str, ...]
     printed: tuple[str, ...] | None
-    instrumented: bool
     stop_args: tuple[str, ...] | None
     resume_args: tuple[str, ...] | None
     network: bool

@@ -236,7 +236,6 @@ OF_COMMANDS = (
     "volatile",
     "outputs",
     "printed",
-    "instrument",
     "resume",
     "network",
     "unresponsive",
@@ -263,7 +262,6 @@ class RecipeModel(BaseModel):
     volatile: list[Volatile] = []
     outputs: Annotated[list[Inside], AfterValidator(_distinct)] = []
     printed: Annotated[list[Pattern], Field(min_length=1)] | None = None
-    instrument: Literal["light"] | None = None
     resume: ResumeArguments | None = None
     network: Reason | None = None
     unresponsive: Reason | None = None
