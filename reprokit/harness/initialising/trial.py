@@ -17,6 +17,7 @@ from typing import Any
 from reprokit import adapters, recipes, runs
 from reprokit.capture import git_history
 from reprokit.core.comparison import Comparison
+from reprokit.core.records import Outcome
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.harness.initialising.recipe_text import recipe_text
 from reprokit.harness.running import program_files, program_output
@@ -113,10 +114,13 @@ def must_have_ended(folders: Sequence[Path]) -> None:
         return
     tail = str(failure["log_tail"])
     missing = re.search(r"ModuleNotFoundError: No module named '([^']+)'", tail)
-    fix = str(failure["remedy"])
+    fix = "does it run as it was typed? name {seed} and {run_dir} where the program takes them"
+    if failure["outcome"] != Outcome.CRASHED:
+        fix = str(failure["remedy"])
     if missing:
         fix = f"add the package of {missing[1]!r} to the file that names the dependencies, and try again"
-    raise CannotRunError(f"the program did not end well: {failure['message']}", fix=fix)
+    message = re.sub(rf"/[^\s:]*/{PROGRAM}/", "", str(failure["message"]))  # of a copy that is gone by now
+    raise CannotRunError(f"the program did not end well: {message}", fix=fix)
 
 
 def metrics_of(folder: Path, program: Program) -> dict[str, Any]:
