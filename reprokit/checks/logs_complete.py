@@ -18,6 +18,8 @@ _RECORDS = (METRICS, TIMING)
 # Words of core.problems: what a recipe's metrics may not even be warned of, and what a plain
 # command's second file may hold without harm.
 _STEPLESS = frozenset({"missing_step", "odd_step", "reordered_step", "no_final_newline"})
+# What the host never leaves in the file that it writes of an unmodified program's metrics.
+_TORN = frozenset({"no_final_newline"})
 _IDLE = frozenset({"empty_file", "no_records"})
 
 
@@ -56,11 +58,13 @@ def _breaks(problem: Problem) -> bool:
 
 
 def _of_recipe(evidence: Evidence, run: RunEvidence) -> str:
-    if evidence.recipe is None or "command" in evidence.recipe:  # programs count steps as they like
+    if evidence.recipe is None:
         return ""
-    stepless = [problem.message for problem in run.metrics_problems or () if problem.kind in _STEPLESS]
-    if stepless:
-        return stepless[0]
+    unmodified = "command" in evidence.recipe
+    kinds = _TORN if unmodified else _STEPLESS  # programs count steps as they like
+    wrong = [problem.message for problem in run.metrics_problems or () if problem.kind in kinds]
+    if wrong or unmodified:
+        return wrong[0] if wrong else ""
     empty = [name for name in _RECORDS if run.files.get(name, 0) <= 0]
     if empty:
         return f"{', '.join(empty)} missing or empty"

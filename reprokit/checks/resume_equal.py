@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
-from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
 from reprokit.layout import FINAL_MODEL
 
 ID = "resume_equal"
@@ -15,6 +15,8 @@ NEEDS_RECIPE = True
 
 _ASK = "`reprokit reproduce RECIPE --resume`"
 _LOOK = "save and restore it with the trainer's checkpoint: reprokit.runtime.checkpoint.training_state"
+
+_FIND = "`reprokit diagnose --resume` with the recipe's command, stop_args and resume_args names what is lost"
 
 
 def check(evidence: Evidence) -> Finding:
@@ -28,11 +30,13 @@ def check(evidence: Evidence) -> Finding:
     if seen.failure:
         return failed(seen.failure, "see stderr.log of the resumed run", **about)
     if seen.first is not None:
-        return failed(_difference(seen), _LOOK, **about, first=dict(seen.first))
-    hole = _hole(seen)
+        look = _LOOK if seen.stop_args is None else _FIND
+        return failed(_difference(seen), look, **about, first=dict(seen.first))
+    hole = _hole(seen) if seen.stop_args is None else _hole_of_program(seen)
     if hole is not None:
         return unjudged(hole.reason, f"look at both run folders, then {_ASK} again", **about)
-    return passed(_summary(seen), **about, step=seen.step, stopped_at=seen.stopped_at)
+    summary = _summary(seen) if seen.stop_args is None else _summary_of_program(seen)
+    return passed(summary, **about, step=seen.step, stopped_at=seen.stopped_at)
 
 
 def _difference(seen: ResumeEvidence) -> str:
@@ -59,6 +63,20 @@ def _hole(seen: ResumeEvidence) -> Objection | None:
     if FINAL_MODEL not in seen.checkpoints:
         return Objection(f"{FINAL_MODEL} was not compared")
     return None
+
+
+def _hole_of_program(seen: ResumeEvidence) -> Objection | None:
+    if seen.records <= 0 or seen.first_resumed is None:
+        return Objection("no record could be compared")
+    return None
+
+
+def _summary_of_program(seen: ResumeEvidence) -> str:
+    how = f"stopped by {' '.join(seen.stop_args)}, and " if seen.stop_args else "left to its end, and "
+    return (
+        f"{how}resumed from {seen.checkpoint}: {counted(seen.records, 'record')} from step "
+        f"{seen.first_resumed} to {seen.last_resumed} as if never stopped"
+    )
 
 
 def _summary(seen: ResumeEvidence) -> str:

@@ -161,6 +161,8 @@ def _unfinished(run: RunEvidence) -> Objection | None:
     exit_code = run.run.get("exit_code")
     if run.run.get("resumed_from") is not None:
         return Objection(f"{run.path}: a resumed run holds only the later steps of a training")
+    if run.run.get("stopped_by") is not None:
+        return Objection(f"{run.path}: it was stopped on its way on purpose")
     if run.run.get("varied") is not None:
         return Objection(f"{run.path}: its surroundings were varied on purpose")
     if run.run.get("outcome") != "completed" or not is_integer(exit_code) or exit_code != 0:

@@ -145,6 +145,8 @@ class ResumeEvidence:
             None when all is equal.
         resumed_s: Seconds that the resumed run took, of its own clock; None when it does not say.
         whole_s: Seconds that the uninterrupted run took, likewise.
+        stop_args: What stopped an unmodified program; () where a whole run left what it was resumed from.
+            None for a trainer. Such a program is told by its records alone, aligned by step.
     """
 
     stopped: str
@@ -163,6 +165,7 @@ class ResumeEvidence:
     first: Mapping[str, Any] | None = None
     resumed_s: float | None = None
     whole_s: float | None = None
+    stop_args: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

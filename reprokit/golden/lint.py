@@ -64,6 +64,8 @@ def _not_finite(golden: Golden) -> Iterator[Finding]:
 
 
 def _numerics(golden: Golden) -> Iterator[Finding]:
+    if "program" in golden.provenance["digests"]:
+        return  # whether an unmodified program is portable, `verify --cpu` must show first
     profile = golden.provenance["fingerprint_facts"].get("inside.numerics.profile")
     if str(golden.provenance["platform"]).startswith("cpu-") and profile != "portable":
         said = "no numerics profile is recorded" if profile is None else f"made under the profile {profile!r}"
@@ -74,6 +76,7 @@ def _numerics(golden: Golden) -> Iterator[Finding]:
 def _provenance(golden: Golden) -> Iterator[Finding]:
     recorded: Mapping[str, Any] = golden.provenance
     environment = recorded["environment"]
+    unpinned = "program" in recorded["digests"] and not recorded["image"].get("kind")  # variant: none
     lacking = [
         name
         for name, value in (
@@ -82,7 +85,7 @@ def _provenance(golden: Golden) -> Iterator[Finding]:
             ("fingerprint_facts", recorded["fingerprint_facts"]),
             ("environment.inside", environment.get("inside")),
             ("environment.host", environment.get("host")),
-            ("image.digest", recorded["image"].get("digest")),
+            ("image.digest", unpinned or recorded["image"].get("digest")),
             ("config", recorded["config"]),
         )
         if not value

@@ -125,6 +125,12 @@ def _anomaly(folder: Path) -> str:
 def _probed(
     stored: runs.StoredRun, request: Request, *, updates: int, project: Project, progress: Progress
 ) -> Path:
+    if stored.record.get("program"):
+        raise UsageError(
+            "an unmodified program cannot be probed: how it trains is not known",
+            where=str(stored.path),
+            fix="leave out --probe",
+        )
     if stored.record.get("plain_command"):
         raise UsageError(
             "a plain command cannot be probed: how it trains is not known",

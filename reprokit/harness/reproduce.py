@@ -22,7 +22,8 @@ from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
 from reprokit.harness.running.preflight import foresee
 from reprokit.harness.running.resume_point import choose, fit
-from reprokit.harness.running.run_kinds import ResumedRun, WholeRun
+from reprokit.harness.running.resume_program import choose_left, must_say_how
+from reprokit.harness.running.run_kinds import ResumedCommand, ResumedRun, WholeRun
 from reprokit.harness.running.start_runs import run_command, run_recipe, settle
 from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
@@ -68,6 +69,8 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
             expected="`immune_to: [hash_seed, ...]`",
             fix="add it, or leave out --vary",
         )
+    if request.resume:
+        must_say_how(recipe, stop_at=request.stop_at)
     foresee(recipe, seed=request.seed_of(recipe.seeds), project=project, progress=progress)
     pair = WholeRun(repeats=request.repeats)
     folders = run_recipe(recipe, request, pair, project=project, phases=phases)
@@ -96,6 +99,12 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
 
 def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
     settle(project, progress=progress)  # before the checkpoint is chosen: closing a run moves its files
+    kind: ResumedRun | ResumedCommand
+    folder = _program_run(str(request.resume_from), project)
+    if folder is not None:
+        recipe, request, kind = choose_left(folder, name, request, project=project)
+        progress.note(f"resumes from {kind.checkpoint or 'the folder'} of {kind.run}")
+        return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
     chosen = choose(str(request.resume_from), project=project)
     recipe, request = fit(chosen, name, request, project=project)
     for skipped in chosen.skipped:
@@ -103,6 +112,14 @@ def _go_on(name: str, request: Request, *, project: Project, progress: Progress)
     progress.note(f"resumes from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
     kind = ResumedRun(point=chosen.point)
     return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
+
+
+def _program_run(reference: str, project: Project) -> Path | None:
+    """The folder of an unmodified program's run, where a person names one."""
+    if reference.endswith(".pt"):
+        return None
+    folder = runs.find(project.runs_dir, reference)
+    return folder if runs.read(folder, verify=False).record.get("program") else None
 
 
 def reproduce_command(

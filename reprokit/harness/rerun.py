@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,11 @@ from reprokit.harness.judging.reference_run import judge_against, platform_of, r
 from reprokit.harness.running.clock import Phases, stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.run_kinds import WholeRun
-from reprokit.harness.running.start_runs import choose_backend, run_recipe
+from reprokit.harness.running.start_runs import backend_of, run_recipe
 from reprokit.images import locks
 from reprokit.layout import CONFIG, ENVIRONMENT, SOURCE, read_json
 from reprokit.project import Project
+from reprokit.recipes import NO_VARIANT
 from reprokit.request import Request
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
@@ -105,12 +106,12 @@ def reproduce_run(
     recipe = recipe_of(reference)
     _refuse_other_platform(reference, project)
     _refuse_other_lock(reference, recipe.variant, project)
-    wanted = request.backend
-    if wanted == "auto" and reference.record.get("backend") == "local":
-        wanted = "local"
-    backend = choose_backend(wanted, progress=progress)
+    if request.backend == "auto" and reference.record.get("backend") == "local":
+        request = replace(request, backend="local")
+    backend = backend_of(recipe, request, progress=progress)
     if backend == "local":
-        progress.note("what runs now is the trainer in that run's folder, with no container around it")
+        what = "trainer" if recipe.program is None else "program"
+        progress.note(f"what runs now is the {what} in that run's folder, with no container around it")
     phases = Phases(progress)
     asked = Request(
         seed=reference.record["seed"],
@@ -193,6 +194,8 @@ def _refuse_other_platform(reference: runs.StoredRun, project: Project) -> None:
 
 def _refuse_other_lock(reference: runs.StoredRun, variant: str, project: Project) -> None:
     """Only the lock that the run's record names makes the environment that it names."""
+    if variant == NO_VARIANT:
+        return  # what this Python holds is told by the environments' differences
     image = reference.record.get("image")
     recorded = image.get("lock_digest") if isinstance(image, dict) else None
     path = locks.read_lock(project.root).variant(variant).packages_path

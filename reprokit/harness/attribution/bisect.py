@@ -24,14 +24,15 @@ from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
-from reprokit.harness.running.start_runs import choose_backend
+from reprokit.harness.running.start_runs import backend_of
 from reprokit.layout import METRICS, read_json
 from reprokit.project import Project
-from reprokit.recipes import Recipe
+from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 
 CACHE = ".bisect"
 METRICS_FACTS = "metrics.json"
+_UNPINNED = "unpinned-"
 _FOUND = re.compile(r"^# (?:possible )?first bad commit: \[([0-9a-f]{7,64})\]", re.MULTILINE)
 GOOD, BAD, SKIPPED = "good", "bad", "skip"
 
@@ -81,6 +82,7 @@ class _Search:
     tested: list[Tested] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
+    backends: dict[str, str] = field(default_factory=dict)
 
 
 def bisect(
@@ -94,7 +96,7 @@ def bisect(
         CannotJudgeError: The good commit does not repeat its own numbers, or bad has them too.
     """
     first, last = git_history.resolve(project.root, good), git_history.resolve(project.root, bad)
-    chosen = replace(request, backend=choose_backend(request.backend, progress=progress), repeats=1)
+    chosen = replace(request, repeats=1)
     scratch = Path(tempfile.mkdtemp(prefix="reprokit-bisect-"))
     try:
         with git_history.worktree(project.root, commit=first) as tree:
@@ -124,13 +126,13 @@ def _reference_run(search: _Search, commit: str) -> Path:
     kept = search.scratch / "good.jsonl"
     shutil.copyfile(metrics, kept)
     key = _key(search, search.recipes[commit])
-    recorded = read_json(search.project.runs_dir / CACHE / key / METRICS_FACTS)
+    recorded = read_json(_folder(search, key) / METRICS_FACTS)
     if int(recorded.get("runs") or 0) < 2:
-        again, why = _train(search)
+        again, why = _train(search, search.recipes[commit])
         if again is None:
             raise CannotRunError(f"the good commit cannot run: {why}", where=commit[:12])
         if kept.read_bytes() != again.read_bytes():
-            shutil.rmtree(search.project.runs_dir / CACHE / key, ignore_errors=True)
+            shutil.rmtree(_folder(search, key), ignore_errors=True)
             raise CannotJudgeError(
                 "the good commit does not repeat its own numbers, so no commit can be blamed",
                 where=commit[:12],
@@ -205,18 +207,18 @@ def _metrics(search: _Search, commit: str) -> tuple[Path | None, str, bool]:
     cached = _cached(search, key)
     if cached is not None or key in search.failed:
         return cached, search.failed.get(key, ""), False
-    metrics, why = _train(search)
+    metrics, why = _train(search, recipe)
     if metrics is None:
         search.failed[key] = why  # for this search only: a full disk is no property of a commit
         return None, why, True
     return _remember(search, key, metrics), "", True
 
 
-def _train(search: _Search) -> tuple[Path | None, str]:
+def _train(search: _Search, recipe: Recipe) -> tuple[Path | None, str]:
     ran = worktree_run.run_at(
         search.tree,
         search.name,
-        request=search.request,
+        request=replace(search.request, backend=_backend(search, recipe)),
         runs_dir=search.scratch / "runs",
         progress=search.progress,
     )
@@ -224,19 +226,32 @@ def _train(search: _Search) -> tuple[Path | None, str]:
 
 
 def _key(search: _Search, recipe: Recipe) -> str:
-    asked = [search.request.seed, search.request.backend, search.request.base]
-    return digest([tree_digest(search.tree, recipe), *asked]).removeprefix("sha256:")
+    asked = [search.request.seed, _backend(search, recipe), search.request.base]
+    found = digest([tree_digest(search.tree, recipe), *asked]).removeprefix("sha256:")
+    return f"{_UNPINNED}{found}" if recipe.variant == NO_VARIANT else found
+
+
+def _backend(search: _Search, recipe: Recipe) -> str:
+    if recipe.variant not in search.backends:
+        search.backends[recipe.variant] = backend_of(recipe, search.request, progress=search.progress)
+    return search.backends[recipe.variant]
+
+
+def _folder(search: _Search, key: str) -> Path:
+    """Where a run's metrics are kept: for later searches only where its environment is part of the key."""
+    place = search.scratch if key.startswith(_UNPINNED) else search.project.runs_dir
+    return place / CACHE / key
 
 
 def _cached(search: _Search, key: str) -> Path | None:
-    metrics = search.project.runs_dir / CACHE / key / METRICS
+    metrics = _folder(search, key) / METRICS
     recorded = read_json(metrics.parent / METRICS_FACTS)
     known = metrics.is_file() and recorded.get("sha256") == workspace.sha256_of(metrics)
     return metrics if known else None
 
 
 def _remember(search: _Search, key: str, metrics: Path, *, runs: int = 1) -> Path:
-    folder = search.project.runs_dir / CACHE / key
+    folder = _folder(search, key)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(metrics, folder / METRICS)

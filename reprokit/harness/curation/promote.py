@@ -22,6 +22,9 @@ from reprokit.runs import listing
 
 _OF_RUNS_BESIDE = {"resume_equal", "unchanged_when_varied"}
 
+#: Keys of `run.json` that a run has which is no whole run under natural surroundings.
+_PARTIAL = ("resumed_from", "stopped_by", "varied")
+
 
 def promote(
     folders: Sequence[Path],
@@ -109,7 +112,7 @@ def newest_pair(
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)
         fits = seed is None or stored.record.get("seed") == seed
-        fits = fits and stored.record.get("resumed_from") is None and stored.record.get("varied") is None
+        fits = fits and not any(stored.record.get(name) is not None for name in _PARTIAL)
         if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
             by_stamp.setdefault(folder.name.rpartition("-")[0], []).append(folder)
     pairs = [folders for folders in by_stamp.values() if len(folders) >= 2]
@@ -129,6 +132,9 @@ def _candidate(folder: Path) -> golden.Candidate:
         raise GoldenError("a plain command has no golden", where=str(folder), fix="write a recipe for it")
     if record.get("resumed_from") is not None:
         what = "a resumed run holds only the later steps of a training"
+        raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
+    if record.get("stopped_by") is not None:
+        what = "this run was stopped on its way on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
     if record.get("varied") is not None:
         what = "the surroundings of this run were varied on purpose"

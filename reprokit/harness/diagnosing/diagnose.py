@@ -6,7 +6,7 @@ Asked in order: are two runs equal, are they equal under varied conditions, what
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -108,8 +108,11 @@ def diagnose_recipe(
         progress=progress,
         budget=budget,
         files=ready.plan.files,
+        executables=ready.plan.executables,
+        program=recipe.program,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
+    lab.in_source = _to_source(recipe)
     sets = [word for override in request.overrides for word in ("--set", override)]
     return _written(lab, [recipe.name, "--seed", str(seed), *sets], recipe=recipe)
 
@@ -137,8 +140,8 @@ def _finished(
     return found
 
 
-def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
-    """The same answer, with the paths of the program's own files instead of their copies."""
+def _to_source(recipe: Recipe) -> Callable[[str], str]:
+    """A function that puts the paths of the program's own files in place of those of their copies."""
     if recipe.trainer is None:
         copies = rf"(?:/[^\s:]*/{PROGRAM}|{MOUNTS}/{PROGRAM_MOUNT}|[^\s:]*/{re.escape(WORK)})"
         copy, files = re.compile(rf"{copies}/([^\s:]+)"), {}
@@ -150,6 +153,13 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
 
     def there(text: str) -> str:
         return copy.sub(lambda match: str(files.get(match[1]) or recipe.project_dir / match[1]), text)
+
+    return there
+
+
+def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
+    """The same answer, with the paths of the program's own files instead of their copies."""
+    there = _to_source(recipe)
 
     def moved(one: _Placed) -> _Placed:
         return replace(one, file=there(one.file)) if one.file else one

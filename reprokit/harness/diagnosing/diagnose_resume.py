@@ -6,8 +6,6 @@ the way is enough: from a run that writes one and continues to its end, or from 
 
 from __future__ import annotations
 
-import glob
-import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -22,16 +20,15 @@ from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
-from reprokit.harness.diagnosing.resume_alignment import Rejoined, is_cut_short, rejoined
+from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
+from reprokit.harness.running.resume_words import PLACEHOLDER, chosen_in, pattern_of
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.workspace import write_json
-
-PLACEHOLDER = "{stopped_run_dir}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,21 +136,14 @@ def _resumed(lab: Laboratory, words: Words, left: Path, *, was_stopped: bool) ->
 
 def _filled_in(word: str, left: Path) -> str:
     """A word with the folder's path; of a pattern the middle one of the files that fit it."""
-    if PLACEHOLDER not in word or not glob.has_magic(word.replace(PLACEHOLDER, "")):
-        return word.replace(PLACEHOLDER, str(left))
-    before, pattern = word.split(PLACEHOLDER, 1)
-    fitting = sorted(map(str, left.glob(pattern.lstrip("/"))), key=_natural)
-    if not fitting:
+    found = chosen_in(word, left)
+    if found is None:
         raise UsageError(
-            f"no checkpoint matches {pattern!r}",
+            f"no checkpoint matches {pattern_of(word)!r}",
             where=str(left),
             fix="list that folder, and give --resume-args a pattern that matches a file in it",
         )
-    return before + fitting[(len(fitting) - 1) // 2]
-
-
-def _natural(path: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", path)]
+    return found.replace(PLACEHOLDER, str(left))
 
 
 def _check_resumed(found: Rejoined, begun: str, resumed: InstrumentedRun) -> None:

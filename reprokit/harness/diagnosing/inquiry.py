@@ -60,7 +60,8 @@ class Inquiry:
         equal = sum(frozenset(held) <= one for one, _ in self.held_runs)
         free = len(self.held_runs) - equal
         left = max(0, EQUAL_RUNS - equal) + max(MOVES, DIFFERENT_RUNS - free)
-        self.lab.progress.note(f"so far: {self.described} explains it, {counted(left, 'confirmation')} to go")
+        told = self.lab.in_source(self.described)
+        self.lab.progress.note(f"so far: {told} explains it, {counted(left, 'confirmation')} to go")
 
     @property
     def described(self) -> str:

@@ -9,7 +9,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
@@ -25,6 +25,7 @@ from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun, 
 from reprokit.harness.diagnosing.leftovers import Leftovers
 from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
 from reprokit.harness.judging.clock_evidence import clock_kinds
+from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import changed, in_container
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.hooked_run import (
@@ -37,7 +38,8 @@ from reprokit.harness.running.hooked_run import (
     own_mounts,
     places_of,
 )
-from reprokit.layout import OUTPUT
+from reprokit.layout import METRICS, OUTPUT
+from reprokit.recipes import Program
 from reprokit.workspace import cannot_write
 
 
@@ -47,10 +49,13 @@ class Laboratory:
     Args:
         spec: The run; its command may hold the placeholders.
         files: Files of every run's folder: relative name → content.
+        executables: Those of them that can be executed.
+        program: The unmodified program of a recipe, or None.
         ignore: Patterns of metrics to leave out.
 
     Attributes:
         apart: A folder of its own with a short path, for homes and temporary files; removed with it.
+        in_source: Puts the paths of a recipe's own files in place of those of their copies in a run.
         deep: Whether operations are recorded even where a line was found.
         draws: Whether every operation of PyTorch is checked for draws from an unseeded generator.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
@@ -69,11 +74,15 @@ class Laboratory:
         progress: Progress,
         budget: int,
         files: Mapping[str, bytes] | None = None,
+        executables: Sequence[str] = (),
+        program: Program | None = None,
         ignore: Sequence[str] = (),
     ) -> None:
         self.spec, self.folder, self.progress = spec, folder, progress
         self.budget, self.made = budget, 0
         self._backend, self._files, self._ignore = backend, dict(files or {}), tuple(ignore)
+        self._executables, self._program = tuple(executables), program
+        self.in_source: Callable[[str], str] = str
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
         self.leftovers = Leftovers(folder / "left-by-another-seed")
@@ -131,6 +140,10 @@ class Laboratory:
             for name, content in self._files.items():
                 (stage / name).parent.mkdir(parents=True, exist_ok=True)
                 (stage / name).write_bytes(content)
+            for name in self._executables:
+                (stage / name).chmod(0o755)
+            if self._program is not None:
+                program_output.make_room(stage, self._program)
             make_room(self.spec, stage)
             places = places_of(
                 self.spec,
@@ -150,6 +163,9 @@ class Laboratory:
         ended = time.time()
         if result is not None:
             bring_out(self.spec, stage, traced)
+        if self._program is not None:
+            program_output.collect(stage, self._program)
+            program_output.write_metrics(stage, self._program)
         if self._first_s is None:
             self._first_s = ended - begun
         stage.rename(self.folder / label)
@@ -175,7 +191,8 @@ class Laboratory:
 
     def _until_cut(self, spec: RunSpec, stage: Path, label: str, given: Conditions) -> RunResult | None:
         """Run to the end, or until it may be cut: None."""
-        cut = self.cut if given.short and not self.left and not in_container(self.spec) else None
+        whole = self.left or in_container(self.spec) or self._program is not None
+        cut = self.cut if given.short and not whole else None
 
         def tick() -> None:
             self.progress.alive(label, "running")
@@ -190,11 +207,15 @@ class Laboratory:
 
     def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
         """Whether two runs have the same numbers; a ``MetricsError`` where one has none."""
+        ignore = (*self._ignore, *map(escape, self.left_out))
+        if self._program is not None:  # without what is volatile, with what was printed
+            pair = first.folder / METRICS, second.folder / METRICS
+            return adapters.compare_paths(*pair, ignore=ignore)[0]
         beginning = self.cut.beginnings.get(first.label) if self.cut is not None and second.cut else None
         return adapters.compare_runs(
             beginning or first.folder / OUTPUT,
             second.folder / OUTPUT,
-            ignore=(*self._ignore, *map(escape, self.left_out)),
+            ignore=ignore,
             places=(first.places, second.places),
         )
 
@@ -254,7 +275,7 @@ class Laboratory:
         hash_seed: str,
         limit_s: float | None,
     ) -> RunSpec:
-        spec = own_mounts(self.spec, stage, names=tuple(self._files))
+        spec = own_mounts(self.spec, stage)
         spec = spec if given.seed is None else replace(spec, seed=given.seed)
         spec = replace(spec, command=(*(given.command or spec.command), *given.words))
         spec = hooked(spec, places, environment={HASH_SEED: hash_seed, **given.environment})

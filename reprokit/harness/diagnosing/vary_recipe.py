@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from reprokit import diagnosis
-from reprokit.core import numerics
 from reprokit.harness.diagnosing.conditions import limit_of
 from reprokit.harness.judging.varied_evidence import agree, varied_evidence
 from reprokit.harness.running.apply_variations import there_of
 from reprokit.harness.running.clock import Phases
+from reprokit.harness.running.program import variables_of
 from reprokit.harness.running.run_kinds import VariedRun
-from reprokit.harness.running.start_runs import choose_backend, run_recipe
+from reprokit.harness.running.start_runs import backend_of, run_recipe
 from reprokit.layout import RECORD, read_json
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -35,12 +35,12 @@ def vary(
     """The folders of runs under the recipe's variations; none without any, or where the runs do not agree."""
     if not recipe.immune_to or not agree(folders):
         return ()
-    container = choose_backend(request.backend) == "docker"
+    container = backend_of(recipe, request) == "docker"
     place = there_of(
         container=container,
         device=recipe.device,
         folder=_APART,
-        environment=numerics.variables(recipe.numerics, hash_seed=0),
+        environment=variables_of(recipe),
     )
     found = survey(place, only=recipe.immune_to)
     trials = _Trials(

@@ -15,11 +15,13 @@ from reprokit.core import fingerprint, inputs
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
+from reprokit.core.evidence import ResumeEvidence
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.harness.judging.program_changes import program_changes
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
 from reprokit.harness.judging.resume_evidence import resume_evidence
+from reprokit.harness.judging.resumed_program import resumed_program
 from reprokit.harness.judging.run_identity import config_of
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
@@ -99,7 +101,7 @@ def gather(
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
-        resume=resume_evidence(folders[0], interrupted) if interrupted else None,
+        resume=_resumed(recipe, folders[0], interrupted) if interrupted else None,
         varied=varied_evidence(folders[0], varied) if varied else None,
     )
 
@@ -113,6 +115,11 @@ def _compare_runs(first: Path, other: Path, recipe: Recipe | None, *, ignore: Se
         return adapters.compare(first / METRICS, other / METRICS)
     except MetricsError as error:
         return unreadable(error, side="both")
+
+
+def _resumed(recipe: Recipe | None, whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
+    unmodified = recipe is not None and recipe.program is not None
+    return (resumed_program if unmodified else resume_evidence)(whole, interrupted)
 
 
 def _golden_of(

@@ -61,6 +61,12 @@ def read_reference_run(folder: Path) -> runs.StoredRun:
             where=str(folder),
             fix="name a run that was never stopped",
         )
+    if record.get("stopped_by") is not None:
+        raise CannotJudgeError(
+            "nothing can be compared with a run that was stopped on its way",
+            where=str(folder),
+            fix="name a run that was never stopped",
+        )
     seed, name = record.get("seed"), record.get("recipe")
     if not isinstance(seed, int) or isinstance(seed, bool) or not isinstance(name, str):
         raise ReportError("run.json does not say recipe and seed", where=str(folder), fix=_FROM_SNAPSHOT)

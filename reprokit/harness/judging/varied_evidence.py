@@ -17,7 +17,7 @@ from reprokit.errors import MetricsError
 from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import compare_traces
 from reprokit.harness.running.run_kinds import WATCH
-from reprokit.layout import METRICS, TRACE
+from reprokit.layout import METRICS, OUTPUT, TRACE
 
 
 def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
@@ -64,9 +64,14 @@ def _objection(whole: runs.StoredRun, one: runs.StoredRun, *, watched: bool) -> 
     objection = why_not_comparable(identity_of(whole), identity_of(one), question=VARIED)
     if objection is not None:
         return objection.about(one.path)
-    if one.complete and watched and not any((one.path / WATCH).glob("trace-*.json")):
+    if one.complete and watched and not _has_trace(one.path):
         return Objection(f"{one.path}: the watch was not loaded, so nothing that it varies was varied")
     return None
+
+
+def _has_trace(folder: Path) -> bool:
+    """Whether the watch wrote what it saw; what an unmodified program's run wrote stays under ``output/``."""
+    return any(any((place / WATCH).glob("trace-*.json")) for place in (folder, folder / OUTPUT))
 
 
 def _compared(first: Path, other: Path) -> tuple[int, str]:

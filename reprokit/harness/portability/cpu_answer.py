@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from reprokit.errors import MetricsError
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records
 from reprokit.harness.portability.first_updates import PartialRun
 from reprokit.harness.portability.nonportable_ops import Guilty
+from reprokit.harness.running.emulation import EmulatedCpu
 
 
 class CpuVerdict(StrEnum):
@@ -80,10 +81,13 @@ def first_difference(measure: Measure, left: PartialRun) -> dict[str, Any] | Non
     traced = compare_traces(measure.trace, left.trace)
     if not traced.equal and traced.first is not None:
         return {"update": traced.records_compared, **traced.first}
-    if not count_records(measure.metrics):
-        return None
+    return metrics_difference(measure.metrics, left.metrics) if count_records(measure.metrics) else None
+
+
+def metrics_difference(expected: Path, actual: Path) -> dict[str, Any] | None:
+    """Where two metrics files part; None where they are equal in every bit."""
     try:
-        compared = adapters.compare(measure.metrics, left.metrics)
+        compared = adapters.compare(expected, actual)
     except MetricsError as error:
         return {"update": None, "step": None, "what": str(error), "expected": None, "actual": None}
     if compared.identical:
@@ -99,6 +103,18 @@ def first_difference(measure: Measure, left: PartialRun) -> dict[str, Any] | Non
         "expected": first.expected,
         "actual": first.actual,
     }
+
+
+def another_platform(answer: CpuAnswer, cpu: EmulatedCpu) -> CpuAnswer:
+    """The answer of a CPU that cannot run portable programs, or cannot be emulated."""
+    lacks = cpu.trouble or "it has no AVX2 with FMA"
+    return replace(
+        answer,
+        verdict=CpuVerdict.ANOTHER_PLATFORM,
+        updates=0,
+        sentence=f"{lacks}: another platform (cpu-x86_64-noavx2), which has goldens of its own",
+        remedy="name a CPU with AVX2, or promote goldens of that platform on such a machine",
+    )
 
 
 def where(first: dict[str, Any]) -> str:

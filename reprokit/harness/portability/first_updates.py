@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit.core.records import STOPPED_EARLY, Mount, Outcome, RunResult, RunSpec
-from reprokit.errors import CannotRunError
+from reprokit.errors import CannotRunError, MetricsError
 from reprokit.execution import Backend
+from reprokit.harness.running import program_output
 from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.hooked_run import own_mounts
 from reprokit.harness.running.plan import Plan
-from reprokit.layout import CONFIG, METRICS, OUTPUT, SOURCE, STDERR, STDOUT, TRACE
+from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, TRACE
 from reprokit.workspace import cannot_write
 
 LOGS = (STDOUT, STDERR)
+_SYSTEM_CALLS = ".system-calls"
+_WRITE_CALLS = ("-d", "strace", "-D", f"{{run_dir}}/{_SYSTEM_CALLS}")
 _LAUNCHER = "reprokit.runtime.launch"
 #: One process for each of two cores: an emulated run takes half a gigabyte.
 _SIDE_BY_SIDE = 2
@@ -33,10 +37,21 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartialRun:
-    """The folder that a program left, and why it did not come to where it was to stop, or ""."""
+    """The folder that a program left, why it did not come to where it was to stop, and whether for time."""
 
     folder: Path
     trouble: str = ""
+    overdue: bool = False
+
+    @property
+    def canonical(self) -> Path:
+        """The metrics of an unmodified program, as the host wrote them."""
+        return self.folder / METRICS
+
+    @property
+    def system_calls(self) -> Path:
+        """What the emulator wrote of an unmodified program's system calls."""
+        return self.folder / OUTPUT / _SYSTEM_CALLS
 
     @property
     def trace(self) -> Path:
@@ -76,6 +91,20 @@ class Bench:
     def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> PartialRun:
         return self._run(label, self._words("--max-updates", self.updates), cpu=cpu, ends_with=STOPPED_EARLY)
 
+    def whole(self, label: str, words: Sequence[str], *, cpu: EmulatedCpu | None = None) -> PartialRun:
+        """Run an unmodified program to its end; an emulated one with its system calls written down.
+
+        Raises:
+            MetricsError: It leaves no metrics.
+        """
+        left = self._run(label, words, cpu=cpu, ends_with=0, options=_WRITE_CALLS)
+        if self.plan.program is not None:
+            program_output.collect(left.folder, self.plan.program)
+            found = {} if left.trouble else program_output.write_metrics(left.folder, self.plan.program)
+            if problem := found.get("metrics_problem"):
+                raise MetricsError(problem.pop("what"), **problem)
+        return left
+
     def record(self, *, updates: int) -> PartialRun:
         """Train natively and write down every operation that is called: ``output/calls.pt``."""
         words = self._words("--max-updates", updates)
@@ -103,19 +132,17 @@ class Bench:
         ends_with: int,
         cpu: EmulatedCpu | None = None,
         mounts: tuple[Mount, ...] = (),
+        options: tuple[str, ...] = (),
     ) -> PartialRun:
         folder = self.folder / label
         self._furnish(folder)
-        own = (
-            Mount(name="recipes", path=str(folder / SOURCE)),
-            Mount(name="config.yaml", path=str(folder / CONFIG)),
-        )
-        kept = tuple(one for one in self.spec.mounts if one.name not in {mount.name for mount in own})
-        spec = replace(self.spec, command=tuple(words), mounts=(*kept, *own, *mounts))
+        spec = own_mounts(self.spec, folder)
+        spec = replace(spec, command=tuple(words), mounts=(*spec.mounts, *mounts))
         if cpu is not None:
-            spec = under(spec, cpu=cpu.name, emulator=self.emulator)
+            spec = under(spec, cpu=cpu.name, emulator=self.emulator, options=options)
         result = self.backend.run(spec, folder, on_tick=lambda: self._tick(label))
-        return PartialRun(folder=folder, trouble=_trouble(result, ends_with=ends_with))
+        overdue = result.outcome is Outcome.TIMED_OUT
+        return PartialRun(folder=folder, trouble=_trouble(result, ends_with=ends_with), overdue=overdue)
 
     def _words(self, option: str, updates: int) -> list[str]:
         at = self.spec.command.index("--")
@@ -127,6 +154,10 @@ class Bench:
             for name, content in self.plan.files.items():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
+            for name in self.plan.executables:
+                (folder / name).chmod(0o755)
+            if self.plan.program is not None:
+                program_output.make_room(folder, self.plan.program)
         except OSError as error:
             raise cannot_write(folder, error) from error
 

@@ -22,11 +22,13 @@ from reprokit.harness.portability.cpu_answer import (
     CpuAnswer,
     CpuVerdict,
     Measure,
+    another_platform,
     first_difference,
     head,
     where,
 )
 from reprokit.harness.portability.first_updates import Bench, PartialRun, need, side_by_side
+from reprokit.harness.portability.whole_program import TIMEOUT_S, ProgramJudge
 from reprokit.harness.running import emulation
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.emulation import EmulatedCpu
@@ -122,6 +124,8 @@ class _Judge:
     progress: Progress
 
     def answers(self, seed: int) -> list[CpuAnswer]:
+        if self.recipe.program is not None and self.recipe.device == "cpu":
+            return self._of_program(seed)
         if self.recipe.numerics != PORTABLE or self.recipe.device != "cpu":
             raise CannotJudgeError(
                 f"{self.recipe.name} promises nothing on other CPUs",
@@ -150,12 +154,22 @@ class _Judge:
             held = self._with_the_guilty(held, [cpu for cpu, _ in made], bench)
         return [natively, *held]
 
-    def _bench(self, seed: int) -> Bench:
+    def _of_program(self, seed: int) -> list[CpuAnswer]:
+        judge = ProgramJudge(
+            recipe=self.recipe,
+            seed=seed,
+            platform=self.platform,
+            project=self.project,
+            bench=self._bench(seed, timeout_s=TIMEOUT_S),
+        )
+        return judge.answers(self.cpus)
+
+    def _bench(self, seed: int, *, timeout_s: float = _TIMEOUT_S) -> Bench:
         asked = replace(
             self.request,
             seed=seed,
             backend="docker" if self.request.backend == "docker" else "local",
-            timeout_s=self.request.timeout_s or _TIMEOUT_S,
+            timeout_s=self.request.timeout_s or timeout_s,
         )
         ready = prepare(self.recipe, asked, project=self.project, progress=self.progress)
         folder = self.project.reports_dir / self.recipe.name / f"{stamp()}-cpus"
@@ -236,7 +250,7 @@ class _Judge:
             folder=left.folder if left else None,
         )
         if left is None:
-            return _elsewhere(answer, cpu)
+            return another_platform(answer, cpu)
         if left.trouble:
             sentence = f"did not finish its first updates: {left.trouble}"
             return replace(answer, verdict=CpuVerdict.NOT_RUN, sentence=sentence)
@@ -286,17 +300,6 @@ class _Judge:
             return replace(answer, guilty=found, sentence=f"{answer.sentence}: {why}", remedy=remedy)
 
         return side_by_side(one, zip(answers, cpus, strict=True), stop=bench.stop)
-
-
-def _elsewhere(answer: CpuAnswer, cpu: EmulatedCpu) -> CpuAnswer:
-    lacks = cpu.trouble or "it has no AVX2 with FMA"
-    return replace(
-        answer,
-        verdict=CpuVerdict.ANOTHER_PLATFORM,
-        updates=0,
-        sentence=f"{lacks}: another platform (cpu-x86_64-noavx2), which has goldens of its own",
-        remedy="name a CPU with AVX2, or promote goldens of that platform on such a machine",
-    )
 
 
 def _unexplained(answer: CpuAnswer, error: ReprokitError) -> CpuAnswer:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reprokit.core.records import RunSpec
+from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.execution import varied_start
 from reprokit.harness.running import emulation
@@ -110,9 +110,16 @@ def changed(spec: RunSpec, *, start: Sequence[str] = (), cpu: str = "") -> RunSp
         spec = emulation.under(spec, cpu=cpu, emulator=emulator)
     if not start:
         return spec
-    mounted = any(mount.name == "reprokit" for mount in spec.mounts)
-    python, starter = ("{python}", _MOUNTED) if mounted else (sys.executable, str(_STARTER))
-    return replace(spec, command=(python, "-I", "-S", starter, *start, "--", *spec.command))
+    mounts = spec.mounts
+    if any(mount.name == "reprokit" for mount in mounts):
+        python, starter = "{python}", _MOUNTED
+    elif in_container(spec):
+        python, starter = "{python}", f"{{mounts}}/{_STARTER.name}"
+        mounts = (*mounts, Mount(name=_STARTER.name, path=str(_STARTER.resolve())))
+    else:
+        python, starter = sys.executable, str(_STARTER)
+    command = (python, "-I", "-S", starter, *start, "--", *spec.command)
+    return replace(spec, command=command, mounts=mounts)
 
 
 def check_names(wanted: Sequence[str]) -> None:

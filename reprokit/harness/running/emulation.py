@@ -126,16 +126,17 @@ def answered(cpu: str, *, stdout: str, stderr: str) -> EmulatedCpu:
     return EmulatedCpu(name=cpu, avx2=has["AVX2"] and has["FMA3"], left_out=left_out)
 
 
-def under(spec: RunSpec, *, cpu: str, emulator: str) -> RunSpec:
+def under(spec: RunSpec, *, cpu: str, emulator: str, options: Sequence[str] = ()) -> RunSpec:
     """The same run on an emulated CPU; without a limit on memory, which would hit the emulator's own.
 
-    A container is given the emulator read-only, and stays as hardened as it is.
+    A container is given the emulator read-only, and stays as hardened as it is. ``options`` are further
+    words for the emulator.
     """
     limits = replace(spec.limits, memory_bytes=None)
     word, mounts = emulator, spec.mounts
     if spec.realisation is not None and spec.realisation.kind == "image":
         word, mounts = "{emulator}", (*mounts, Mount(name="emulator", path=emulator))
-    return replace(spec, command=(word, "-cpu", cpu, *spec.command), limits=limits, mounts=mounts)
+    return replace(spec, command=(word, "-cpu", cpu, *options, *spec.command), limits=limits, mounts=mounts)
 
 
 def _trouble(stderr: str) -> str:

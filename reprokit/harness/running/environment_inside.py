@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.capture import probe
+from reprokit.capture.interpreter import find_python
 from reprokit.core import numerics
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError
@@ -38,7 +39,7 @@ def inside_of(spec: RunSpec, *, backend: Backend) -> dict[str, Any]:
     asked = replace(
         spec,
         command=(
-            "{python}" if spec.realisation else sys.executable,
+            "{python}" if spec.realisation else find_python(spec.command) or sys.executable,
             f"{{mounts}}/{_PROBE}",
             "--torch",
             "--device",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import compileall
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,12 +18,14 @@ from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
 from reprokit.harness.running.apply_variations import ELSEWHERE, in_container
 from reprokit.harness.running.run_kinds import WATCH
-from reprokit.layout import CONFIG, OUTPUT, SOURCE
+from reprokit.layout import OUTPUT
 
 HOOK = Path(instrumentation.__file__).parent
 HASH_SEED = "PYTHONHASHSEED"
 ORDERS = "orders.json"
 _REPLAY = "replay"
+#: The hook where the package is mounted; a program that gets no package gets the hook alone.
+MOUNTED_HOOK = "{mounts}/reprokit/instrumentation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +75,7 @@ def places_of(spec: RunSpec, *, stage: Path, traced: Path, apart: Path, replay: 
     if replay is not None:
         mounts.append(Mount(name=_REPLAY, path=str(replay.resolve())))
     return Places(
-        hook="{mounts}/reprokit/instrumentation",
+        hook=MOUNTED_HOOK,
         orders=f"{{mounts}}/{ORDERS}",
         out=f"{RUN_DIR}/{WATCH}",
         output=RUN_DIR,
@@ -93,9 +95,12 @@ def hooked(spec: RunSpec, places: Places, *, environment: Mapping[str, str]) -> 
     """
     inherited = os.environ.get("PYTHONPATH", "") if spec.inherit_environment else ""
     compile_hook()
-    paths = [places.hook, *filter(None, [spec.environment.get("PYTHONPATH", inherited)])]
+    hook, own = places.hook, places.mounts
+    if hook == MOUNTED_HOOK and not any(one.name == "reprokit" for one in spec.mounts):
+        hook, own = f"{{mounts}}/{HOOK.name}", (*own, Mount(name=HOOK.name, path=str(HOOK.resolve())))
+    paths = [hook, *filter(None, [spec.environment.get("PYTHONPATH", inherited)])]
     added = {**environment, "PYTHONPATH": os.pathsep.join(paths), "REPROKIT_HOOK": places.orders}
-    return replace(spec, environment={**spec.environment, **added}, mounts=(*spec.mounts, *places.mounts))
+    return replace(spec, environment={**spec.environment, **added}, mounts=(*spec.mounts, *own))
 
 
 def compile_hook() -> None:
@@ -122,8 +127,12 @@ def bring_out(spec: RunSpec, stage: Path, traced: Path) -> None:
     shutil.rmtree(room)
 
 
-def own_mounts(spec: RunSpec, stage: Path, names: Sequence[str]) -> RunSpec:
-    """The run with those of its mounts from its own folder that stand there: recipe, trainer, settings."""
-    own = {"recipes": stage / SOURCE, CONFIG: stage / CONFIG} if names else {}
-    mounts = tuple(replace(one, path=str(own[one.name])) if one.name in own else one for one in spec.mounts)
-    return replace(spec, mounts=mounts)
+def own_mounts(spec: RunSpec, stage: Path) -> RunSpec:
+    """The run with its mounts from its own folder taken from another one: program, recipe, settings."""
+    planned = f"/{spec.recipe}/{spec.run_id}/"
+
+    def moved(one: Mount) -> Mount:
+        _, within, name = one.path.rpartition(planned)
+        return replace(one, path=str(stage / name)) if within else one
+
+    return replace(spec, mounts=tuple(map(moved, spec.mounts)))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from reprokit import checkpoints
+from reprokit import checkpoints, runs
 from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.resume_point import choose
-from reprokit.harness.running.run_kinds import ResumedRun, StoppedRun
+from reprokit.harness.running.resume_program import left_by
+from reprokit.harness.running.run_kinds import ResumedRun, StoppedCommand, StoppedRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.project import Project
-from reprokit.recipes import Recipe
+from reprokit.recipes import Program, Recipe
 from reprokit.request import Request
 
 
@@ -36,6 +37,10 @@ def interrupt(
     Raises:
         UsageError: The recipe saves no checkpoint before the place.
     """
+    if recipe.program is not None:
+        return _interrupt_program(
+            recipe, recipe.program, request, whole=whole, project=project, phases=phases
+        )
     drawn_from = digest([recipe.name, request.seed_of(recipe.seeds)])
     place = place_of(whole, stop_at=request.stop_at, drawn_from=drawn_from)
     phases.progress.note(f"one more training: it is killed at step {place}, and resumed")
@@ -45,6 +50,24 @@ def interrupt(
     except CheckpointError:
         return stopped, None
     (resumed,) = run_recipe(recipe, request, ResumedRun(point=point), project=project, phases=phases)
+    return stopped, resumed
+
+
+def _interrupt_program(
+    recipe: Recipe, program: Program, request: Request, *, whole: Path, project: Project, phases: Phases
+) -> tuple[Path, Path | None]:
+    """Run the program with its arguments to stop, where it has any, and resume it from what that run left."""
+    stopped = whole
+    if program.stop_args:
+        phases.progress.note(f"one more run, stopped by {' '.join(program.stop_args)}, and resumed")
+        kind = StoppedCommand(words=program.stop_args)
+        (stopped,) = run_recipe(recipe, request, kind, project=project, phases=phases)
+    else:
+        phases.progress.note("one more run, resumed from what the first run left on its way")
+    point = left_by(stopped, program)
+    if point is None or not runs.read(stopped, verify=False).complete:
+        return stopped, None
+    (resumed,) = run_recipe(recipe, request, point, project=project, phases=phases)
     return stopped, resumed
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,13 @@ from reprokit.core.records import Limits, Mount, Realisation, RunSpec
 from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.program import launch_of
+from reprokit.harness.running.resume_words import PLACEHOLDER
 from reprokit.harness.running.run_kinds import (
+    ResumedCommand,
     ResumedRun,
     ResumePoint,
     RunKind,
+    StoppedCommand,
     StoppedRun,
     VariedRun,
     WholeRun,
@@ -128,9 +131,10 @@ def plan_recipe(
     if isinstance(kind, VariedRun):
         specs[0], of_watch = varied(specs[0], kind, runs_dir=runs_dir)
         files.update(of_watch)
-    return Plan(
-        specs=tuple(specs), facts=facts, files=files, executables=launch.executables, program=recipe.program
-    )
+    program = recipe.program
+    if program is not None and isinstance(kind, StoppedCommand):
+        program = replace(program, outputs=())  # what it leaves at its end is not there yet
+    return Plan(specs=tuple(specs), facts=facts, files=files, executables=launch.executables, program=program)
 
 
 def plan_command(
@@ -208,6 +212,23 @@ def _particulars(kind: RunKind, realisation: Realisation | None) -> _Particulars
             return _Particulars(names=("stopped",), words=("--stop-at", str(step)), facts={"stop_at": step})
         case ResumedRun(point=point):
             return _resumed(point, realisation)
+        case StoppedCommand(words=words):
+            return _Particulars(names=("stopped",), words=words, facts={"stopped_by": list(words)})
+        case ResumedCommand():
+            return _Particulars(
+                names=("resumed",),
+                words=kind.words,
+                mounts=(Mount(name=PLACEHOLDER.strip("{}"), path=str(kind.left.resolve())),),
+                facts={
+                    "resumed_from": {
+                        "run": kind.run,
+                        "checkpoint": kind.checkpoint,
+                        "sha256": kind.sha256,
+                        "arguments": list(kind.words),
+                    }
+                },
+                attempt=kind.attempt + 1,
+            )
         case VariedRun(number=number):
             return _Particulars(names=(f"varied{number}",), facts={"varied": kind.as_fact()})
 

@@ -8,6 +8,7 @@ differs from its declared digest is refused before anything starts; a trainer ch
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_diges
 from reprokit.harness.running.program_files import digests_by_name, program_files
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
 from reprokit.layout import CONFIG, PROGRAM, SOURCE
-from reprokit.recipes import PARTS, Program, Recipe
+from reprokit.recipes import NO_VARIANT, PARTS, Program, Recipe
 from reprokit.redaction import redact_command
 
 _LAUNCH = (
@@ -164,6 +165,14 @@ def _launch_of_command(recipe: Recipe, program: Program, realisation: Realisatio
         working_dir=base if program.working_dir == "." else f"{base}/{program.working_dir}",
         executables=tuple(f"{PROGRAM}/{file.name}" for file in files if file.executable),
     )
+
+
+def variables_of(recipe: Recipe) -> dict[str, str]:
+    """The variables that a run of a recipe has before anything is varied, as far as they are known here."""
+    found = (
+        dict(os.environ) if recipe.variant == NO_VARIANT else numerics.variables(recipe.numerics, hash_seed=0)
+    )
+    return {**found, **(recipe.program.variables if recipe.program else {})}
 
 
 def _of_environment(recipe: Recipe, realisation: Realisation) -> dict[str, str]:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from reprokit.capture import git_objects
 from reprokit.core.records import digest, digest_bytes
 from reprokit.errors import RecipeError, UsageError
-from reprokit.layout import LOCK, RECIPE
+from reprokit.layout import LOCK, PROGRAM, RECIPE, RECORD, SOURCE
 from reprokit.recipes import Recipe
 
 #: Folders at the project's top that a program sees only where its recipe names them under ``sees``.
@@ -49,8 +49,10 @@ def program_files(recipe: Recipe, root: Path) -> tuple[ProgramFile, ...]:
     program = recipe.program
     patterns = program.sees if program else None
     found, size = [], 0
-    for name in _tracked(root):
-        if not _is_seen(name, patterns, recipe=recipe, root=root):
+    kept = _kept_with_run(recipe)
+    root = kept or root
+    for name in files_below(root) if kept else _tracked(root):
+        if not kept and not _is_seen(name, patterns, recipe=recipe, root=root):
             continue
         file = _read(root / name, name, root=root, recipe=recipe)
         if file is None:
@@ -92,6 +94,22 @@ def digest_of_files(files: tuple[ProgramFile, ...]) -> str:
 def digests_by_name(files: tuple[ProgramFile, ...]) -> dict[str, str]:
     """Name → SHA-256 of the content."""
     return {file.name: digest_bytes(file.content) for file in files}
+
+
+def files_below(folder: Path) -> Iterator[str]:
+    """Names of plain files below a folder, in order; no link is followed."""
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        for file in sorted(files):
+            path = Path(place, file)
+            if path.is_file() and not path.is_symlink():
+                yield path.relative_to(folder).as_posix()
+
+
+def _kept_with_run(recipe: Recipe) -> Path | None:
+    """Where a run keeps its program's files, for a recipe that was read from a run; None for a project's."""
+    run = recipe.project_dir
+    return run / PROGRAM if recipe.file.parents[1].name == SOURCE and (run / RECORD).is_file() else None
 
 
 def _tracked(root: Path) -> Iterator[str]:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import filecmp
 import json
-import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 from reprokit import adapters, checkpoints, workspace
 from reprokit.errors import CheckpointError, MetricsError
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
+from reprokit.harness.running.program_files import files_below
 from reprokit.layout import METRICS, OUTPUT, PROGRAM, STDERR, STDOUT
 from reprokit.recipes import Program
 
@@ -43,7 +43,7 @@ def collect(folder: Path, program: Program) -> None:
     output, work = folder / OUTPUT, folder / OUTPUT / WORK
     if not work.is_dir() or work.is_symlink():
         return
-    for name in _files_below(work):
+    for name in files_below(work):
         if not _collected(name, program.collect) or _is_unchanged(work / name, folder / PROGRAM / name):
             continue
         target = output / name
@@ -56,7 +56,7 @@ def collect(folder: Path, program: Program) -> None:
 def changed_files(folder: Path, digests: Mapping[str, str]) -> tuple[str, ...]:
     """Files of a run's copy of the project that the program changed, added or removed."""
     source = folder / PROGRAM
-    there = {name: workspace.sha256_of(source / name) for name in _files_below(source)}
+    there = {name: workspace.sha256_of(source / name) for name in files_below(source)}
     return tuple(sorted(name for name in {*there, *digests} if there.get(name) != digests.get(name)))
 
 
@@ -97,7 +97,7 @@ def _outputs(output: Path, patterns: Sequence[str]) -> dict[str, str]:
         MetricsError: A pattern fits no file.
     """
     found: dict[str, str] = {}
-    names = [name for name in _files_below(output) if not name.startswith(f"{WORK}/")] if patterns else []
+    names = [name for name in files_below(output) if not name.startswith(f"{WORK}/")] if patterns else []
     for pattern in patterns:
         fitting = [name for name in names if fnmatchcase(name, pattern)]
         if not fitting:
@@ -123,16 +123,6 @@ def _digests_of(path: Path, name: str) -> dict[str, str]:
         except CheckpointError:  # of another kind, or holding what cannot be read safely: compared as it is
             pass
     return {name: workspace.sha256_of(path)}
-
-
-def _files_below(folder: Path) -> Iterator[str]:
-    """Names of plain files below a folder, in order; no link is followed."""
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        for file in sorted(files):
-            path = Path(place, file)
-            if path.is_file() and not path.is_symlink():
-                yield path.relative_to(folder).as_posix()
 
 
 def _collected(name: str, places: Sequence[str]) -> bool:

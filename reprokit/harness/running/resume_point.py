@@ -21,7 +21,7 @@ from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.images import locks, packages
 from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD
 from reprokit.project import Project
-from reprokit.recipes import Recipe
+from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 
 _RECORDED_SETTINGS = ("numerics", "device", "variant", "data")
@@ -136,7 +136,9 @@ def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Projec
         for name in _RECORDED_SETTINGS
         if (then := fact(record, f"recipe_data.{name}")) != said.get(name)
     ]
-    now = {**code_digests(recipe), "lock": _lock_today(record, project)}
+    unpinned = recipe.variant == NO_VARIANT  # what this Python holds is recorded once the run has begun
+    lock = fact(record, "digests.lock") if unpinned else _lock_today(record, project)
+    now = {**code_digests(recipe), "lock": lock}
     differing = inputs.changed(fact(record, "digests") or {}, now)
     # The digests of recipe and configuration hold others: named beside these, they tell nothing.
     found = [*told, *(inputs.INPUTS[name] for name in differing if name not in {"config", "recipe"})]
@@ -159,6 +161,10 @@ def written_in(folder: Path) -> Path:
         CheckpointError: It wrote none.
     """
     there = checkpoints.folder_of(folder)
+    if runs.read(folder, verify=False).record.get("program"):
+        what = "the checkpoints of an unmodified program are known to the program alone"
+        fix = "its files lie under output/; `resume` in the recipe says how it is resumed"
+        raise CheckpointError(what, where=str(folder), fix=fix)
     if not (there / MANIFEST).is_file() and not any(there.glob("*.pt")):
         ended = runs.read(folder, verify=False).record.get("outcome") == Outcome.COMPLETED
         what = "the run wrote no checkpoint" if ended else "it was stopped before its first checkpoint"

@@ -1,4 +1,4 @@
-"""The four kinds of run of a recipe: whole, stopped, resumed and varied; ``plan`` says how each is made."""
+"""The kinds of run of a recipe: whole, stopped, resumed and varied; ``plan`` says how each is made."""
 
 from __future__ import annotations
 
@@ -56,6 +56,34 @@ class ResumedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoppedCommand:
+    """A program that is stopped on its way by the arguments ``words``."""
+
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedCommand:
+    """A program that is resumed from what an earlier run of it left.
+
+    Attributes:
+        words: The arguments that resume it, from ``{stopped_run_dir}``.
+        left: The earlier run's ``output``, which that stands for.
+        run: How the earlier run is named wherever its folder lies: ``<recipe>/<run id>``.
+        checkpoint: The file in ``left`` that the arguments name, or "" where they name the folder.
+        sha256: Of that file, or "".
+        attempt: The earlier run's attempt.
+    """
+
+    words: tuple[str, ...]
+    left: Path
+    run: str
+    checkpoint: str
+    sha256: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VariedRun:
     """A whole training under other surroundings.
 
@@ -88,4 +116,4 @@ class VariedRun:
         }
 
 
-RunKind = WholeRun | StoppedRun | ResumedRun | VariedRun
+RunKind = WholeRun | StoppedRun | ResumedRun | StoppedCommand | ResumedCommand | VariedRun

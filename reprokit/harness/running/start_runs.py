@@ -12,7 +12,7 @@ from typing import Any
 
 from reprokit import capture, images, runs, workspace
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
-from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError
+from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
@@ -142,7 +142,13 @@ def prepare(
         CannotRunError: The environment cannot be made here.
         UsageError: A run is to be resumed in an environment of another lock than it began in.
     """
-    name = _backend_of(recipe, request, progress=progress)
+    if recipe.program is not None and request.profile_step is not None:
+        raise UsageError(
+            "an unmodified program is run as it is: it cannot be profiled",
+            where=recipe.where("command"),
+            fix="leave out --profile",
+        )
+    name = backend_of(recipe, request, progress=progress)
     realisation = (
         None
         if recipe.variant == NO_VARIANT
@@ -235,7 +241,12 @@ def _asked_in(project: Project) -> dict[str, Any]:
     return {"folders_asked": list(project.options), "has_make": project.has_make}
 
 
-def _backend_of(recipe: Recipe, request: Request, *, progress: Progress) -> str:
+def backend_of(recipe: Recipe, request: Request, *, progress: Progress | None = None) -> str:
+    """``docker`` or ``local``: where runs of a recipe are made.
+
+    Raises:
+        EngineError: Docker was asked for, and no engine answers or nothing says what image to run.
+    """
     if recipe.variant != NO_VARIANT:
         return choose_backend(request.backend, progress=progress)
     if request.backend == "docker":

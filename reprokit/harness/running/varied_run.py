@@ -14,7 +14,7 @@ from typing import Any
 from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import RUN_DIR
 from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed, in_container, joined
-from reprokit.harness.running.hooked_run import ORDERS, Places, hooked
+from reprokit.harness.running.hooked_run import MOUNTED_HOOK, ORDERS, Places, hooked
 from reprokit.harness.running.run_kinds import WATCH, VariedRun
 from reprokit.layout import OUTPUT
 
@@ -62,7 +62,7 @@ def _places(spec: RunSpec, run_dir: Path) -> Places:
     container = in_container(spec)
     output = RUN_DIR if container else str((run_dir / OUTPUT).resolve())
     return Places(
-        hook="{mounts}/reprokit/instrumentation",
+        hook=MOUNTED_HOOK,
         orders=f"{{mounts}}/{ORDERS}",
         out=f"{output}/{WATCH}",
         output=output,

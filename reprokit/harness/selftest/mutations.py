@@ -39,7 +39,7 @@ def records(found: list[Record], mutate: OnRecords, *, rng: Random) -> list[Reco
     for _ in range(_TRIES):
         try:
             after = mutate([dict(record) for record in found], rng)
-        except IndexError:  # nothing to choose from
+        except (IndexError, ValueError):  # nothing, or too little, to choose from
             break
         if write(after) != before:
             return after
@@ -183,8 +183,10 @@ def swap_metrics(found: list[Record], rng: Random) -> list[Record]:
 
 def drop_metric(found: list[Record], rng: Random) -> list[Record]:
     """A metric that one record, or none, has."""
-    name = rng.choice(_names(found))
-    for record in found if rng.random() < 0.5 else [rng.choice(found)]:
+    names = _names(found)
+    name = rng.choice(names)
+    everywhere = len(names) > 1 and rng.random() < 0.5  # without any metric there is nothing to compare
+    for record in found if everywhere else [rng.choice(found)]:
         record.pop(name, None)
     return found
 

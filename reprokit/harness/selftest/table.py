@@ -284,6 +284,13 @@ _FOLDERS = (
         sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "NO_GOLDEN"},
         unsealed=_runs("NOT_RUN"),
     ),
+    Kind(
+        "another-program",
+        "the run of another program",
+        folders.another_program,
+        sealed={RUN_1: "UNJUDGED", RUN_2: "UNJUDGED", BOTH: "REPRODUCED"},
+        unsealed=_runs("NOT_RUN"),
+    ),
     Kind("one-run-twice", "one run, given twice", folders.one_run_twice, sealed={RUN_2: "UNJUDGED"}),
 )
 

@@ -48,6 +48,8 @@ def without(name: str) -> Plant:
     """A file is not there."""
 
     def plant(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+        if not (places[0] / name).is_file():
+            raise not_plantable(f"no {name}")
         for place in places:
             stage.remove(place / name)
         return f"no {name}"
@@ -62,7 +64,7 @@ def without_any(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 
 
 def without_source(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
-    """The snapshot of the recipe or of its trainer is not there."""
+    """The snapshot of the recipe or of its trainer is not there; judging reads no unmodified program."""
     return without(rng.choice(_sources(places[0])))(stage, rng, places)
 
 
@@ -126,6 +128,14 @@ def silent_record(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     return "run.json without `modified`"
 
 
+def another_program(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """The record of a run of other code."""
+    digests = read_object(places[0] / RECORD)["digests"]
+    name = "program" if "program" in digests else "trainer"
+    changed = {**digests, name: f"sha256:{rng.randbytes(32).hex()}"}
+    return other_record({"digests": changed})(stage, rng, places)
+
+
 def another_seed(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """The record of a run with another seed."""
     seed = int(read_object(places[0] / RECORD)["seed"]) + rng.randint(1, 1000)
@@ -184,7 +194,7 @@ def no_fingerprint(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 def other_digest(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """A golden with another digest of its own files."""
     told = read_object(stage.golden / PROVENANCE)
-    key = rng.choice(("metrics", "trace"))
+    key = rng.choice([name for name in ("metrics", "trace") if told["digests"].get(name)])
     told["digests"][key] = f"sha256:{rng.randbytes(32).hex()}"
     stage.write_json(stage.golden / PROVENANCE, told)
     return f"another digest of {key} in the provenance"
@@ -192,8 +202,9 @@ def other_digest(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 
 def _sources(place: Path) -> list[str]:
     record = read_object(place / RECORD)
-    trainer = record["recipe_data"]["trainer"]
-    return [f"source/{record['recipe']}/recipe.yaml", f"source/trainers/{trainer}.py"]
+    trainer = record["recipe_data"].get("trainer")
+    own = [f"source/trainers/{trainer}.py"] if trainer else []
+    return [f"source/{record['recipe']}/recipe.yaml", *own]
 
 
 def _checkpoints(place: Path) -> list[str]:

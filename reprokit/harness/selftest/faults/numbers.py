@@ -99,7 +99,8 @@ def older_golden(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
         raise not_plantable("older_golden")
     stage.write(stage.golden / METRICS, mutations.write(changed))
     told = read_object(stage.golden / PROVENANCE)
-    told["digests"]["trainer"] = f"sha256:{rng.randbytes(32).hex()}"
+    code = "program" if "program" in told["digests"] else "trainer"
+    told["digests"][code] = f"sha256:{rng.randbytes(32).hex()}"
     stage.write_json(
         stage.golden / PROVENANCE, {**told, "created_at": "2020-01-01T00:00:00+00:00", "reason": "old"}
     )
@@ -108,6 +109,8 @@ def older_golden(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
 
 def flipped_digest(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """One digit of one digest of parameters or random states, in a record that the golden holds too."""
+    if not (stage.golden / TRACE).is_file():
+        raise not_plantable("flipped_digest")
     held = (stage.golden / TRACE).read_bytes().splitlines(keepends=True)
     line = rng.choice(held)
     digits = [i for i in range(len(line) - 32) if line[i - 1 : i] == b'"' and line[i + 32 : i + 33] == b'"']

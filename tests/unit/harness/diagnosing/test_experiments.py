@@ -29,6 +29,7 @@ class Lab:
     def __init__(self, number, *, budget=60):
         self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.hash_is_fixed, self.left, self.made, self.budget, self.cut = True, {}, 0, budget, None
+        self.in_source = str
         self._number, self._of = number, {}
 
     def can_make(self, runs):

@@ -61,7 +61,7 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
                 return execute(plan, backend=backend, runs_dir=here.runs_dir, host=host, progress=told)
 
             monkeypatch.setattr(vary_recipe, "run_recipe", run_recipe)
-            monkeypatch.setattr(vary_recipe, "choose_backend", lambda wanted: "local")
+            monkeypatch.setattr(vary_recipe, "backend_of", lambda recipe, request: "local")
             self.folders = vary_recipe.vary(
                 self.recipe, self.pair, Request(), project=here, phases=Phases(told)
             )

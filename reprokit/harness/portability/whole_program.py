@@ -1,0 +1,186 @@
+"""Whether an unmodified program computes the same on other CPUs: run to its end, natively and emulated.
+
+Its updates are not known, so it cannot be stopped after the first ones. The emulator does not follow what a
+program starts: one that starts others computes natively in them, and is not judged.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import golden
+from reprokit.core.rows import counted
+from reprokit.errors import CannotJudgeError
+from reprokit.harness.portability.cpu_answer import (
+    CpuAnswer,
+    CpuVerdict,
+    another_platform,
+    metrics_difference,
+)
+from reprokit.harness.portability.first_updates import Bench, PartialRun, need
+from reprokit.harness.running.emulation import EmulatedCpu, look_at
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+
+#: How long a program may take under the emulator, where nobody says: it is 10 to 50 times as slow.
+TIMEOUT_S = 900.0
+_STARTS = re.compile(rb"^\d+ (?:execve|execveat|vfork)\(|CLONE_VFORK", re.MULTILINE)
+_MAGIC = b"\x7fELF"
+_ASK_S = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramJudge:
+    """What is compared on every CPU.
+
+    Attributes:
+        recipe: A recipe of a command.
+        seed: The seed.
+        platform: Whose golden is compared with.
+        project: Where goldens are.
+        bench: Where the runs are made.
+    """
+
+    recipe: Recipe
+    seed: int
+    platform: str
+    project: Project
+    bench: Bench
+
+    def answers(self, cpus: Sequence[str]) -> list[CpuAnswer]:
+        """The native answer, then one a CPU.
+
+        Raises:
+            CannotRunError: The native run does not come to its end.
+            CannotJudgeError: Its first word is no program that can be emulated, it leaves no metrics, or it
+                does not repeat itself natively.
+        """
+        words = emulable(self.bench.spec.command)
+        self.bench.progress.phase(f"{self.recipe.name}, seed {self.seed}: natively")
+        native = need(self.bench.whole("native", words), "the native run did not finish")
+        expected, against = self._reference(native, words)
+        first = metrics_difference(expected, native.canonical)
+        natively = self._answer("native", native, first, against=against)
+        if first is not None:
+            remedy = f"`reprokit reproduce {self.recipe.name}` says whether code or environment is to blame"
+            natively = replace(natively, verdict=CpuVerdict.DIFFERS_NATIVELY, remedy=remedy)
+            expected, against = native.canonical, "the native run"
+        return [natively, *(self._on(name, words, expected, against) for name in cpus)]
+
+    def _reference(self, native: PartialRun, words: Sequence[str]) -> tuple[Path, str]:
+        """The golden's metrics; where there is none, a second native run, which shows that it repeats."""
+        path = golden.locate(
+            self.project.golden_dir, recipe=self.recipe.name, platform=self.platform, seed=self.seed
+        )
+        if path.is_dir() and not self.recipe.modified:
+            return golden.load(path).metrics, "the golden"
+        again = need(self.bench.whole("native-again", words), "the second native run did not finish")
+        if metrics_difference(native.canonical, again.canonical) is not None:
+            raise CannotJudgeError(
+                "two native runs differ already, so no CPU can be blamed",
+                where=str(self.bench.folder),
+                fix=f"`reprokit diagnose {self.recipe.name}` says why",
+            )
+        return again.canonical, "the native run"
+
+    def _on(self, name: str, words: Sequence[str], expected: Path, against: str) -> CpuAnswer:
+        self.bench.progress.phase(f"the same on {name}")
+        cpu = look_at(name, emulator=self.bench.emulator, python=sys.executable)
+        if not cpu.avx2:
+            answer = self._answer(cpu.told, None, None, against=against)
+            return another_platform(answer, cpu)
+        left = self.bench.whole(name, words, cpu=cpu)
+        if left.trouble:
+            return self._not_finished(cpu, left, against)
+        starts = _starts_others(left)
+        if starts:
+            answer = self._answer(cpu.told, left, None, against=against)
+            return replace(answer, verdict=CpuVerdict.UNJUDGED, sentence=starts)
+        first = metrics_difference(expected, left.canonical)
+        answer = self._answer(cpu.told, left, first, against=against)
+        if first is None:
+            return answer
+        remedy = "keep `numerics: native`: its numbers hold on one kind of CPU"
+        return replace(answer, verdict=CpuVerdict.NOT_PORTABLE, remedy=remedy)
+
+    def _not_finished(self, cpu: EmulatedCpu, left: PartialRun, against: str) -> CpuAnswer:
+        answer = self._answer(cpu.told, left, None, against=against)
+        if left.overdue:
+            limit_s = self.bench.spec.limits.timeout_s or 0
+            sentence = f"did not end within {limit_s:.0f} s under the emulator"
+            remedy = "--timeout gives it more; a recipe of a smaller training takes less"
+            return replace(answer, verdict=CpuVerdict.UNJUDGED, sentence=sentence, remedy=remedy)
+        return replace(answer, verdict=CpuVerdict.NOT_RUN, sentence=f"did not finish: {left.trouble}")
+
+    def _answer(
+        self, cpu: str, left: PartialRun | None, first: dict[str, Any] | None, *, against: str
+    ) -> CpuAnswer:
+        records = len(left.canonical.read_bytes().splitlines()) if left and left.canonical.is_file() else 0
+        equal = f"all {counted(records, 'record')} are {against}'s, bit for bit"
+        at = f"step {first['step']}, {first['what']}" if first else ""
+        return CpuAnswer(
+            recipe=self.recipe.name,
+            seed=self.seed,
+            cpu=cpu,
+            verdict=CpuVerdict.REPRODUCED,
+            sentence=f"differs from {against} from {at} on" if first else equal,
+            against=against,
+            folder=left.folder if left else None,
+            first=first,
+        )
+
+
+def emulable(command: Sequence[str]) -> tuple[str, ...]:
+    """A command whose first word the emulator can load: a program in its file, not a script.
+
+    Raises:
+        CannotJudgeError: It is neither a program nor a script of Python's.
+    """
+    if command[0].startswith("{"):  # the environment's own Python
+        return tuple(command)
+    found = shutil.which(command[0])
+    if found is None:
+        return tuple(command)  # the run says that it is not there
+    if _is_program(Path(found)):
+        return (found, *command[1:])
+    if re.fullmatch(r"python[\d.]*", Path(found).name):  # a wrapper, such as a version manager's
+        asked = [found, "-c", "import sys; print(sys.executable)"]
+        answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=_ASK_S)
+        python = answer.stdout.strip()
+        if python and _is_program(Path(python)):
+            return (python, *command[1:])
+    raise CannotJudgeError(
+        f"{command[0]} is a script, which starts another program that the emulator does not follow",
+        where=found,
+        fix="let the recipe's command begin with that program: `command: [python, train.py]`",
+    )
+
+
+def _is_program(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def _starts_others(left: PartialRun) -> str:
+    """Why nothing is known of what was computed where; "" where the one program did everything."""
+    calls = left.system_calls
+    try:
+        log = calls.read_bytes()
+    except OSError:
+        log = b""
+    calls.unlink(missing_ok=True)
+    if not log.strip():
+        return "the emulator did not say which programs were started"
+    if _STARTS.search(log):
+        return "it starts other programs, which the emulator does not follow: they compute natively"
+    return ""
