@@ -8,6 +8,8 @@ VENV   := .venv
 RECIPE ?= cartpole_baseline
 SEED   ?=
 ARGS   ?=
+SECONDS ?= 120
+TARGETS ?=
 
 # The first Python that fits and can make environments. `make PYTHON=…` names another.
 PYTHON ?= $(shell for name in python3.11 python3.12 python3.13 python3 python; do \
@@ -20,7 +22,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test test-all coverage mutate lint bench image images-all lock clean
+.PHONY: help setup reproduce verify test test-all fuzz stress coverage mutate lint bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +43,12 @@ test: $(VENV)/.dev ## Run the tests, without those that take long
 
 test-all: $(VENV)/.dev ## Run all tests
 	$(VENV)/bin/python -m pytest $(ARGS)
+
+fuzz: $(VENV)/.dev ## Fuzz every parser: make fuzz [SECONDS=120, for each] [TARGETS="csv jsonl"]
+	PYTHONPATH=tests $(VENV)/bin/python -m fuzz --seconds $(SECONDS) $(TARGETS)
+
+stress: $(VENV)/.dev ## Kill, stop, fill the disk, turn the clock: make stress [ARGS="kill-tool --rounds 50"]
+	$(VENV)/bin/python tests/stress/kill_and_fill.py $(ARGS)
 
 coverage: $(VENV)/.dev ## Prove that tests run every branch of reprokit/core
 	$(VENV)/bin/coverage run --branch --source=reprokit.core -m pytest -q \

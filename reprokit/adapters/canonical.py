@@ -11,23 +11,19 @@ digit that the source has.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters import sources
+from reprokit.adapters import printed_numbers, sources
 from reprokit.adapters.reading import Reading
 from reprokit.core import json_values, problems, steps
 from reprokit.core.texts import PathPlaceholders, Places
 from reprokit.errors import MetricsError
 
 _STEP = "step"
-_LINE_ENDS = re.compile(rb"[\r\n]+")
-_LONGEST_LINE = 1 << 16
-_NUMBER = re.compile(r"[-+]?(\d+(_\d+)*|\d*\.?\d+|\d+\.)([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,30 +97,8 @@ def _in_files(output: Path) -> list[_Source]:
 
 
 def _in_logs(logs: Sequence[Path], printed: Sequence[str]) -> list[_Source]:
-    patterns = [re.compile(pattern) for pattern in printed]
-    found = [_Source(log.name, "printed", lambda log=log: _printed(log, patterns)) for log in logs]  # type: ignore[misc]
-    return [source for source in found if next(iter(source.read()), None) is not None]
-
-
-def _printed(log: Path, patterns: Sequence[re.Pattern[str]]) -> Iterator[Reading]:
-    """A record for each line that a pattern fits; a bar that was drawn again counts as a line each time."""
-    for number, line in enumerate(_LINE_ENDS.split(log.read_bytes()), start=1):
-        text = line[:_LONGEST_LINE].decode("utf-8", errors="replace")
-        matches = (pattern.search(text) for pattern in patterns)
-        for match in filter(None, matches):
-            groups = {name: _number(value) for name, value in match.groupdict().items() if value is not None}
-            yield Reading(line=number, record=groups)
-            break
-
-
-def _number(text: str) -> int | float | str:
-    """A number with the digits that were printed, else the text itself."""
-    word = text.strip().replace(",", "")
-    if word.lower() in {"nan", "inf", "+inf", "-inf", "infinity", "-infinity"}:
-        return float(word)
-    if not _NUMBER.fullmatch(word):
-        return text
-    return int(word) if re.fullmatch(r"[-+]?\d+", word) else float(word)
+    found = {log.name: printed_numbers.read(log, printed) for log in logs}
+    return [_Source(name, "printed", readings.copy) for name, readings in found.items() if readings]
 
 
 def _whole(reading: Reading, source: _Source) -> Mapping[str, Any]:

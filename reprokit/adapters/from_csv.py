@@ -29,10 +29,13 @@ PATTERNS = ("progress.csv", "metrics.csv", "*.csv")
 MAX_INTEGER_DIGITS = 640
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_FLOAT = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+_FLOAT = re.compile(
+    r"[+-]?(?:(?:\d++(?:\.\d*+)?|\.\d++)(?:e[+-]?\d++)?|nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE
+)
 
 _ASSIGNED = re.compile(r"[A-Za-z]\s*[=:]\s*[-+]?\d")
-_SENTENCE = re.compile(r"[A-Za-z]\s*[=:\s]\s*[-+]?\d")
+# Possessive: each space is looked at once, not once for every space before it.
+_SENTENCE = re.compile(r"[A-Za-z](?:\s++|\s*+[=:]\s*+)[-+]?\d")
 
 Cell = int | float | str | None
 

@@ -19,6 +19,8 @@ import numpy as np
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 #: Numbers of fields: of an event, of a summary, of one value in it, of a tensor, of a tensor's shape.
 _STEP, _SUMMARY = 2, 5
+#: Of which an event, and a value, has one: the last of several would count, or all of them put together.
+_ONE_OF_EVENT, _ONE_OF_VALUE = frozenset(range(3, 10)), frozenset({2, 3, 4, 5, 6, 8})
 _VALUE = 1
 _TAG, _SIMPLE, _TENSOR = 1, 2, 8
 _DTYPE, _SHAPE, _CONTENT, _STRINGS = 1, 2, 4, 8
@@ -48,7 +50,7 @@ def parse(data: bytes) -> Event:
         ValueError: These bytes are no event.
     """
     step, values = 0, None
-    for number, wire, value in _fields(data):
+    for number, wire, value in _fields_with_one_of(data, _ONE_OF_EVENT):
         if number == _STEP and wire == _VARINT and isinstance(value, int):
             step = _signed(value)
         elif number == _SUMMARY and wire == _BYTES and isinstance(value, bytes):
@@ -59,7 +61,7 @@ def parse(data: bytes) -> Event:
 
 def _value(data: bytes) -> tuple[str, Scalar]:
     tag, held = "", None
-    for number, wire, value in _fields(data):
+    for number, wire, value in _fields_with_one_of(data, _ONE_OF_VALUE):
         if number == _TAG and isinstance(value, bytes):
             tag = value.decode("utf-8")
         elif number == _SIMPLE and wire == _FIXED32 and isinstance(value, bytes):
@@ -67,6 +69,14 @@ def _value(data: bytes) -> tuple[str, Scalar]:
         elif number == _TENSOR and isinstance(value, bytes):
             held = _tensor(value)
     return tag, data if held is None else held
+
+
+def _fields_with_one_of(data: bytes, alternatives: frozenset[int]) -> list[_Field]:
+    """The fields of a message that holds at most one of some."""
+    fields = list(_fields(data))
+    if sum(number in alternatives for number, _, _ in fields) > 1:
+        raise ValueError("it has several values where there is one")
+    return fields
 
 
 def _tensor(data: bytes) -> float | int | str | None:

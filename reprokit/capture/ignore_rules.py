@@ -15,6 +15,7 @@ from functools import lru_cache
 
 #: A pattern with more would take a regular expression hours: runs of stars in all, and between two slashes.
 _MOST_STARS, _MOST_BETWEEN_SLASHES = 6, 3
+_EVERYTHING = re.compile(".*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,15 +54,22 @@ def _rule(line: str) -> _Rule | None:
     line = line.removeprefix("!")
     folders_only = line.endswith("/")
     line = line.removesuffix("/")
-    if not line or line.startswith("#") or _too_many_stars(line) or "[[:" in line or "--" in line:
-        return None  # what is not understood leaves nothing out: rather one file too many than one hidden
+    if not line or (line.startswith("#") and not again):
+        return None
+    if _too_many_stars(line) or "[[:" in line or "--" in line:
+        return _not_understood(again=again)
     anywhere = "/" not in line
     expression = ("(?:.*/)?" if anywhere else "") + _translated(line.removeprefix("/"))
     try:
         pattern = re.compile(expression, re.DOTALL)
     except re.error:
-        return None
+        return _not_understood(again=again)
     return _Rule(pattern=pattern, again=again, folders_only=folders_only)
+
+
+def _not_understood(*, again: bool) -> _Rule | None:
+    """The rule of a line that is not understood: rather one file too many is looked at than one hidden."""
+    return _Rule(pattern=_EVERYTHING, again=True, folders_only=False) if again else None
 
 
 def _too_many_stars(glob: str) -> bool:

@@ -78,7 +78,18 @@ class Trace:
 
 
 def read_trace(folder: Path) -> Trace:
-    """The traces of all processes of a run, from the folder that the hook wrote."""
+    """The traces of all processes of a run, from the folder that the hook wrote.
+
+    Raises:
+        CannotJudgeError: One is not as the hook writes it: the program could write there too.
+    """
+    try:
+        return _joined(folder)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise _damaged(folder, f"{type(error).__name__}: {error}") from error
+
+
+def _joined(folder: Path) -> Trace:
     records: dict[str, dict[str, Any]] = {}
     files: dict[str, OutsideFile] = {}
     facts: dict[str, Any] = {}

@@ -222,8 +222,8 @@ def read_lock(project: Path) -> Lock:
     """
     path, own = project / "images" / "lock.toml", _own_files(project)
     data = _toml(path) if path.is_file() or not own else _toml(packaged("images") / "lock.toml")
-    declared = data["variants"] if path.is_file() else {}
     with _mistakes_in(path):
+        declared = data["variants"] if path.is_file() else {}
         foundation = _foundation(data, where=path)
         variants = {name: _variant(name, one, path.parent / name) for name, one in declared.items()}
     for file in own:

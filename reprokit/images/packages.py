@@ -131,7 +131,8 @@ def _bytes(path: Path) -> bytes:
 
 
 def _package(text: str, *, where: str) -> Package:
-    requirement_text = text.split("--hash=", 1)[0].strip()
+    requirement_text, _, rest = text.partition("--hash=")
+    requirement_text = requirement_text.strip()
     try:
         requirement = Requirement(requirement_text)
     except InvalidRequirement as error:
@@ -145,7 +146,7 @@ def _package(text: str, *, where: str) -> Package:
     hashes = tuple(_HASH.findall(text))
     specifiers = list(requirement.specifier)
     pinned = len(specifiers) == 1 and specifiers[0].operator == "==" and "*" not in specifiers[0].version
-    if not pinned or requirement.url or not hashes or len(hashes) != text.count("--hash="):
+    if not pinned or requirement.url or not hashes or _HASH.sub("", f"--hash={rest}").strip():
         raise ImageError(
             "a package is not pinned with its hashes",
             where=where,

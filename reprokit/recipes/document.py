@@ -235,6 +235,10 @@ def _scalar(reader: _Reader, event: Any) -> str | int | float | bool | None:
         reader.note(f"{named(found[0])} in a text", line, fix="remove it")
     if event.style is not None or event.tag is not None:
         return text
+    if text.endswith(
+        ":"
+    ):  # `[a:]`: text to ruamel.yaml, a key without value to the specification and to others
+        reader.note(f"a text that ends in a colon: {text[:40]!r}", line, fix="put it in quotes")
     if text in _WORDS:
         return _WORDS[text]
     if _NOT_FINITE.fullmatch(text):

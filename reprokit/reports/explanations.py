@@ -62,7 +62,7 @@ def _code_changes(found: Mapping[str, Any]) -> Facts:
 def _lines(file: Mapping[str, Any]) -> str:
     if file.get("added") is None:
         return "new, not in git" if file.get("removed") == 0 else "not text"
-    return f"+{file['added']} -{file['removed']} lines"
+    return f"+{file['added']} -{file.get('removed')} lines"
 
 
 def _attribution(found: Mapping[str, Any]) -> Facts:

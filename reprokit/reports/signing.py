@@ -127,7 +127,7 @@ def check(report: Path, *, signers: Path) -> Signed:
     with tempfile.TemporaryDirectory(prefix="reprokit-signers-") as folder:
         allowed = Path(folder) / "allowed_signers"
         lines = [f'{name} namespaces="{NAMESPACE}" {key}\n' for name, (key, _) in keys.items()]
-        allowed.write_text("".join(lines) or text, encoding="utf-8")
+        allowed.write_text("".join(lines) or text, encoding="utf-8", newline="")
         by, problem = _verify(_bytes(report), signature=place.absolute(), allowed=allowed)
     if problem:
         return Signed(by="", problem=f"{place}: {problem.replace(str(allowed), str(signers))}")
@@ -145,7 +145,7 @@ def _verify(data: bytes, *, signature: Path, allowed: Path) -> tuple[str, str]:
         what = "its key is not among those who may sign" if unknown else "the signature cannot be read"
         return "", f"{what}: {_openssh_error(found)}"
     problem = "its key is listed for nobody"
-    for name in found.stdout.decode("utf-8", "replace").splitlines():
+    for name in found.stdout.decode("utf-8", "replace").split("\n")[:-1]:
         if name.startswith("!"):  # whom a pattern leaves out is nobody's name
             continue
         command = ["ssh-keygen", "-Y", "verify", "-n", NAMESPACE, "-I", name]
@@ -158,7 +158,7 @@ def _verify(data: bytes, *, signature: Path, allowed: Path) -> tuple[str, str]:
 
 def _read_signers(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")  # a lone \r ends no line for OpenSSH, nor may it here
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the signers cannot be read: {error}", where=str(path)) from error
     if not any(_A_KEY.search(line) for line in _lines(text)):

@@ -16,6 +16,7 @@ from reprokit.core.records import Outcome
 from reprokit.errors import ReportError
 from reprokit.file_tree import Kind
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
+from reprokit.runs.record_form import misfit
 from reprokit.workspace import is_alive, sha256_of
 
 _LISTED = {Kind.FILE, Kind.OVER_LIMIT}
@@ -26,7 +27,7 @@ class StoredRun:
     """A run folder, read back."""
 
     path: Path  # the folder
-    # `run.json`, or empty when it is missing or unreadable
+    # `run.json`, or empty when it is missing, unreadable or not of the form that it is written in
     record: Mapping[str, Any] = field(default_factory=dict)
     complete: bool  # COMPLETE is there, and every file in it is there unchanged, and no other
     incomplete_because: str = ""  # why not complete, one sentence; empty when complete
@@ -46,8 +47,12 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
             fix="name a folder that `reprokit runs list` shows",
         )
     record = read_json(run_dir / RECORD)
+    wrong = misfit(record)
     files = files_of(run_dir)
-    because = _why_incomplete(run_dir, record, files, verify=verify)
+    if wrong:
+        record, because = {}, f"run.json is damaged: {wrong!r} has a value of the wrong type"
+    else:
+        because = _why_incomplete(run_dir, record, files, verify=verify)
     return StoredRun(
         path=run_dir, record=record, complete=not because, incomplete_because=because, files=files
     )

@@ -343,3 +343,34 @@ def test_interrupted_at_random_moments_nothing_is_left(
         tool.wait(PATIENCE_S)
         wait_until(lambda: not any(map(is_running, printed_pids(run_dir))), "the program to end")
     wait_until(lambda: not list(scratch.iterdir()), "the temporary folders to go")
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the SDK leaves its socket
+def test_an_engine_that_is_killed_ten_times_is_told_each_time_and_leaves_no_container(
+    private_engine, start_tool: StartTool, on_host: Spec, tmp_path: Path, workspace: str
+):
+    moments = random.Random(7)
+    spec = on_host(command=("/bin/sh", "-c", "echo begun; sleep 600"))
+    assert spec.realisation is not None
+    image = replace(spec.realisation, kind="image", reference="reprokit-test:shell")
+    for number in range(10):
+        run_dir = tmp_path / "runs" / "recipe" / f"run-{number}"
+        (run_dir / "output").mkdir(parents=True)
+        one = replace(spec, realisation=image)
+        tool = start_tool(one, run_dir, host=private_engine.host, workspace=workspace)
+        wait_until(lambda run_dir=run_dir: has_printed(run_dir), "the program to begin")
+        time.sleep(moments.uniform(0, 0.5))
+        private_engine.end(signal.SIGKILL)
+        answer, _ = tool.communicate(timeout=60)
+        private_engine.start()
+        assert json.loads(answer)["outcome"] == Outcome.ENGINE_LOST
+        assert not (run_dir / "COMPLETE").exists()
+    backend = DockerBackend(workspace=workspace, client_factory=private_engine.client)
+    ended = replace(spec, realisation=image, command=("/bin/sh", "-c", "exit 0"))
+    (tmp_path / "after" / "output").mkdir(parents=True)
+    assert backend.run(ended, tmp_path / "after", on_tick=lambda: None).completed
+    assert len(remove_orphans(workspace, client_factory=private_engine.client)) == 10
+    with contextlib.closing(private_engine.client()) as client:
+        assert client.api.containers(all=True) == []

@@ -90,3 +90,9 @@ def test_comments_and_blank_lines_shift_lines_and_nothing_else(count, value):
     assert {path: line - 2 * count for path, line in shifted.lines.items() if path} == {
         path: line for path, line in plain.lines.items() if path
     }
+
+
+@pytest.mark.parametrize("text", ["a: [b:]", "a: [3, 0x1F:]", "a: {b: [c:, d]}"])
+def test_a_colon_that_two_readers_of_yaml_read_in_two_ways_is_refused(text):
+    with pytest.raises(RecipeError, match="ends in a colon"):
+        read_text(text, where="r")

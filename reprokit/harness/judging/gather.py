@@ -263,9 +263,7 @@ def must_have_metrics(folder: Path) -> None:
         raise MetricsError(
             str(problem.get("what")),
             kind=str(problem.get("kind")),
-            where=problem.get("where"),
-            expected=problem.get("expected"),
-            fix=problem.get("fix"),
+            **{name: str(problem[name]) for name in ("where", "expected", "fix") if problem.get(name)},
         )
 
 

@@ -112,3 +112,10 @@ def test_a_table_with_numbers_in_its_names_or_its_texts_is_a_table(tmp_path, tex
     found = readings(tmp_path, text)
     assert words(found) == []
     assert [reading.record is not None for reading in found] == [True]
+
+
+@pytest.mark.parametrize("cell", ["1" * 120_000 + "x", "a" + " " * 120_000, "a=" + " " * 120_000])
+def test_a_cell_that_was_made_to_take_long_takes_no_time(tmp_path, cell):
+    path = tmp_path / "progress.csv"
+    path.write_text(f"{cell},b\n{cell},1\n" * 20)
+    assert list(adapters.adapter_named("csv").read(path))

@@ -200,3 +200,16 @@ def test_a_text_that_holds_the_runs_folder_is_no_difference(tmp_path):
         told = text(0, hyperparameters=f"|logdir|{tmp_path / run / 'output'}|")
         write(tmp_path / run / "tb" / "events.out.tfevents.1.host.7.0", told, event(0, loss=0.5))
     assert adapters.compare_runs(tmp_path / "a", tmp_path / "b").identical
+
+
+def test_an_event_with_two_values_where_there_is_one_is_refused(tmp_path):
+    """protobuf counts the last one, or puts them together; no writer makes such an event."""
+    value = event_pb2.Event().summary.value.add(tag="loss", simple_value=0.5).SerializeToString()
+    image = b'"\x05"\x03png'
+    inside = value + image
+    for made in (
+        event(1, loss=0.5) + b'"\x03png',  # graph_def after the summary takes its place
+        event(1, loss=0.5) + event(1, loss=0.25),
+        b"\x10\x01*" + bytes([len(inside) + 2]) + b"\n" + bytes([len(inside)]) + inside,
+    ):
+        assert words(write(tmp_path / "x.tfevents.1", made)) == ["corrupt_event"]

@@ -68,3 +68,8 @@ def test_a_pattern_that_would_take_hours_leaves_nothing_out():
     rules = IgnoreRules({"": "*a*a*a*a*a*b\n**/cache/*/*.py[co]\n"})
     assert not rules.leaves_out("a" * 255 + "b", is_folder=False)
     assert rules.leaves_out("x/cache/y/z.pyc", is_folder=False)
+
+
+@pytest.mark.parametrize("line", ["!a--b", "!*a*a*a*a*a*a*b", "![[:alpha:]]--b", "![b-a]"])
+def test_what_is_taken_in_again_by_a_line_that_is_not_understood_is_not_hidden(line):
+    assert not IgnoreRules({"": f"*\n{line}\n"}).leaves_out("a--b", is_folder=False)

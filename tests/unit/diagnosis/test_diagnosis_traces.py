@@ -91,3 +91,14 @@ def test_a_trace_that_the_watch_did_not_write_is_named(tmp_path, content):
     (folder / "trace-9.json").write_text(content)
     with pytest.raises(CannotJudgeError, match=r"trace-9\.json.*did not write it"):
         read_trace(folder)
+
+
+@pytest.mark.parametrize(
+    "change", [{"facts": None}, {"sites": {"x": 1}}, {"files": {"x": {"read": [1]}}}, {"process": []}]
+)
+def test_a_trace_that_the_program_wrote_over_is_an_error(tmp_path, change):
+    folder = _trace(tmp_path / "a", {"clock|train.py|3": _site(3, ["1.0"])})
+    path = folder / "trace-0.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "progress": {}, **change}))
+    with pytest.raises(CannotJudgeError, match="damaged"):
+        read_trace(folder)

@@ -67,11 +67,18 @@ def plant() -> Callable[..., None]:
         for name in above:
             section[name] = dict(section.get(name) or {})
             section = section[name]
-        section[last] = {"trainer": "another"} if path == "digests" else ["another"]
+        section[last] = _another(last)
         (folder / "run.json").write_text(json.dumps(record))
         return _close_again(folder, "run.json")
 
     return planted
+
+
+def _another(name: str) -> Any:
+    """A value of the kind that a key of ``run.json`` has: a record with another kind would be damaged."""
+    kinds = {"digests": {"trainer": "another"}, "seed": 43, "training_config": {"a": 1}}
+    words = ("command", "plain_command", "modified")
+    return ["another"] if name in words else kinds.get(name, "another")
 
 
 def _close_again(folder: Path, name: str) -> None:

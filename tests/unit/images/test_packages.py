@@ -87,3 +87,10 @@ def test_the_digest_is_that_of_the_bytes(tmp_path: Path):
     with_return = digest_of(path)
     path.write_bytes(b"a\n")
     assert digest_of(path) != with_return
+
+
+@pytest.mark.parametrize("more", ["--index-url http://x", "--hash=md5:0", "b==1.0", "-r other.txt"])
+def test_nothing_may_follow_the_hashes(tmp_path: Path, more: str):
+    path = lock_of(tmp_path, f"a==1.0 --hash=sha256:{'0' * 64} {more}\n")
+    with pytest.raises(ImageError, match="not pinned with its hashes"):
+        read_packages(path)

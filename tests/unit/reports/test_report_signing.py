@@ -366,3 +366,11 @@ def test_a_program_that_does_not_answer_is_given_up(report, keys, monkeypatch, t
     monkeypatch.setattr(signing, "_TIME_LIMIT_S", 1)
     with pytest.raises(CannotRunError, match="did not answer"):
         sign(report, keys / "ed25519")
+
+
+def test_a_line_that_openssh_does_not_end_is_not_ended_here(report, keys, tmp_path):
+    """A lone carriage return is a character of the comment, so nobody is allowed by what follows."""
+    sign(report, keys / "ed25519")
+    hidden = f"# former \rada@example.org {public(keys)}\n"
+    signers = allowed(tmp_path, f"{hidden}bob@example.org {public(keys, 'foreign')}\n")
+    assert signing.check(report, signers=signers).by == ""

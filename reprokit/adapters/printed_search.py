@@ -1,0 +1,44 @@
+"""Search a log for patterns: a program of its own, so that it can be stopped.
+
+``python -I -S printed_search.py '{"patterns": […], "limit_s": 20, "line_bytes": 4194304}' < stdout.log``
+prints a line of JSON for each line that a pattern fits: its number, and the named groups as text; null for a
+line that is longer than ``line_bytes``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+from typing import Any, NoReturn
+
+TOO_SLOW = 9
+_LINE_ENDS = re.compile(rb"[\r\n]+")
+
+
+def search(content: bytes, asked: dict[str, Any]) -> None:
+    """Print what is found; ends the process with ``TOO_SLOW`` and the number of the line."""
+    patterns = [re.compile(pattern) for pattern in asked["patterns"]]
+    number = 0
+
+    def stop(_number: int, _frame: Any) -> NoReturn:
+        sys.stderr.write(str(number))
+        sys.stderr.flush()
+        sys.exit(TOO_SLOW)
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, asked["limit_s"])
+    for number, line in enumerate(_LINE_ENDS.split(content), start=1):
+        if len(line) > asked["line_bytes"]:
+            sys.stdout.write(f"{json.dumps([number, None])}\n")
+            continue
+        text = line.decode("utf-8", errors="replace")
+        match = next((match for pattern in patterns if (match := pattern.search(text))), None)
+        if match:
+            groups = {name: value for name, value in match.groupdict().items() if value is not None}
+            sys.stdout.write(f"{json.dumps([number, groups])}\n")
+
+
+if __name__ == "__main__":
+    search(sys.stdin.buffer.read(), json.loads(sys.argv[1]))

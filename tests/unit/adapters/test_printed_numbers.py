@@ -1,0 +1,65 @@
+"""Numbers in what a program printed: as they were printed, or an error, and never for hours."""
+
+import math
+
+import pytest
+
+from reprokit.adapters import printed_numbers
+from reprokit.errors import MetricsError
+
+STEP_AND_LOSS = r"step (?P<step>\d+) loss (?P<loss>\S+)"
+
+
+def read(tmp_path, text, *patterns):
+    log = tmp_path / "stdout.log"
+    log.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return printed_numbers.read(log, patterns or [STEP_AND_LOSS])
+
+
+def test_each_line_that_a_pattern_fits_is_a_record(tmp_path):
+    found = read(tmp_path, "begin\nstep 1 loss 0.25\rstep 2 loss nan\nstep 3 loss small\n")
+    assert [one.record for one in found[:1]] == [{"step": 1, "loss": 0.25}]
+    assert math.isnan(found[1].record["loss"])
+    assert found[2].record["loss"] == "small"
+    assert [one.line for one in found] == [2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("printed", "meant"),
+    [
+        ("1,024", 1024),
+        ("1,024.5", 1024.5),
+        ("0.25,", 0.25),
+        ("1_000", 1000),
+        ("-.5", -0.5),
+        ("0,5", "0,5"),  # a decimal comma: not 5
+        ("1,5", "1,5"),
+        ("1.5.2", "1.5.2"),
+        ("٣", "٣"),
+    ],
+)
+def test_a_number_is_read_only_where_nothing_else_can_be_meant(tmp_path, printed, meant):
+    value = read(tmp_path, f"step 1 loss {printed}\n")[0].record["loss"]
+    assert (value, type(value)) == (meant, type(meant))
+
+
+@pytest.mark.parametrize(
+    ("printed", "word"), [("1e999", "number_overflow"), ("9" * 5000, "integer_too_long")]
+)
+def test_a_number_that_no_float_holds_is_an_error(tmp_path, printed, word):
+    (found,) = read(tmp_path, f"step 1 loss {printed}\n")
+    assert [kind for kind, _ in found.notes] == [word]
+
+
+def test_nothing_of_a_long_line_is_cut_off_in_silence(tmp_path):
+    (found,) = read(tmp_path, "x" * 70_000 + " step 1 loss 0.25")
+    assert found.record == {"step": 1, "loss": 0.25}
+    (found,) = read(tmp_path, "x" * (4 << 20) + " step 1 loss 0.25")
+    assert (found.record, found.notes) == (None, (("line_too_long", ""),))
+
+
+@pytest.mark.parametrize("pattern", ["(?P<x>(a+)+)$", r"(?P<x>a.*a.*a.*a.*a.*a.*!)"])
+def test_a_pattern_that_would_take_hours_ends_as_an_error(tmp_path, monkeypatch, pattern):
+    monkeypatch.setattr(printed_numbers, "_SECONDS", 0.3)
+    with pytest.raises(MetricsError, match=r"not searched to the end: more than 0\.3 s in line 2"):
+        read(tmp_path, "first\n" + "a" * 400 + "?\n", pattern)
