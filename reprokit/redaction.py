@@ -15,6 +15,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from reprokit.issued_tokens import ISSUED_TOKEN, ISSUED_TOKEN_HINTS
+
 MARK = "<redacted>"
 
 # How the names of options, variables, keys and parameters end whose value is a secret.
@@ -24,7 +26,7 @@ _ALWAYS = (
     r"[_-]?keys?(?:[_-]?ids?)?|connection[_-]?string|shared[_-]?access[_-]?signature"
 )
 # Only as a word of its own: compass, bypass and spat are none of these.
-_AS_A_WORD = r"pass|pat|pwd|pw|auth|cookies?"
+_AS_A_WORD = r"pass|pat|pwd|pw|auth|cookies?|otp"
 _NAME = rf"[\w.-]*(?:{_ALWAYS}|token)|(?:[\w.-]*[_.-])?(?:{_AS_A_WORD})"
 _SECRET_NAME = re.compile(rf"[-+~]{{0,2}}(?:{_NAME})", re.IGNORECASE)
 # Language models have tokens too, and a shell has a working directory.
@@ -70,7 +72,8 @@ _USER_AT_HOST = re.compile(
 )
 _SIGNED_QUERY = re.compile(r"(?P<name>[?&](?:[\w.-]*[_.-])?(?:sig|signature|key)=)[^\s&]+", re.IGNORECASE)
 _WEBHOOK = re.compile(
-    r"(?P<name>hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/)[\w/-]+"
+    r"(?P<name>hooks\.slack\.com/(?:services|workflows)/|discord(?:app)?\.com/api/webhooks/|"
+    r"hooks\.zapier\.com/hooks/|\bwebhook\.office\.com/|api\.telegram\.org/bot)[\w/:@-]+"
 )
 _OF_A_PROGRAM = re.compile(
     r"(?P<name>(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
@@ -80,28 +83,23 @@ _OF_A_PROGRAM = re.compile(
     r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32}))[^\s\"']+"
 )
 
-# Tokens that say by their first letters what they are, from their issuers' documentation; private
-# keys and JSON web tokens begin alike everywhere.
-_KNOWN_TOKEN = re.compile(
-    r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|gl(?:pat|rt|dt|cbt)-[\w-]{16,}|hf_\w{20,}|"
-    r"x(?:ox[abeposr]|app)-[\w-]{10,}|sk-(?:[a-z]+\d*-){0,2}(?=\w*\d)\w{16,}[\w-]*|[sr]k_(?:live|test)_\w{16,}|"
-    r"AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|"
-    r"pypi-[\w-]{32,}|npm_\w{20,}|dckr_pat_[\w-]{16,}|nvapi-[\w-]{20,}|gsk_\w{20,}|r8_\w{20,}|xai-\w{20,}|"
-    r"dapi[0-9a-f]{32}|shpat_\w{20,}|dop_v1_\w{20,}|AGE-SECRET-KEY-1\w{20,}|"
-    r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)"
-)
+# A variable such as KAGGLE_KEY: what is long and has digits among its letters is no name of a column.
+_KEY_VARIABLE = re.compile(r"\b(?P<name>[A-Z][A-Z0-9_]*_KEY=[\"']?)(?=\w*\d)(?=\w*[A-Za-z])\w{20,}")
+# As a browser writes an address with user and password into another one.
+_ENCODED_USER = re.compile(r"(?P<scheme>%3A%2F%2F)[^\s/@&=]{1,200}%3A[^\s/@&=]{1,200}%40", re.IGNORECASE)
 _PRIVATE_KEY = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
 # Where none of this stands there is nothing to look for: in most lines. In lower case.
 _HINTS = (
-    *("secret", "pass", "pat", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "basic", "jwt"),
+    *("secret", "pass", "pat", "otp", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "basic", "jwt"),
     *("cookie", "connection", "signature", "sig=", "://", "@", "hooks.", "-u", "user", "login", "discord"),
-    *("gh", "gl", "hf_", "xox", "xapp", "sk-", "sk_", "rk_", "akia", "asia", "aiza", "ya29", "sg.", "pypi-"),
-    *("npm_", "dckr_", "nvapi", "gsk_", "r8_", "xai-", "dapi", "shpat", "dop_v1", "eyj"),
+    *("webhook", "telegram", "%3a%2f%2f"),
+    *ISSUED_TOKEN_HINTS,
 )
-_SIGN = re.compile(r"[=:@<,\s]")
+_COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")  # ECMA-48: a control sequence
+_SIGN, _ENCODED = re.compile(r"[=:@<,\s]"), re.compile(r"hooks|%3A", re.IGNORECASE)
 _SHORTEST_TOKEN = 15
 _SHORTEST_KNOWN = 8
 
@@ -112,8 +110,12 @@ def redact_text(text: str) -> str:
     >>> redact_text("--tokenizer gpt2 HF_TOKEN=abc")
     '--tokenizer gpt2 HF_TOKEN=<redacted>'
     """
-    if not _SIGN.search(text) and "hooks" not in text:  # a name: nothing but a token's shape can be secret
-        return _KNOWN_TOKEN.sub(MARK, text) if len(text) >= _SHORTEST_TOKEN else text
+    if "\x1b" in text:  # the letter that ends a colour would be taken for the token's first
+        plain = _COLOUR.sub("", text).replace("\x1b", "")
+        redacted = redact_text(plain)
+        return text if redacted == plain else redacted
+    if not _SIGN.search(text) and not _ENCODED.search(text):  # a name: only a token's shape can be secret
+        return ISSUED_TOKEN.sub(MARK, text) if len(text) >= _SHORTEST_TOKEN else text
     if "PRIVATE KEY" in text:  # the only secret of several lines
         text = _PRIVATE_KEY.sub(MARK, text)
     lowered = text.lower()
@@ -126,8 +128,10 @@ def _redact_line(text: str) -> str:
     lowered = text.lower()
     if not any(hint in lowered for hint in _HINTS):
         return text
-    text = _KNOWN_TOKEN.sub(MARK, text)
+    text = ISSUED_TOKEN.sub(MARK, text)
     text = _USER_IN_URL.sub(rf"\g<scheme>{MARK}@", text)
+    text = _ENCODED_USER.sub(rf"\g<scheme>{MARK}%40", text)
+    text = _KEY_VARIABLE.sub(rf"\g<name>{MARK}", text)
     text = _HEADER.sub(rf"\g<name>\g<sign>{MARK}", text)
     text = _SCHEME.sub(rf"\g<kind> {MARK}", text)
     text = _ASSIGNMENT.sub(_without_value, text)
@@ -189,6 +193,8 @@ def redact(value: Any) -> Any:
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
+        if all(isinstance(item, str) for item in value):  # may be a command: an option, then its value
+            return list(redact_command(value))
         return [redact(item) for item in value]
     return value
 

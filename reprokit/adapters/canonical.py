@@ -79,7 +79,9 @@ def canonical_records(
             record = _whole(reading, source)
             line, metrics = _canonical(record, position, prefix, volatile, left_out, text)
             kept += metrics
-            if metrics:
+            if metrics or not set(record) - {
+                steps.name_in(record)
+            }:  # one of which all is volatile is left out
                 records.append(line)
     if not kept:
         raise _nothing(found, left_out, output)
@@ -89,7 +91,7 @@ def canonical_records(
 
 
 def _in_files(output: Path) -> list[_Source]:
-    found = sources.find_all(output) if output.is_dir() else ()
+    found = sources.find_all(output, skipped=frozenset()) if output.is_dir() else ()
     return [
         _Source(one.name, one.adapter, lambda one=one: sources.adapter_named(one.adapter).read(one.path))  # type: ignore[misc]
         for one in sorted(found, key=lambda one: one.name)
@@ -139,8 +141,14 @@ def _canonical(
         if because is not None:
             left_out.setdefault(full, because)
         else:
-            line[full if full != _STEP else f"{full}_"] = text.put(value)
+            line[full if full != _STEP else _unused(f"{full}_", record)] = text.put(value)
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "surrogatepass"), len(line) - 1
+
+
+def _unused(name: str, record: Mapping[str, Any]) -> str:
+    while name in record:
+        name += "_"
+    return name
 
 
 def _nothing(found: Sequence[_Source], left_out: Mapping[str, str], output: Path) -> MetricsError:

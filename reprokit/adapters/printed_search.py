@@ -33,7 +33,7 @@ def search(content: bytes, asked: dict[str, Any]) -> None:
         if len(line) > asked["line_bytes"]:
             sys.stdout.write(f"{json.dumps([number, None])}\n")
             continue
-        text = line.decode("utf-8", errors="replace")
+        text = line.decode("utf-8", errors="backslashreplace")
         match = next((match for pattern in patterns if (match := pattern.search(text))), None)
         if match:
             groups = {name: value for name, value in match.groupdict().items() if value is not None}

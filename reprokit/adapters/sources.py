@@ -8,7 +8,7 @@ An adapter is found because its module is called ``from_….py``: adding one is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -87,15 +87,17 @@ def find(run_dir: Path) -> MetricsSource | None:
     return replace(found[0], others=tuple(source.name for source in found[1:]))
 
 
-def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
+def find_all(run_dir: Path, *, skipped: Collection[str] | None = None) -> tuple[MetricsSource, ...]:
     """Every source of metrics in a run folder and its subfolders; links to folders are not followed.
 
     The order is fixed: JSON Lines before tables before event files, likelier names first, then the files
     nearest to the top, then by name. What the harness writes (in a recipe's run ``source/`` and
-    ``checkpoints/`` too) is left out.
+    ``checkpoints/`` too) is left out, or what is ``skipped`` directly in the folder.
     """
+    if skipped is None:
+        skipped = NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]
     ranked: dict[tuple[int, int, int, str], MetricsSource] = {}
-    for path in _files(run_dir):
+    for path in _files(run_dir, skipped=skipped):
         found = _reader_of(path.name)
         if found is None:
             continue
@@ -110,19 +112,30 @@ def find_all(run_dir: Path) -> tuple[MetricsSource, ...]:
     return tuple(ranked[key] for key in sorted(ranked))
 
 
-def _files(run_dir: Path) -> Iterator[Path]:
-    """Every file below a folder; none by way of a link, which could lead anywhere.
+def _files(run_dir: Path, *, skipped: Collection[str]) -> Iterator[Path]:
+    """Every file below a folder; by way of a link only one within it that is not found by its own name.
 
     Raises:
         MetricsError: Not all of it can be searched, or a metrics file is over a limit.
     """
-    for entry in file_tree.walk(run_dir, skipped=NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]):
+    for entry in file_tree.walk(run_dir, skipped=skipped):
         path = run_dir / entry.name
         if entry.kind is Kind.OVER_LIMIT and (not entry.num_bytes or _reader_of(path.name)):
             fix = "leave it out of the folder, or compare the metrics files by name"
             raise MetricsError(f"the folder cannot be searched: {entry.because}", where=str(path), fix=fix)
-        if entry.kind in {Kind.FILE, Kind.SPECIAL}:
+        is_link = entry.kind is Kind.LINK
+        if entry.kind in {Kind.FILE, Kind.SPECIAL} or (is_link and _leads_to_another(path, run_dir)):
             yield path
+
+
+def _leads_to_another(link: Path, run_dir: Path) -> bool:
+    """Whether a link leads to a file of this run whose own name says nothing of metrics."""
+    try:
+        target = link.resolve(strict=True)
+    except (OSError, RuntimeError):
+        return False
+    inside = target.is_file() and target.is_relative_to(run_dir.resolve())
+    return inside and _reader_of(target.name) is None
 
 
 def is_of_plain_command(run_dir: Path) -> bool | None:

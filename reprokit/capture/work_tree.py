@@ -69,8 +69,8 @@ def compare(
 ) -> Comparison:
     """Compare every file of a work tree with HEAD.
 
-    Only what lies below ``within`` counts, and nothing in ``apart_from``: folders from the root that end in
-    ``/``.
+    Only what lies below ``within`` counts, and in ``apart_from`` (folders from the root that end in ``/``)
+    only what the commit has: results that lie there are no change, code that is imported from there is.
 
     Raises:
         GitError: The repository cannot be read.
@@ -83,7 +83,7 @@ def compare(
     submodules: dict[str, str] = {}
     differing = {}
     for path, entry in entries.items():
-        if path.startswith(apart_from) or not path.startswith(within):
+        if not path.startswith(within):
             continue
         if entry.mode == SUBMODULE:
             state = _submodule(root / path, entry, depth=depth)

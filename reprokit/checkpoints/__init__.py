@@ -16,6 +16,7 @@ from reprokit.checkpoints.manifest import (
 from reprokit.checkpoints.migration import Migrated, migrated
 from reprokit.checkpoints.reader import read
 from reprokit.checkpoints.tensor_diff import CheckpointDifference, content_digest, differences
+from reprokit.checkpoints.tensor_tree import pack
 from reprokit.checkpoints.tensors import Tensor
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "leaves",
     "listed",
     "migrated",
+    "pack",
     "problems_of",
     "read",
     "removed",

@@ -115,6 +115,12 @@ def read(path: Path) -> dict[Any, Any]:
     return state
 
 
+def metadata_of(path: Path) -> dict[str, str]:
+    """The texts beside the tensors; a ``CheckpointError`` where the header is corrupt."""
+    with path.open("rb") as stream:
+        return _header(stream)[1]
+
+
 def is_sealed(path: Path) -> bool:
     """Whether a file holds the digest of its content, so that ``read`` finds every change.
 

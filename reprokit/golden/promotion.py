@@ -21,7 +21,7 @@ from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import Golden, load, locate
 from reprokit.layout import METRICS, PROVENANCE, TRACE
-from reprokit.redaction import redact_text
+from reprokit.redaction import redact, redact_text
 from reprokit.workspace import cannot_write, sha256_of
 
 _TRACE_FIRST = 8
@@ -232,7 +232,8 @@ def _check_records(file: Path, *, allow_nonfinite: bool) -> None:
 def _check_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> None:
     """A golden is published; its records are evidence, so a secret is refused, not taken out."""
     texts = {*record, *(value for value in record.values() if isinstance(value, str))} - seen
-    if any(redact_text(text) != text for text in texts):
+    said = {name: value for name, value in record.items() if isinstance(value, str | list | dict)}
+    if any(redact_text(text) != text for text in texts) or redact(said) != said:
         fix = "name the metric without it, and run the recipe again"
         raise GoldenError("a record holds what looks like a secret", where=where, fix=fix)
     seen |= texts

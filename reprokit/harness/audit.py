@@ -215,3 +215,5 @@ def _rows(expected: Sequence[Mapping[str, Any]], actual: Sequence[Mapping[str, A
             yield f"row {row['id']} differs from what the evidence gives"
     for name in sorted(theirs):
         yield f"row {name}: the evidence has no such row"
+    if not theirs and [row["id"] for row in actual] != [row["id"] for row in expected]:
+        yield "the rows are in another order, or one is there twice"

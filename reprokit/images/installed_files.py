@@ -65,7 +65,7 @@ def check(folder: Path, *, wheels: Path | None, packages: tuple[Package, ...] = 
     try:
         known = json.loads(list_of(folder).read_text(encoding="utf-8"))
         files: dict[str, str] = dict(known["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return Installed(num_files=0, whole=False, foreign=("there is no list of what was installed",))
     try:
         return _looked_at(folder, known, files, wheels=wheels, packages=packages, whole=whole)

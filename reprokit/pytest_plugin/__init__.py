@@ -58,7 +58,8 @@ class GoldenFixture:
     ) -> None:
         """Fail unless metrics are the golden's, bit for bit by default.
 
-        A golden that is not there is written, and the test fails: look at it, commit it, run again.
+        A golden that is not there is written, and the test fails: look at it, commit it, run again. Where
+        the variable ``CI`` is set none is written.
         Where they differ, the metrics are written beside the golden (``<test>.obtained.jsonl``).
         The data is never changed.
 

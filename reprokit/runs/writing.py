@@ -194,7 +194,7 @@ def _move_up(run_dir: Path) -> dict[str, str]:
 
     Host-owned names, links and special files stay: following a link would let a program name any file of the
     host as its result. So does what is over a limit of ``file_tree``. Links to something within ``output/``
-    lose nothing and are not returned.
+    lose nothing and are not returned, but for one that makes a metrics file of what is called otherwise.
     """
     output = run_dir / OUTPUT
     if output.is_symlink():
@@ -207,7 +207,7 @@ def _move_up(run_dir: Path) -> dict[str, str]:
         left = {name: "its name is reserved" for name in names if name in taken}
         found = list(file_tree.walk(output, skipped=taken))
         links = [entry.name for entry in found if entry.kind is Kind.LINK]
-        lossless = {name for name in links if _leads_inside(output / name, output)}
+        lossless = {name for name in links if _leads_inside(output / name, output, renaming=False)}
         for entry in found:
             if entry.because or entry.kind in _WHY_LEFT:
                 if entry.name not in lossless:
@@ -236,9 +236,11 @@ def _special_files(output: Path) -> dict[str, str]:
     }
 
 
-def _leads_inside(link: Path, output: Path) -> bool:
+def _leads_inside(link: Path, output: Path, *, renaming: bool = True) -> bool:
     try:
-        return link.exists() and link.resolve().is_relative_to(output.resolve())
+        target = link.resolve()
+        inside = link.exists() and target.is_relative_to(output.resolve())
+        return inside and (renaming or target.is_dir() or target.suffix == link.suffix)
     except (OSError, RuntimeError):  # a path too long, or links in a circle
         return False
 

@@ -22,9 +22,10 @@ OTHER = [GOOD[0], {"step": 1, "loss": 0.3000000000000001}]
 
 
 @pytest.fixture
-def run(pytester: pytest.Pytester):
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch):
     """Run a suite of one test in a process of its own, as a person does, with these metrics."""
     pytester.makepyfile(test_training=SUITE)
+    monkeypatch.delenv("CI", raising=False)  # where no golden is written
 
     def started(metrics, *arguments: str) -> pytest.RunResult:
         (pytester.path / "metrics.json").write_text(json.dumps(metrics))

@@ -163,9 +163,8 @@ class Laboratory:
         ended = time.time()
         if result is not None:
             bring_out(self.spec, stage, traced)
-        if self._program is not None:
-            program_output.collect(stage, self._program)
-            program_output.write_metrics(stage, self._program)
+        if self._program is not None and not program_output.collect(stage, self._program):
+            program_output.write_metrics(stage, self._program)  # rather none than half of them
         if self._first_s is None:
             self._first_s = ended - begun
         stage.rename(self.folder / label)

@@ -53,7 +53,8 @@ def report_of(
     )
     first = evidence.runs[0] if evidence.runs else None
     name = str(evidence.recipe["name"] if evidence.recipe else first.run.get("recipe") if first else "")
-    seed = int(first.run.get("seed") or 0) if first else 0
+    recorded = first.run.get("seed") if first else None
+    seed = recorded if isinstance(recorded, int) else 0
     return Report(
         verdict=verdict,
         exit_code=exit_code(verdict),

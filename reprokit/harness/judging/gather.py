@@ -11,7 +11,7 @@ from typing import Any
 
 from reprokit import adapters, golden, runs, workspace
 from reprokit.capture import environment_diff
-from reprokit.core import fingerprint, inputs
+from reprokit.core import fingerprint, inputs, problems
 from reprokit.core.checklist import Evidence, GoldenEvidence, RunEvidence
 from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison, Problem, unreadable
@@ -133,7 +133,8 @@ def _golden_of(
         return Objection(_UNFINISHED)
     if platform not in recipe.platforms:
         return Objection(f"the recipe does not declare the platform {platform}")
-    seed = int(stored[0].record.get("seed", -1))
+    recorded = stored[0].record.get("seed")
+    seed = recorded if isinstance(recorded, int) else -1  # no golden is of that seed
     folder = golden.locate(golden_dir, recipe=recipe.name, platform=platform, seed=seed)
     if not folder.is_dir():
         return Objection(f"there is no golden for {recipe.name} on {platform} with seed {seed}")
@@ -260,9 +261,10 @@ def must_have_metrics(folder: Path) -> None:
     """Raise the error that kept an unmodified program's metrics from being read, if there was one."""
     problem = read_json(folder / RECORD).get("metrics_problem")
     if isinstance(problem, dict):
+        kind = str(problem.get("kind"))
         raise MetricsError(
             str(problem.get("what")),
-            kind=str(problem.get("kind")),
+            kind=kind if kind in problems.KINDS else "unreadable_file",
             **{name: str(problem[name]) for name in ("where", "expected", "fix") if problem.get(name)},
         )
 

@@ -99,8 +99,9 @@ class Bench:
         """
         left = self._run(label, words, cpu=cpu, ends_with=0, options=_WRITE_CALLS)
         if self.plan.program is not None:
-            program_output.collect(left.folder, self.plan.program)
-            found = {} if left.trouble else program_output.write_metrics(left.folder, self.plan.program)
+            found = program_output.collect(left.folder, self.plan.program)
+            if not left.trouble:
+                found = found or program_output.write_metrics(left.folder, self.plan.program)
             if problem := found.get("metrics_problem"):
                 raise MetricsError(problem.pop("what"), **problem)
         return left

@@ -165,12 +165,12 @@ def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult
     """What an unmodified program left, read and brought home; never of one that changed its own files."""
     if plan.program is None:
         return result, {}
-    program_output.collect(folder, plan.program)
+    problem = program_output.collect(folder, plan.program)
     if not result.completed:
         return result, {}
     changed = program_output.changed_files(folder, plan.facts["program"]["files"])
     if not changed:
-        return result, program_output.write_metrics(folder, plan.program)
+        return result, problem or program_output.write_metrics(folder, plan.program)
     shown = ", ".join(changed[:_SHOWN]) + (f" and {len(changed) - _SHOWN} more" if changed[_SHOWN:] else "")
     where = sorted({f"{name.partition('/')[0]}{'/' if '/' in name else ''}" for name in changed})
     return replace(
@@ -242,7 +242,8 @@ def failure_of(folders: Sequence[Path], stored: Sequence[runs.StoredRun]) -> dic
     for folder, run in zip(folders, stored, strict=True):
         if not run.complete:
             record = run.record
-            outcome = record.get("outcome", Outcome.INTERRUPTED)
+            told = record.get("outcome")
+            outcome = told if isinstance(told, str) else Outcome.INTERRUPTED
             return {
                 "run": str(folder),
                 "outcome": Outcome.INTERRUPTED if outcome == Outcome.COMPLETED else outcome,

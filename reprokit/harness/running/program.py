@@ -239,6 +239,10 @@ def _read(recipe: Recipe, entry: Any) -> DataFile:
             where=where,
             fix="put the file itself there",
         )
+    if path.exists() and not path.is_file():  # a pipe would never end
+        raise RecipeError(
+            f"the data {name} is not a plain file", where=where, fix="put the file itself there"
+        )
     try:
         content = path.read_bytes()
     except OSError as error:

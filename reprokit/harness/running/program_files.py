@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
+from reprokit import file_tree
 from reprokit.capture import git_objects
 from reprokit.core.records import digest, digest_bytes
 from reprokit.errors import RecipeError, UsageError
+from reprokit.file_tree import Kind
 from reprokit.layout import LOCK, PROGRAM, RECIPE, RECORD, SOURCE
 from reprokit.recipes import Recipe
 
@@ -98,12 +100,7 @@ def digests_by_name(files: tuple[ProgramFile, ...]) -> dict[str, str]:
 
 def files_below(folder: Path) -> Iterator[str]:
     """Names of plain files below a folder, in order; no link is followed."""
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        for file in sorted(files):
-            path = Path(place, file)
-            if path.is_file() and not path.is_symlink():
-                yield path.relative_to(folder).as_posix()
+    yield from sorted(entry.name for entry in file_tree.walk(folder) if entry.kind is Kind.FILE)
 
 
 def _kept_with_run(recipe: Recipe) -> Path | None:

@@ -5,18 +5,20 @@ The program's files stay under ``output/``; the host writes one ``metrics.jsonl`
 
 from __future__ import annotations
 
+import contextlib
 import filecmp
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reprokit import adapters, checkpoints, workspace
+from reprokit import adapters, checkpoints, file_tree, workspace
+from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, MetricsError
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
-from reprokit.harness.running.program_files import files_below
+from reprokit.file_tree import Kind
 from reprokit.layout import METRICS, OUTPUT, PROGRAM, STDERR, STDOUT
 from reprokit.recipes import Program
 
@@ -38,25 +40,52 @@ def make_room(folder: Path, program: Program) -> None:
         path.chmod(path.stat().st_mode | (0o777 if path.is_dir() else 0o666))
 
 
-def collect(folder: Path, program: Program) -> None:
-    """Move what a program wrote at the places under ``collect`` to ``output/``; remove its copy."""
+def collect(folder: Path, program: Program) -> dict[str, Any]:
+    """Move what a program wrote at the places under ``collect`` to ``output/``; remove its copy.
+
+    Returns:
+        ``metrics_problem``, a key of ``run.json``, where a result cannot be moved; else nothing.
+    """
     output, work = folder / OUTPUT, folder / OUTPUT / WORK
-    if not work.is_dir() or work.is_symlink():
-        return
-    for name in files_below(work):
-        if not _collected(name, program.collect) or _is_unchanged(work / name, folder / PROGRAM / name):
-            continue
-        target = output / name
+    if not program.collect or not work.is_dir() or work.is_symlink():
+        return {}
+    try:
+        for name in _files_below(work, fitting=program.collect):
+            if _is_collected(name, program.collect) and not _is_unchanged(
+                work / name, folder / PROGRAM / name
+            ):
+                _move(work / name, output / name)
+    except MetricsError as error:
+        return _problem(error)
+    finally:
+        with contextlib.suppress(OSError):
+            file_tree.remove(work)
+    return {}
+
+
+def _move(result: Path, target: Path) -> None:
+    """Move a result; a ``MetricsError`` where something else lies in its place, which would hide it."""
+    try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists():
-            (work / name).rename(target)
-    shutil.rmtree(work, ignore_errors=True)
+        if target.exists() or target.is_symlink():
+            raise FileExistsError
+        result.rename(target)
+    except OSError as error:
+        raise MetricsError(
+            f"the result {result.name} cannot be collected: something else lies in its place",
+            where=str(target),
+            fix="let the program write to {run_dir} or below `collect`, not both to one place",
+        ) from error
 
 
 def changed_files(folder: Path, digests: Mapping[str, str]) -> tuple[str, ...]:
     """Files of a run's copy of the project that the program changed, added or removed."""
     source = folder / PROGRAM
-    there = {name: workspace.sha256_of(source / name) for name in files_below(source)}
+    there = {
+        entry.name: workspace.sha256_of(source / entry.name) if entry.kind is Kind.FILE else ""
+        for entry in file_tree.walk(source)
+        if entry.kind is not Kind.FOLDER
+    }
     return tuple(sorted(name for name in {*there, *digests} if there.get(name) != digests.get(name)))
 
 
@@ -77,11 +106,15 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
         )
         left = _outputs(output, program.outputs)
     except MetricsError as error:
-        parts = {name: getattr(error, name) for name in ("what", "kind", "where", "expected", "fix")}
-        return {"metrics_problem": parts}
+        return _problem(error)
     records = [*made.records, *([_record_of(left, made.records)] if left else ())]
     workspace.write_atomic(folder / METRICS, b"".join(line + b"\n" for line in records))
     return {"sources": dict(made.sources), "volatile": dict(made.volatile)}
+
+
+def _problem(error: MetricsError) -> dict[str, Any]:
+    parts = {name: getattr(error, name) for name in ("what", "kind", "where", "expected", "fix")}
+    return {"metrics_problem": parts}
 
 
 def _record_of(outputs: Mapping[str, str], records: Sequence[bytes]) -> bytes:
@@ -94,10 +127,10 @@ def _outputs(output: Path, patterns: Sequence[str]) -> dict[str, str]:
     """Digest of each declared output file, of a checkpoint that can be read safely for each tensor.
 
     Raises:
-        MetricsError: A pattern fits no file.
+        MetricsError: A pattern fits no file, or a file that cannot be compared.
     """
     found: dict[str, str] = {}
-    names = [name for name in files_below(output) if not name.startswith(f"{WORK}/")] if patterns else []
+    names = list(_files_below(output, fitting=patterns)) if patterns else []
     for pattern in patterns:
         fitting = [name for name in names if fnmatchcase(name, pattern)]
         if not fitting:
@@ -107,25 +140,72 @@ def _outputs(output: Path, patterns: Sequence[str]) -> dict[str, str]:
                 where=str(output),
                 fix="correct `outputs` in the recipe",
             )
-        for name in fitting[:_MOST_OUTPUTS]:
-            found |= _digests_of(output / name, f"output/{name}")
+        if len(fitting) > _MOST_OUTPUTS:
+            raise _not_comparable(
+                output, f"{pattern} fits {len(fitting):,} files, more than {_MOST_OUTPUTS:,}"
+            )
+    for name in dict.fromkeys(name for name in names if _fits(name, patterns)):
+        for key, value in _digests_of(output / name, f"output/{name}").items():
+            if key in found:
+                raise _not_comparable(output, f"two outputs are called {key}")
+            found[key] = value
     return found
 
 
 def _digests_of(path: Path, name: str) -> dict[str, str]:
+    """Of a checkpoint: all that is no tensor under its own name, and each tensor."""
     if path.suffix in _TENSORS:
+        is_safetensors = path.suffix == checkpoints.safetensors_file.SUFFIX
         try:
-            read = checkpoints.safetensors_file.read if path.suffix == ".safetensors" else checkpoints.read
+            tree, tensors = checkpoints.pack(checkpoints.read(path))
+            texts = checkpoints.safetensors_file.metadata_of(path) if is_safetensors else {}
             return {
-                f"{name}:{tensor}": checkpoints.content_digest(value)
-                for tensor, value in checkpoints.leaves(read(path))
+                name: digest([tree, texts]),
+                **{
+                    f"{name}:{tensor}": checkpoints.content_digest(value) for tensor, value in tensors.items()
+                },
             }
-        except CheckpointError:  # of another kind, or holding what cannot be read safely: compared as it is
+        except (CheckpointError, ValueError):  # of another kind, or it cannot be read safely: as it is
             pass
     return {name: workspace.sha256_of(path)}
 
 
-def _collected(name: str, places: Sequence[str]) -> bool:
+def _files_below(folder: Path, *, fitting: Sequence[str]) -> Iterator[str]:
+    """Names of plain files below a folder, in order; no link is followed.
+
+    Raises:
+        MetricsError: What fits one of the patterns is no plain file, or not all can be looked at.
+    """
+    for entry in file_tree.walk(folder):
+        if entry.kind is Kind.FILE:
+            _must_be_text(folder, entry.name)
+            yield entry.name
+        elif entry.kind is Kind.OVER_LIMIT:
+            raise _not_comparable(folder / entry.name, entry.because)
+        elif entry.kind in {Kind.LINK, Kind.SPECIAL} and _fits(entry.name, fitting):
+            raise _not_comparable(folder / entry.name, f"it is a {entry.kind}, not a plain file")
+
+
+def _must_be_text(folder: Path, name: str) -> None:
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise _not_comparable(folder, f"the file name {name!r} is not UTF-8") from error
+
+
+def _not_comparable(place: Path, because: str) -> MetricsError:
+    return MetricsError(
+        f"an output cannot be compared: {because}",
+        where=str(place),
+        fix="correct `outputs` or `collect` in the recipe, or what the program leaves there",
+    )
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns) or _is_collected(name, patterns)
+
+
+def _is_collected(name: str, places: Sequence[str]) -> bool:
     paths = (PurePosixPath(name), *PurePosixPath(name).parents)
     return any(fnmatchcase(path.as_posix(), place.rstrip("/")) for path in paths for place in places)
 
