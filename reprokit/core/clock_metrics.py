@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from itertools import pairwise
 
@@ -71,7 +71,7 @@ def kind_of(
         fits = all(_is_rate(one, span) for one, span in both)
         return "rate" if fits or any(_same_work(curves, one) for one in durations) else ""
     if not words & _TIMES:
-        return ""
+        return "duration" if _is_called_t(name) and all(_is_since_begun(*one) for one in both) else ""
     if all(_is_stamp(one, span) for one, span in both):
         return "time stamp"
     unit = next((_UNITS_S[word] for word in words if word in _UNITS_S), 1.0)
@@ -80,7 +80,7 @@ def kind_of(
 
 def speaks_of_time(name: str) -> bool:
     """Whether a metric's name has a word for a time or a rate."""
-    return bool(words_of(name) & (_TIMES | _RATES))
+    return bool(words_of(name) & (_TIMES | _RATES)) or _is_called_t(name)
 
 
 def words_of(name: str) -> set[str]:
@@ -126,10 +126,20 @@ def _is_stamp(curve: Curve, span: Span) -> bool:
 
 def _is_duration(curve: Curve, span: Span, *, unit: float) -> bool:
     """Durations of stretches of the run, or the time since its beginning."""
-    most = _SLACK * (span[1] - span[0])
     seconds = [unit * value for value in curve.values]
-    since_begun = all(one <= two for one, two in pairwise(seconds)) and seconds[-1] <= most
-    return max(seconds) > 0 and (since_begun or sum(seconds) <= most)
+    in_all = sum(seconds) <= _SLACK * (span[1] - span[0])
+    return max(seconds) > 0 and (in_all or _is_since_begun(replace(curve, values=seconds), span))
+
+
+def _is_called_t(name: str) -> bool:
+    """Whether a metric is called ``t`` and nothing else, as in the files of Stable-Baselines3's monitors."""
+    return re.split("[:/]", name)[-1] == "t"
+
+
+def _is_since_begun(curve: Curve, span: Span) -> bool:
+    """Times since the run began."""
+    rises = all(one <= two for one, two in pairwise(curve.values))
+    return rises and 0 < curve.values[-1] <= _SLACK * (span[1] - span[0])
 
 
 def _is_rate(curve: Curve, span: Span) -> bool:

@@ -30,6 +30,9 @@ from reprokit.harness.diagnosing.inquiry import (
     under,
 )
 
+#: Kinds of lines that seldom decide a number.
+_SELDOM = frozenset(["library_clock", "thread_order"])
+
 
 def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
     """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
@@ -227,8 +230,8 @@ def _isolated(inquiry: Inquiry, units: tuple[str, ...], *, repeats: int) -> tupl
 
 
 def _general(units: Sequence[str]) -> tuple[str, ...]:
-    """What is held only where no line is enough."""
-    return tuple(one for one in units if not is_site(one) or one.startswith("thread_order|"))
+    """What is held only where no other line is enough; of many lines, some library reads the clock."""
+    return tuple(one for one in units if not is_site(one) or one.split("|")[0] in _SELDOM)
 
 
 def _in_order(units: Sequence[str]) -> tuple[str, ...]:

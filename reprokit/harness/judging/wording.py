@@ -81,7 +81,8 @@ def _by_the_clock(case: Case) -> str:
     one = len(kinds) == 1
     differ = f"{len(kinds)} of {counted(every, 'metric')} {'differs' if one else 'differ'}{under}"
     measure = "by its numbers it measures the clock" if one else "by their numbers they measure the clock"
-    return f": {differ}; {measure}, {clock_metrics.sentence(kinds)}: {clock_metrics.options(kinds)}"
+    leaves = f"{clock_metrics.options(kinds)} leaves {'it' if one else 'them'} out"
+    return f": {differ}; {measure}, {clock_metrics.sentence(kinds)}: {leaves}"
 
 
 def _regression(case: Case) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import importlib.machinery
+import os
 import sys
 from collections.abc import Callable
 from typing import Any, cast
 
-from . import loop_variables, wrapped_calls
+from . import imports, loop_variables, wrapped_calls
 from .frames import is_own, real
 from .watch import Watch
 
@@ -77,7 +79,27 @@ def begin(watch: Watch) -> None:
         return natural(self, fullname) if made is None else made
 
     loader.get_code = get_code  # type: ignore[method-assign]
+    imports.after("runpy", _watch_runpy)
     _when_the_script_starts(_run_script)
+
+
+def _watch_runpy(module: Any) -> None:
+    """``runpy.run_path`` reads the file by itself, past the loader."""
+    natural = module._get_code_from_file
+
+    @functools.wraps(natural)
+    def code_from_file(*args: Any) -> Any:
+        found = natural(*args)
+        path = os.fsdecode(args[-1])
+        if not is_own(path):
+            return found
+        with open(path, "rb") as stream:
+            source = stream.read()
+        # what is compiled already is no source, and stays as it is
+        made = compiled(source, path) or (found[0] if isinstance(found, tuple) else found)
+        return (made, *found[1:]) if isinstance(found, tuple) else made  # Python 3.12 gives the code only
+
+    module._get_code_from_file = code_from_file
 
 
 def _when_the_script_starts(act: Callable[[str], None]) -> None:

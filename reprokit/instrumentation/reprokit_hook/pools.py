@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -105,7 +107,7 @@ class Numbered:
 def watch_callbacks(module: Any, watch: Watch) -> None:
     """``Pool.apply_async(…, callback=…)``: the order in which results come back."""
     natural = module.Pool.apply_async
-    counts: dict[str, list[Any]] = {}
+    orders: dict[str, CallbackOrder] = {}
 
     @functools.wraps(natural)
     def apply_async(
@@ -120,25 +122,58 @@ def watch_callbacks(module: Any, watch: Watch) -> None:
         if frame is None:
             return natural(self, func, args, kwds or {}, callback, error_callback)
         site = site_of(frame, "completion_order")
-        state = counts.setdefault(unit(site), [0, 0, {}, watch.ranks(site)])
-        number, state[0] = state[0], state[0] + 1
+        order = orders.get(unit(site))
+        if order is None:
+            order = orders.setdefault(unit(site), CallbackOrder(watch, site, ended=module.TERMINATE))
+        number = order.begun(self, waits=callback is not None)
         if callback is not None:
-            callback = functools.partial(_in_turn, watch, site, state, number, callback)
+            callback = functools.partial(order.done, self, number, callback)
+            error_callback = functools.partial(order.done, self, number, error_callback)
         named = Named(func, f"call {unit(site)} {number}")
         return natural(self, named, args, kwds or {}, callback, error_callback)
 
     module.Pool.apply_async = apply_async
 
 
-def _in_turn(watch: Watch, site: Site, state: list[Any], number: int, callback: Any, value: Any) -> None:
-    rank = state[3].get(number)
-    if rank is None:
-        watch.seen(site, str(number))
-        callback(value)
-        return
-    state[2][rank] = number, value
-    while state[1] in state[2]:
-        at, result = state[2].pop(state[1])
-        watch.seen(site, str(at))
-        callback(result)
-        state[1] += 1
+class CallbackOrder:
+    """Calls the callbacks of one call site as results come, or in the other run's order where it is pinned.
+
+    A result that is held back is let go once no other task can still come before it: the other run may have
+    had tasks that this one has not, and the program may be waiting for the callback.
+    """
+
+    def __init__(self, watch: Watch, site: Site, *, ended: str) -> None:
+        self._watch, self._site, self._ended = watch, site, ended
+        self._started, self._turn = 0, 0
+        self._open: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._held: dict[int, tuple[int, Any, Any]] = {}
+        self._ranks = watch.ranks(site)
+        self._lock = threading.Lock()
+
+    def begun(self, pool: Any, *, waits: bool) -> int:
+        """The number of a task that is handed to the pool."""
+        with self._lock:
+            self._open[pool] = self._open.get(pool, 0) + waits
+            self._started += 1
+            return self._started - 1
+
+    def done(self, pool: Any, number: int, callback: Any, value: Any) -> None:
+        """A task has come back, with a result or an error."""
+        rank = self._ranks.get(number)
+        with self._lock:
+            self._open[pool] -= 1
+            if rank is not None:
+                self._held[rank] = number, callback, value
+            ready = [(number, callback, value)] if rank is None else []
+            while self._held and (min(self._held) <= self._turn or not self._some_are_open()):
+                rank = min(self._held)
+                ready.append(self._held.pop(rank))
+                self._turn = max(self._turn, rank + 1)
+        for at, call, result in ready:
+            self._watch.seen(self._site, str(at))
+            if call is not None:
+                call(result)
+
+    def _some_are_open(self) -> bool:
+        """Whether a task may still come back; those of a pool that was terminated do not."""
+        return any(count for pool, count in list(self._open.items()) if pool._state != self._ended)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
+from collections import deque
 from collections.abc import Callable
 from queue import Empty
 from typing import Any
@@ -38,12 +39,9 @@ def _getting(natural: Any, watch: Watch) -> Any:
         site = site_of(frame, "queue_order")
         stash = vars(self).setdefault("_reprokit_stash", {}) if hasattr(self, "__dict__") else {}
         name = watch.expected(site)
-        if name is None:
-            item = stash.pop(next(iter(stash))) if stash else natural(self, *args, **options)
-        else:
-            item = _awaited(_patient(natural, self), name, stash)
-            if item is _NONE:
-                item = natural(self, *args, **options)
+        item = _any(stash) if name is None else _awaited(_patient(natural, self), name, stash)
+        if item is _NONE:
+            item = natural(self, *args, **options)
         watch.seen(site, _digest(item))
         return item
 
@@ -63,16 +61,33 @@ def _patient(natural: Any, queue: Any) -> Callable[[], Any]:
     return get
 
 
-def _awaited(get: Callable[[], Any], name: str, stash: dict[str, Any]) -> Any:
+def _awaited(get: Callable[[], Any], name: str, stash: dict[str, deque[Any]]) -> Any:
     """Items until the one of this name comes, the others kept for later; or whichever is there, or none."""
-    while name not in stash:
+    while (item := _taken(stash, name)) is _NONE:
         try:
-            item = get()
+            other = get()
         except Empty:
-            return stash.pop(next(iter(stash))) if stash else _NONE
-        stash[_digest(item)] = item
-    return stash.pop(name)
+            return _any(stash)
+        stash.setdefault(_digest(other), deque()).append(other)
+    return item
+
+
+def _any(stash: dict[str, deque[Any]]) -> Any:
+    """One of the items that were kept for later, or none."""
+    taken = (_taken(stash, name) for name in list(stash))
+    return next((item for item in taken if item is not _NONE), _NONE)
+
+
+def _taken(stash: dict[str, deque[Any]], name: str) -> Any:
+    try:
+        return stash[name].popleft()
+    except (KeyError, IndexError):  # another thread may have taken it
+        return _NONE
 
 
 def _digest(item: Any) -> str:
-    return hashlib.blake2b(repr(item).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    try:
+        text = repr(item)
+    except Exception:  # a foreign object's repr must not end the program
+        text = type(item).__name__
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

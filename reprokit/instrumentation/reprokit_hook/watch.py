@@ -32,6 +32,7 @@ _MOST_VALUES = 20_000
 _MOST_TEXT = 4_000_000
 _MOST_OPERATIONS = 200_000
 _RAISED = "..."
+_NOTHING = object()
 
 
 class Watch:
@@ -122,10 +123,8 @@ class Watch:
     ) -> Any:
         """A value that surroundings decide: the natural one, or the other run's; recorded either way."""
         number = self._next(site)
-        found = self._replayed(site, number)
-        if found is not None and found != _RAISED:
-            value = (decode or _same)(literal_eval(found))
-        else:
+        value = _decoded(self._replayed(site, number), decode or _same)
+        if value is _NOTHING:
             self._note(site, number, _RAISED)
             value = natural()
         try:
@@ -255,6 +254,16 @@ def unit(site: Iterable[Any]) -> str:
     """The name of a call site in orders and traces: kind, file and line."""
     kind, file, line, *_ = site
     return f"{kind}|{file}|{line}"
+
+
+def _decoded(found: str | None, decode: Callable[[Any], Any]) -> Any:
+    """The other run's value; nothing where it had none, or where this run cannot have the same."""
+    if found is None or found == _RAISED:
+        return _NOTHING
+    try:
+        return decode(literal_eval(found))
+    except Exception:  # such as a folder that was made in one that this run has not
+        return _NOTHING
 
 
 def _same(value: Any) -> Any:

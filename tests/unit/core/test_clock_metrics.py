@@ -27,6 +27,7 @@ FPS = tuple(tuple(step / took for step, took in zip(STEPS, one, strict=True)) fo
     [
         ("time/time_elapsed", RISING, "duration"),
         ("time/time_elapsed", ((2, 4, 6, 9), (2, 5, 8, 10)), "duration"),
+        ("monitor.csv:t", RISING, "duration"),
         ("epoch_seconds", ((2.0, 1.9, 2.2, 1.7), (2.2, 2.4, 2.1, 2.9)), "duration"),
         ("step_ms", ((2000.0, 1900.0, 2200.0, 1700.0), (2200.0, 2400.0, 2100.0, 2900.0)), "duration"),
         ("charts/SPS", FPS, "rate"),
@@ -43,6 +44,8 @@ def test_rates_durations_and_time_stamps_are_known(name, numbers, expected):
     [
         ("loss", RISING),  # fits by chance
         ("losses/value", FPS),
+        ("x_t", RISING),
+        ("t", ((0.5, 0.4, 0.3, 0.2), (0.6, 0.5, 0.2, 0.3))),  # no time since the beginning
         ("time/loss", ((0.5, 0.4, 0.3, 0.2), (0.5, 0.4, 0.3, 0.21))),  # differs only at the end
         ("time/fps", ((900.0, 10.0, 800.0, 4.0), (900.0, 11.0, 800.0, 4.0))),
         ("time_to_goal", ((200.0, 180.0, 150.0, 149.0), (200.0, 180.0, 151.0, 148.0))),

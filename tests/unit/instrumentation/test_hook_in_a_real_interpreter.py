@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -235,3 +236,86 @@ def test_what_comes_in_through_a_default_is_recorded_at_the_programs_line(tmp_pa
 def test_what_is_said_is_no_default(tmp_path, line):
     _, sites, _ = run(tmp_path, f"{line}\n")
     assert sites == set()
+
+
+CALLBACKS = """
+import time
+from multiprocessing.pool import ThreadPool
+
+def task(number):
+    time.sleep(0.1 * {pause})
+    if number in {broken}:
+        raise ValueError(number)
+    return number
+
+heard = []
+with ThreadPool(4) as pool:
+    for number in range({count}):
+        options = {{"callback": lambda value, to=number: heard.append((to, value))}}
+        options["error_callback"] = lambda error, to=number: heard.append((to, error.args[0]))
+        job = pool.apply_async(task, (number,), **options)
+    pool.close()
+    pool.join()
+print(heard)
+"""
+
+
+def held_callbacks(tmp_path, *, count, broken):
+    """What was heard by callbacks in a run whose tasks end backwards, and in another that holds its order."""
+    first, _, out = run(tmp_path, CALLBACKS.format(pause="(4 - number)", count=4, broken=()))
+    source = CALLBACKS.format(pause="number", count=count, broken=broken)
+    second, _, _ = run(tmp_path, source, label="held", pins=["*"], replay=str(out), replay_key="a")
+    assert (first.returncode, second.returncode, second.stderr) == (0, 0, "")
+    return first.stdout, second.stdout
+
+
+def test_each_callback_of_a_held_pool_is_called_with_its_own_result(tmp_path):
+    first, second = held_callbacks(tmp_path, count=4, broken=())
+    assert first == second == "[(3, 3), (2, 2), (1, 1), (0, 0)]\n"
+
+
+def test_a_task_that_fails_or_is_missing_holds_no_callback_of_a_held_pool_for_ever(tmp_path):
+    _, failed = held_callbacks(tmp_path, count=4, broken=(3,))
+    (tmp_path / "out").rename(tmp_path / "before")
+    (tmp_path / "held").rename(tmp_path / "held before")
+    _, fewer = held_callbacks(tmp_path, count=3, broken=())
+    assert failed == "[(3, 3), (2, 2), (1, 1), (0, 0)]\n"
+    assert fewer == "[(2, 2), (1, 1), (0, 0)]\n"
+
+
+def test_the_lines_of_a_file_that_runpy_runs_are_seen(tmp_path):
+    (tmp_path / "other.py").write_text("print(sorted(list({'a', 'b'})), __name__)\n")
+    source = "import runpy\nrunpy.run_path('other.py', run_name='__main__')\n"
+    done, sites, _ = run(tmp_path, source)
+    assert done.stdout == "['a', 'b'] __main__\n"
+    assert sites == {("set_order", 1)}
+
+
+def test_items_that_are_equal_all_come_out_of_a_queue_whose_order_is_held(tmp_path):
+    source = "import queue\nq = queue.Queue()\nfor one in {items}:\n    q.put(one)\n"
+    source += "print([q.get(True, 1) for _ in range(3)])\n"
+    first, _, out = run(tmp_path, source.format(items="('a', None, None)"))
+    second, _, _ = run(
+        tmp_path,
+        source.format(items="(None, None, 'a')"),
+        label="held",
+        pins=["*"],
+        replay=str(out),
+        replay_key="a",
+    )
+    assert second.stdout == first.stdout == "['a', None, None]\n", second.stderr
+
+
+def test_an_item_that_cannot_be_shown_as_text_comes_out_of_a_queue(tmp_path):
+    source = "import queue\nclass Item:\n    def __repr__(self):\n        raise ValueError\n"
+    done, sites, _ = run(tmp_path, source + "q = queue.Queue()\nq.put(Item())\nq.get()\n")
+    assert (done.returncode, done.stderr, sites) == (0, "", {("queue_order", 7)})
+
+
+def test_a_temporary_folder_that_cannot_be_made_anew_is_made_as_ever(tmp_path):
+    source = "import os, tempfile\nos.mkdir('{base}')\nprint(tempfile.mkdtemp(dir='{base}'))\n"
+    _, _, out = run(tmp_path, source.format(base="one"))
+    shutil.rmtree(tmp_path / "one")
+    again = {"label": "held", "pins": ["*"], "replay": str(out), "replay_key": "a"}
+    done, _, _ = run(tmp_path, source.format(base="two"), **again)
+    assert Path(done.stdout.strip()).parent.name == "two", done.stderr

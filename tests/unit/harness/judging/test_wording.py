@@ -373,3 +373,10 @@ def test_a_workspace_in_use_is_no_matter_for_the_doctor():
     failure = {"message": "in use", "outcome": "workspace_busy"}
     told = case(Verdict.NOT_RUN, failure=failure, evidence=replace(EVIDENCE, rerun="make reproduce RECIPE=r"))
     assert next_command(told) == "make reproduce RECIPE=r"
+
+
+def test_the_option_that_leaves_out_the_clock_can_be_copied_from_the_sentence():
+    differ = compare_records([{"step": 10, "charts/SPS": 90.0}], [{"step": 10, "charts/SPS": 80.0}])
+    evidence = replace(EVIDENCE, repeats=(differ,), clock_metrics={"charts/SPS": "rate"})
+    words = sentence(case(Verdict.NONDETERMINISTIC, evidence=evidence, divergence=HERE)).split()
+    assert words[words.index("--ignore-metric") + 1] == "charts/SPS"
