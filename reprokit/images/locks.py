@@ -293,7 +293,7 @@ def _own_files(project: Path) -> list[Path]:
 def _toml(path: Path) -> dict[str, Any]:
     try:
         data = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # endless digits and nesting too
         raise ImageError(f"not valid TOML: {error}", where=str(path), fix="correct the file") from error
     if data.get("schema") != SCHEMA:
         expected, actual = str(SCHEMA), str(data.get("schema"))

@@ -187,5 +187,5 @@ def _plain(text: str) -> str:
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # endless digits and nesting too
         raise ImageError(f"not valid TOML: {error}", where=str(path), fix="make the lock again") from error

@@ -98,7 +98,7 @@ def read(path: Path) -> Declared | None:
             key: tuple(value) if isinstance(value, list) else value for key, value in known.items()
         }
         base, external = data.pop("base"), externals(data)
-    except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise ImageError(
             f"cannot be read: {error}", where=str(path), fix="make it again with --from"
         ) from error
