@@ -17,6 +17,9 @@ from typing import TypeVar
 
 _Unit = TypeVar("_Unit")
 
+#: Where more than one is needed, so few others are left out one by one, which takes fewer experiments.
+_FEW = 3
+
 
 def isolate(
     units: Sequence[_Unit], *, enough: Callable[[tuple[_Unit, ...]], bool], last: Sequence[_Unit] = ()
@@ -47,6 +50,12 @@ def isolate(
         too_few = len(rest)
         rest += [one for one in units if one in last]
     while rest and not ask(found):
+        if found and len(rest) <= _FEW:
+            for one in tuple(rest):
+                others = [other for other in rest if other != one]
+                rest = others if ask([*found, *others]) else rest
+            found += rest
+            break
         short, long, too_few = too_few, len(rest), 0
         while long - short > 1:
             middle = (short + long) // 2

@@ -78,18 +78,14 @@ def _said(answer: Answer, cause: dict, *, right: bool) -> str:
 
 def section(results: dict[str, dict]) -> str:
     """The section of the documentation."""
-    runs = [one["runs"] for row in results.values() for part, one in row.items() if part != "reproduce"]
-    asked = [one for one in runs if one]
-    many = ""
-    if asked:
-        middle = statistics.median(asked)
-        many = f"Median of the {len(asked)} diagnoses made: {middle:g} runs; most: {max(asked)}."
+    many = [_median(results, part) for part in PARTS[1:]]
     lines = [
         HEADING,
         "",
         "Written by `python tests/real/score_real.py`; what each program is and where it is from is said in",
         "`tests/real/README.md`. ✓ is the line of the planted fault. Two cores, which others used too.",
-        *([many] if many else []),
+        "A row keeps its figures until its program is measured again.",
+        *filter(None, many),
         "",
         f"| {' | '.join(COLUMNS)} |",
         "|---" * len(COLUMNS) + "|",
@@ -102,6 +98,15 @@ def section(results: dict[str, dict]) -> str:
         cells += [program.faulty.what, faulty.get("answer"), faulty.get("runs"), faulty.get("seconds")]
         lines.append(f"| {' | '.join(str(cell if cell is not None else 'not run') for cell in cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def _median(results: dict[str, dict], part: str) -> str:
+    """How many runs the diagnoses of one part took; "" where none was made."""
+    runs = [row[part]["runs"] for row in results.values() if row.get(part, {}).get("runs")]
+    if not runs:
+        return ""
+    middle = statistics.median(runs)
+    return f"Median of the {len(runs)} diagnoses of {part} forms: {middle:g} runs; most: {max(runs)}."
 
 
 def write(results: dict[str, dict]) -> None:

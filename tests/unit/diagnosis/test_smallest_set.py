@@ -38,3 +38,14 @@ def test_no_experiment_is_made_twice():
 def test_exactly_the_causes_are_found_whatever_they_are(causes, size):
     found = isolate(range(size), enough=lambda held: causes <= set(held))
     assert set(found) == causes
+
+
+def test_four_causes_among_four_are_found_in_six_experiments():
+    asked = []
+
+    def enough(held):
+        asked.append(held)
+        return len(held) == 4
+
+    assert isolate(range(4), enough=enough) == (0, 1, 2, 3)
+    assert len(asked) == 6
