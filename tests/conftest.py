@@ -98,11 +98,13 @@ def cpu_venv() -> Realisation:
 @pytest.fixture(scope="session")
 def base_image() -> str:
     """ID of a small image with ``python3`` and no more, for cheap container tests."""
+    lock = read_lock(PROJECT)
+    variant = lock.variant("cpu")
     with image_store.connected() as client:
         base = bases.obtain(
             client,
-            read_lock(PROJECT),
-            kind=bases.choose(client, read_lock(PROJECT), wanted=bases.AUTO, on_progress=print),
+            lock,
+            kind=bases.choose(client, lock, variant, wanted=bases.AUTO, on_progress=print),
             machine=image_store.machine(client),
             cache=cache.cache_folder(None),
             on_progress=print,

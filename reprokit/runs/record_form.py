@@ -38,7 +38,7 @@ _FORM: Mapping[str, Form] = {
     "environment": _TEXTS,
     "image": (_IMAGE, None),
     "limits": (dict, None),
-    "digests": (_TEXTS, None),
+    "digests": ({...: _TEXT}, None),
     **dict.fromkeys(
         ("recipe_data", "training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)
     ),

@@ -23,6 +23,8 @@ TARGETS = {
         "test",
         "test-all",
         "coverage",
+        "fuzz",
+        "stress",
         "mutate",
         "lint",
         "bench",

@@ -69,7 +69,7 @@ def test_a_plan_in_json_has_the_names_of_its_fields_and_plain_defaults():
         "environment": {},
         "inherit_environment": False,
         "realisation": None,
-        "mounts": ({"name": "code", "path": "/c"},),
+        "mounts": ({"name": "code", "path": "/c", "digest": ""},),
         "working_dir": None,
         "limits": {
             "memory_bytes": None,

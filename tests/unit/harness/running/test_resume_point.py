@@ -118,7 +118,7 @@ def abandon(folder):
     (folder / "output").mkdir()
     (folder / "checkpoints").rename(folder / "output" / "checkpoints")
     record = json.loads((folder / "run.json").read_text())
-    owner = {**record["owner"], "pid": 2**22 + 1, "started": "1"}
+    owner = {**record["owner"], "pid": 2**22 + 1, "started": 1.0}
     (folder / "run.json").write_text(json.dumps({**record, "state": "running", "owner": owner}))
 
 
