@@ -40,7 +40,7 @@ TESTS = ("tests/unit/core", "tests/unit/checks", "tests/unit/adapters", "tests/p
 QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 # Properties that try a thousand pairs of files take too long to be run for every mutant.
 QUIET += ["-m", "not slow", "-k", "not agrees"]
-PRELOADED = ("click", "docker", "git", "numpy", "orjson", "pydantic", "rich.console", "scipy.stats")
+PRELOADED = ("click", "docker", "numpy", "orjson", "pydantic", "rich.console", "scipy.stats")
 IMPORT_S = 30.0
 MEMORY_BYTES = 8 * 2**30
 BROKEN = 70  # exit code of a fork that failed itself: that kills no mutant
