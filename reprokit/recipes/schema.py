@@ -16,7 +16,10 @@ from reprokit.core.records import SCHEMA_VERSION
 from reprokit.recipes.mistakes import near_miss
 
 #: What decides which code runs, or what the profile of the numerics sets.
-_RESERVED_VARIABLES = frozenset({"PATH", "HOME", "TMPDIR", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONHASHSEED"})
+_RESERVED_VARIABLES = frozenset(
+    {"PATH", "HOME", "TMPDIR", "LD_AUDIT", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONHASHSEED"}
+    | {"PYTHONHOME", "PYTHONPYCACHEPREFIX", "PYTHONUSERBASE"}
+)
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
 
 
@@ -91,6 +94,15 @@ def _variable(name: str) -> str:
     if name in _RESERVED_VARIABLES or name.startswith("REPROKIT_"):
         raise PydanticCustomError("rule", "another variable: this one is set by reprokit")
     return name
+
+
+def _no_code_from_elsewhere(variables: dict[str, str]) -> dict[str, str]:
+    """Refuse a ``PYTHONPATH`` that leads out of the project: nothing there is digested."""
+    for folder in filter(None, variables.get("PYTHONPATH", "").split(":")):
+        if PurePosixPath(folder).is_absolute() or ".." in PurePosixPath(folder).parts:
+            rule = "without a folder outside the project in PYTHONPATH ({folder})"
+            raise PydanticCustomError("rule", rule, {"folder": folder})
+    return variables
 
 
 def _matching(pattern: str, rule: str) -> AfterValidator:
@@ -255,7 +267,7 @@ class RecipeModel(BaseModel):
     numerics: Literal["portable", "native"] | None = None
     trainer: Name | None = None
     command: Annotated[list[Word], Field(min_length=1)] | None = None
-    env: dict[VariableName, str] = {}
+    env: Annotated[dict[VariableName, str], AfterValidator(_no_code_from_elsewhere)] = {}
     working_dir: Inside = "."
     sees: Annotated[list[Inside], Field(min_length=1), AfterValidator(_distinct)] | None = None
     collect: Annotated[list[Inside], AfterValidator(_distinct)] = []

@@ -17,6 +17,8 @@ from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, RecipeModel
 from reprokit.recipes.setting_origin import Origin, dotted
 
 ANY = "*"
+#: Folder of the program's files, beside the recipe's own in a run (``layout.PROGRAM``).
+_TAKEN = "program"
 _WITH_A_DEVICE = ("cpu", "cuda", "tpu")
 
 # What a value must be, to follow "must be". Any other kind of error speaks for itself.
@@ -205,5 +207,8 @@ def _of_trainer_or_command(recipe: RecipeModel, origin: Origin) -> Iterator[Reci
     elif recipe.variant == NO_VARIANT and recipe.numerics == "portable":
         what = "portable numerics need a pinned environment, and the variant is none"
         yield RecipeError(what, where=origin.where(("numerics",)), fix="write `numerics: native`")
+    if recipe.command is not None and recipe.name == _TAKEN:
+        what = f"the name {_TAKEN!r} is taken: a run keeps the program's files under it"
+        yield RecipeError(what, where=origin.where(("name",)), fix="choose another name")
     if recipe.trainer is not None and recipe.variant == NO_VARIANT:
         yield RecipeError("a trainer needs a pinned environment", where=origin.where(("variant",)))

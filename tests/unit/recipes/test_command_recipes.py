@@ -60,6 +60,12 @@ def test_the_digest_holds_what_can_change_its_numbers(said, more, changes):
     [
         ("trainer: ppo\n", "a recipe has a trainer or a command, not both"),
         ("env: {PYTHONHASHSEED: '1'}\n", "another variable: this one is set by reprokit"),
+        ("env: {PYTHONHOME: x}\n", "another variable: this one is set by reprokit"),
+        (
+            "env: {PYTHONPATH: 'src:/opt/lib'}\n",
+            "without a folder outside the project in PYTHONPATH (/opt/lib)",
+        ),
+        ("env: {PYTHONPATH: 'src/../../lib'}\n", "without a folder outside the project in PYTHONPATH"),
         ("collect: [/tmp/x]\n", "a path or pattern below the project's folder"),
         ("collect: [../x]\n", "a path or pattern below the project's folder"),
         ("printed: ['loss (\\S+)']\n", "a regular expression with a named group for each metric"),
@@ -85,6 +91,16 @@ def test_without_trainer_and_command_there_is_nothing_to_run(folder):
     lines = folder.file.read_text().splitlines(keepends=True)
     folder.write("".join(line for line in lines if not line.startswith("trainer:")))
     assert "the recipe does not say what to run" in folder.refusal()
+
+
+def test_code_of_the_project_may_be_imported_by_path(said):
+    assert said("env: {PYTHONPATH: 'src:lib'}\n").load().program.variables == {"PYTHONPATH": "src:lib"}
+
+
+def test_the_folder_of_the_programs_files_is_no_name(said):
+    taken = said()
+    taken.write(taken.file.read_text().replace("name: cartpole", "name: program"))
+    assert "the name 'program' is taken" in taken.refusal()
 
 
 def test_in_this_python_nothing_is_portable(said):
