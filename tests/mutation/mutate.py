@@ -37,7 +37,17 @@ from covering import ROOT, Map, Patient, Recorder
 from planting import Finder, Trial, all_trials, put_in_place
 
 TESTS = ("tests/unit/core", "tests/unit/checks", "tests/unit/adapters", "tests/property")
-QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
+# pytest would import all of its plugins itself, this package among them, and never ask for the fault.
+QUIET = [
+    "--assert=plain",
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:xdist",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
+]
 # Properties that try a thousand pairs of files take too long to be run for every mutant.
 QUIET += ["-m", "not slow", "-k", "not agrees"]
 PRELOADED = ("click", "docker", "numpy", "orjson", "pydantic", "rich.console", "scipy.stats")
