@@ -11,19 +11,53 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 import time
 
 import psutil
 
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_GET_CHILD_SUBREAPER = 37
 _PATIENCE_S = 5.0
 
 
+class _Asked:
+    """How many programs run now whose orphans are asked for, and whether the caller asked for them itself."""
+
+    lock = threading.Lock()
+    count = 0
+    before = 0
+
+
 def ask_for_orphans() -> bool:
-    """From now on this process gets the orphans of its descendants; whether the system can do that."""
+    """This process gets its descendants' orphans until ``stop_asking``; whether the system can do that."""
     if sys.platform != "linux":
         return False
-    return bool(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    with _Asked.lock:
+        if _Asked.count == 0:
+            _Asked.before = _current()
+            if _set(1) != 0:
+                return False
+        _Asked.count += 1
+    return True
+
+
+def stop_asking() -> None:
+    """Undo one ``ask_for_orphans``: orphans of what the caller runs besides would stay with it as zombies."""
+    with _Asked.lock:
+        _Asked.count -= 1
+        if _Asked.count == 0:
+            _set(_Asked.before)
+
+
+def _set(value: int) -> int:
+    return int(ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, value, 0, 0, 0))
+
+
+def _current() -> int:
+    found = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(found), 0, 0, 0)
+    return found.value
 
 
 def end_orphans(*, since: float, guard: str) -> tuple[int, ...]:

@@ -28,7 +28,7 @@ from typing import Any, BinaryIO, Self, cast
 import psutil
 
 from reprokit.execution import TICK_S
-from reprokit.execution.local_orphans import ask_for_orphans, end_orphans
+from reprokit.execution.local_orphans import ask_for_orphans, end_orphans, stop_asking
 
 _GUARD = Path(__file__).with_name("local_guard.py")
 _FAREWELL_S = 5.0
@@ -58,14 +58,18 @@ class GuardedProgram:
     def __enter__(self) -> Self:
         descriptors = [log.fileno() for log in self._logs]
         self._gets_orphans = ask_for_orphans()
-        self._guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_GUARD)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            pass_fds=descriptors,
-            start_new_session=True,
-        )
+        try:
+            self._guard = subprocess.Popen(
+                [sys.executable, "-I", "-S", str(_GUARD)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=descriptors,
+                start_new_session=True,
+            )
+        except BaseException:
+            self._stop_asking()
+            raise
         self._began = psutil.Process(self._guard.pid).create_time()
         self._orders = cast("BinaryIO", self._guard.stdin)
         self._reports = cast("BinaryIO", self._guard.stdout)
@@ -122,7 +126,15 @@ class GuardedProgram:
             self._heard += self._reports.read()
         self._reports.close()
         self._guard.wait()
-        self._end_unguarded()
+        try:
+            self._end_unguarded()
+        finally:
+            self._stop_asking()
+
+    def _stop_asking(self) -> None:
+        if self._gets_orphans:
+            self._gets_orphans = False
+            stop_asking()
 
     def _end_unguarded(self) -> None:
         """Do the work of a guard that was killed before it could end the program."""

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from reprokit.core.records import Limits, Outcome, RunSpec
-from reprokit.execution import local_program
+from reprokit.execution import local_orphans, local_program
 from reprokit.execution.docker import DockerBackend, remove_orphans
 from reprokit.execution.docker_orphans import OWNER_LABEL, WORKSPACE_LABEL
 from reprokit.execution.local import LocalBackend
@@ -47,6 +47,12 @@ def has_printed(run_dir: Path, *, lines: int = 1) -> bool:
 
 def printed_pids(run_dir: Path) -> list[int]:
     return [int(line) for line in (run_dir / "stdout.log").read_text().split()]
+
+
+def guards_of_this_process() -> list[psutil.Process]:
+    """Its other children, such as the second engine, are not touched."""
+    children = psutil.Process().children()
+    return [child for child in children if any(word.endswith("local_guard.py") for word in child.cmdline())]
 
 
 # ------------------------------------------------------------------ containers
@@ -236,7 +242,7 @@ def test_a_kill_of_the_tools_whole_process_group_ends_the_program_too(
 def test_a_guard_that_is_killed_takes_the_program_with_it_and_says_so(on_host: Spec, run_dir: Path):
     def tick() -> None:
         if has_printed(run_dir, lines=2):
-            for guard in psutil.Process().children():
+            for guard in guards_of_this_process():
                 guard.kill()
 
     result = LocalBackend().run(on_host(SLEEP_WITH_CHILD), run_dir, on_tick=tick)
@@ -286,11 +292,14 @@ def test_a_daemon_whose_guard_was_put_out_of_the_way_ends_all_the_same(
 
 
 def test_what_cannot_be_ended_is_said(on_host: Spec, run_dir: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(local_program, "end_orphans", lambda **_: (4711, 4712))
+    def end_but_two(*, since: float, guard: str) -> tuple[int, ...]:
+        assert local_orphans.end_orphans(since=since, guard=guard) == ()
+        return 4711, 4712
+
+    monkeypatch.setattr(local_program, "end_orphans", end_but_two)
     then = "os.kill(os.getppid(), signal.SIGKILL)"
     result = LocalBackend().run(on_host(DAEMON + then), run_dir, on_tick=lambda: None)
     assert result.message.endswith("of what it had started, these go on: 4711, 4712")
-    os.kill(printed_pids(run_dir)[0], signal.SIGKILL)
 
 
 def test_where_the_system_cannot_say_what_goes_on_that_is_said(
@@ -324,7 +333,7 @@ def test_a_guard_minds_no_other_signal(on_host: Spec, run_dir: Path, number: sig
 
     def tick() -> None:
         if has_printed(run_dir):
-            sent.extend(guard.send_signal(number) for guard in psutil.Process().children())
+            sent.extend(guard.send_signal(number) for guard in guards_of_this_process())
 
     spec = on_host("import time; print('begun', flush=True); time.sleep(1.3); print('done')")
     assert LocalBackend().run(spec, run_dir, on_tick=tick).completed

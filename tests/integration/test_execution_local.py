@@ -43,6 +43,13 @@ def nothing_left_behind(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     assert psutil.Process().children(recursive=True) == []
 
 
+def test_the_caller_gets_orphans_of_the_run_only(run_dir: Path, on_host: Spec):
+    run(on_host(command=("{python}", "-c", "pass")), run_dir)
+    orphan = "import os, subprocess; subprocess.Popen(['sleep', '0.2']); os._exit(0)"
+    subprocess.run([sys.executable, "-c", orphan], check=True)
+    assert psutil.Process().children() == []
+
+
 def test_a_recipes_program_gets_exactly_its_variables_and_a_minimal_rest(
     run_dir: Path, on_host: Spec, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
