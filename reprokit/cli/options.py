@@ -161,12 +161,18 @@ run_options = all_of(
     timeout_option(),
 )
 
+#: ``--verbose``: on a terminal, the whole report in place of one screen.
+verbose_option = click.option(
+    "-v", "--verbose", is_flag=True, help="Show every row, table and difference, not one screen of them."
+)
+
 #: How runs are judged.
 judge_options = all_of(
     number_option("--repeats", least=2, most=100, default=DEFAULTS.repeats, help="Runs with the same seed."),
     click.option("--strict", is_flag=True, help="Make advisory rows required."),
     click.option("--sequential", is_flag=True, help="One run after the other, even with cores to spare."),
     json_option("Print report.json."),
+    verbose_option,
 )
 
 #: ``--attribute``: whether code or environment explains a mismatch with the golden.

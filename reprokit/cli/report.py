@@ -17,6 +17,7 @@ from reprokit.cli.options import (
     json_option,
     project_of,
     request_of,
+    verbose_option,
 )
 from reprokit.cli.output import print_json
 from reprokit.cli.signing_options import key_of, sign, signer_option
@@ -72,10 +73,13 @@ def command() -> None:
 )
 @click.argument("paths", nargs=-1, required=True, type=_EXISTING, metavar="RUN… | REPORT")
 @json_option("Print report.json.")
+@verbose_option
 @click.option("--strict", is_flag=True, help="Make advisory rows required.")
 @ignore_option("Leave metrics out.")
 @folder_options
-def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...], **options: Any) -> int:
+def show_report(
+    paths: tuple[Path, ...], as_json: bool, verbose: bool, ignore: tuple[str, ...], **options: Any
+) -> int:
     """Judge run folders again, or print a stored report."""
     from reprokit import harness
     from reprokit.cli import show_report
@@ -85,7 +89,7 @@ def show_report(paths: tuple[Path, ...], as_json: bool, ignore: tuple[str, ...],
         answer = to_json.load(stored)
     else:
         answer = harness.judge_again(paths, request_of(options, ignore=ignore), project=project_of(options))
-    show_report.report(answer, folder=None, as_json=as_json)
+    show_report.report(answer, folder=None, as_json=as_json, verbose=verbose)
     return answer.exit_code
 
 

@@ -71,6 +71,6 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
             answer, folder = harness.reproduce_command(plain, request, project=project, progress=progress)
     sign(folder, key=key)
     show_report.to_github([answer])
-    show_report.report(answer, folder=folder, as_json=options["as_json"])
+    show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])
     arrived = copied(answer.runs, options["copy_to"])
     return answer.exit_code if arrived or answer.exit_code == 1 else 3

@@ -176,7 +176,7 @@ def reproduce(run: str, **options: Any) -> int:
             runs.find(project.runs_dir, run), request, project=project, progress=progress
         )
     show_report.to_github([answer])
-    show_report.report(answer, folder=folder, as_json=options["as_json"])
+    show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])
     return answer.exit_code
 
 

@@ -26,14 +26,14 @@ def progress() -> Iterator[progress_display.ProgressDisplay]:
         yield display
 
 
-def report(answer: checklist.Report, *, folder: Path | None, as_json: bool) -> None:
-    """Print a report as JSON, or as a page with the path of its files."""
+def report(answer: checklist.Report, *, folder: Path | None, as_json: bool, verbose: bool = False) -> None:
+    """Print a report as JSON, or as one screen (all of it if ``verbose``) with the path of its files."""
     from reprokit.reports import to_json, to_terminal
 
     if as_json:
         click.echo(to_json.to_json(answer), nl=False)
         return
-    to_terminal.show(_from_here(answer))
+    to_terminal.show(_from_here(answer), verbose=verbose)
     if folder is not None:
         blank = "\n" if sys.stdout.isatty() else ""
         click.echo(f"{blank}Report: {str(folder).removeprefix(f'{Path.cwd()}/')}/report.html")

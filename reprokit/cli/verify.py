@@ -98,7 +98,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         return code
     for answer in answers:
         if answer.report is not None:
-            show_report.report(answer.report, folder=answer.folder, as_json=False)
+            show_report.report(answer.report, folder=answer.folder, as_json=False, verbose=options["verbose"])
     show_report.gate(answers)
     for proof in proofs:
         click.echo("\n".join(selftest_score.proof_lines(proof)))

@@ -26,6 +26,7 @@ from reprokit.reports.escaping import Visible
 from reprokit.reports.format_values import Facts
 from reprokit.reports.report_content import Compared, Outline, Row, outline
 from reprokit.reports.row_groups import gathered, harmless, that_apply, that_matter
+from reprokit.reports.terminal_summary import summary
 
 _MIN_WIDTH, _MAX_WIDTH = 40, 200
 _WIDE = 140
@@ -37,6 +38,7 @@ _STATUS_COLOURS = {
     Status.ERROR: "bold magenta",
 }
 _TONE_COLOURS = {"good": "bold green", "bad": "bold red", "unknown": "bold yellow"}
+_LINE_STYLES = {"title": "bold", "dim": "dim", "command": "bold cyan"}
 _ASCII = {"─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "–": "-"}
 
 
@@ -68,18 +70,23 @@ def style_of(stream: TextIO, *, environ: Mapping[str, str]) -> Style:
     )
 
 
-def show(report: Report, *, stream: TextIO | None = None) -> None:
+def show(report: Report, *, stream: TextIO | None = None, verbose: bool = False) -> None:
     """Write the report to a stream (standard output), in the style that it can show."""
     stream = stream or sys.stdout
-    stream.write(to_terminal(report, style=style_of(stream, environ=os.environ)))
+    stream.write(to_terminal(report, style=style_of(stream, environ=os.environ), verbose=verbose))
     stream.flush()
 
 
-def to_terminal(report: Report, *, style: Style) -> str:
-    """The report as text that ends with a line end."""
+def to_terminal(report: Report, *, style: Style, verbose: bool = False) -> str:
+    """The report as text that ends with a line end: on a terminal one screen, or all of it if ``verbose``.
+
+    Plain lines always hold all of it.
+    """
     found = outline(report)
-    plain = (f"{line}\n" for line in _lines_off_terminal(found))
-    text = _drawn(found, style) if style.is_terminal else "".join(plain)
+    if style.is_terminal:
+        text = _drawn(found, style) if verbose else _summarised(found, style)
+    else:
+        text = "".join(f"{line}\n" for line in _lines_off_terminal(found))
     if style.can_unicode:
         return text
     replaced = "".join(_ASCII.get(character, character) for character in text)
@@ -134,8 +141,8 @@ def _plain_rows(found: Outline) -> Iterator[str]:
     yield f"checks: {found.counts}"
 
 
-def _drawn(found: Outline, style: Style) -> str:
-    console = Console(
+def _console(style: Style) -> Console:
+    return Console(
         file=io.StringIO(),
         width=style.width,
         force_terminal=style.color,
@@ -147,6 +154,23 @@ def _drawn(found: Outline, style: Style) -> str:
         emoji=False,
         _environ={},
     )
+
+
+def _summarised(found: Outline, style: Style) -> str:
+    console = _console(style)
+    with console.capture() as captured:
+        for line in summary(found, width=style.width):
+            text = Text(line.text, style=_LINE_STYLES.get(line.tone, ""))
+            if line.tone == "verdict":
+                text.stylize(_TONE_COLOURS[found.tone], 0, len(found.verdict.value))
+            elif line.status is not None and line.text.startswith(line.status.value):
+                text.stylize(_STATUS_COLOURS[line.status], 0, len(line.status.value))
+            console.print(text, soft_wrap=True)
+    return captured.get()
+
+
+def _drawn(found: Outline, style: Style) -> str:
+    console = _console(style)
     with console.capture() as captured:
         _draw_verdict(console, found)
         _draw_not_run(console, found)

@@ -1043,6 +1043,8 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no update compared": on_resume(updates=0),
         "no checkpoint compared": on_resume(checkpoints=()),
         "the final model was not compared": on_resume(checkpoints=("checkpoint_51200.pt",)),
+        "no record of a program compared": on_resume(stop_args=("--stop", "5"), records=0),
+        "a resumed program wrote nothing": on_resume(stop_args=("--stop", "5"), first_resumed=None),
     },
     "unchanged_when_varied": {
         "one of them is guilty": on_varied(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.core.clock_metrics import Curve, kind_of, options, patterns_for
+from reprokit.core.clock_metrics import _RATES, _TIMES, _UNITS_S, Curve, kind_of, options, patterns_for
 
 STEPS = (100.0, 200.0, 300.0, 400.0)
 SPANS = ((1_000_000.0, 1_000_010.0), (2_000_000.0, 2_000_012.0))
@@ -67,3 +67,42 @@ def test_a_rate_of_one_record_is_known_by_the_duration_beside_it():
 def test_a_group_is_left_out_only_where_its_name_speaks_of_time():
     assert patterns_for(["time/fps", "time/time_elapsed"]) == ("time/*",)
     assert options(["charts/SPS", "charts/t"]) == "--ignore-metric charts/SPS --ignore-metric charts/t"
+
+
+@pytest.mark.parametrize("word", sorted(_RATES - {"per"}))
+def test_every_word_for_a_rate_is_one(word):
+    assert kind(f"train/{word}", *FPS) == "rate"
+
+
+@pytest.mark.parametrize("word", sorted(_TIMES - set(_UNITS_S)))
+def test_every_word_for_a_time_is_one(word):
+    assert kind(f"train_{word}", *RISING) == "duration"
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("ms", 1e3), ("minutes", 1 / 60), ("hours", 1 / 3600)])
+def test_units_are_counted_in(unit, scale):
+    scaled = tuple(tuple(scale * value for value in one) for one in RISING)
+    assert kind(f"step_{unit}", *scaled) == "duration"
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.04, "duration"), (1.06, "")])
+def test_a_duration_that_no_run_had_time_for_is_none(share, expected):
+    lasted = [end - begun for begun, end in SPANS]
+    values = tuple((*(share * most * part for part in (0.1, 0.2, 0.3)), share * most) for most in lasted)
+    assert kind("elapsed", *values) == expected
+
+
+@pytest.mark.parametrize(("share", "expected"), [(1.04, "rate"), (1.2, "")])
+def test_a_rate_that_no_run_had_time_for_is_none(share, expected):
+    lasted = [end - begun for begun, end in SPANS]
+    rates = tuple(tuple(step / (share * most * step / STEPS[-1]) for step in STEPS) for most in lasted)
+    assert kind("charts/SPS", *rates) == expected
+
+
+def test_two_records_are_enough_for_a_rate():
+    short = [curve(*one[:2], steps=STEPS[2:]) for one in ((35.0, 41.0), (30.0, 35.0))]
+    assert kind_of("fps", *short, spans=SPANS) == "rate"
+
+
+def test_one_metric_of_a_group_is_named_alone():
+    assert patterns_for(["time/fps"]) == ("time/fps",)

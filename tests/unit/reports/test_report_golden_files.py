@@ -25,7 +25,8 @@ _FORMATS: dict[str, tuple[Callable[[Report], str], str, tuple[Verdict, ...]]] = 
     "html": (to_html, ".html", (Verdict.REGRESSION, Verdict.NOT_RUN, Verdict.NONDETERMINISTIC)),
     "plain": (lambda report: to_terminal(report, style=Style(is_terminal=False)), ".txt", _ALL),
     "terminal80": (lambda report: to_terminal(report, style=Style(width=80)), ".txt", _ALL),
-    "terminal200": (lambda report: to_terminal(report, style=Style(width=200)), ".txt", _RICH),
+    "whole80": (lambda report: to_terminal(report, style=Style(width=80), verbose=True), ".txt", _ALL),
+    "whole200": (lambda report: to_terminal(report, style=Style(width=200), verbose=True), ".txt", _RICH),
     "color80": (
         lambda report: to_terminal(report, style=Style(width=80, color=True)),
         ".ansi",

@@ -89,7 +89,8 @@ def test_a_gathered_line_names_every_row_and_its_reason():
 @pytest.mark.parametrize("style", [Style(width=80), Style(width=200), Style(is_terminal=False)])
 def test_every_gathered_row_is_still_named_on_the_page(sample_report: Sample, style: Style):
     rows = tuple(row(f"name_{letter}") for letter in "abcdef")
-    page = to_terminal(dataclasses.replace(sample_report(Verdict.REPEATABLE), checks=rows), style=style)
+    report = dataclasses.replace(sample_report(Verdict.REPEATABLE), checks=rows)
+    page = to_terminal(report, style=style, verbose=True)
     assert all(one.id in page for one in rows)
     assert "6 skipped" in page
 
@@ -124,6 +125,6 @@ def test_a_page_with_harmless_differences_only_says_so_in_one_line(sample_report
     rows = [difference(number, "no") for number in range(4)]
     report = dataclasses.replace(sample_report(Verdict.REPRODUCED), environment_diff=rows)
     for style in (Style(width=80), Style(is_terminal=False)):
-        page = to_terminal(report, style=style)
+        page = to_terminal(report, style=style, verbose=True)
         assert harmless(4) in page
         assert "f0" not in page

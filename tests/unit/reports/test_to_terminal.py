@@ -37,7 +37,7 @@ def test_the_verdict_is_the_first_word_and_every_row_is_there_in_words(
 ) -> None:
     report = sample_report(verdict)
 
-    text = _COLOUR.sub("", to_terminal(report, style=Style(width=width, color=color)))
+    text = _COLOUR.sub("", to_terminal(report, style=Style(width=width, color=color), verbose=True))
 
     assert text.split()[0] == verdict.value
     words = re.findall(r"^(PASSED|FAILED|SKIPPED|ERROR)\b", text, flags=re.MULTILINE)
@@ -56,7 +56,7 @@ def test_nothing_but_a_command_to_copy_is_wider_than_the_terminal(
 ) -> None:
     report = sample_report(verdict)
 
-    lines = to_terminal(report, style=Style(width=width)).splitlines()
+    lines = to_terminal(report, style=Style(width=width), verbose=True).splitlines()
 
     commands = {f"  {report.rerun}", f"  {report.next_command}"}
     assert all(cell_len(line) <= width for line in lines if line not in commands)
@@ -84,7 +84,7 @@ def test_plain_lines_start_with_a_fixed_word_and_are_found_by_grep(sample_report
 
 
 def test_hostile_text_gets_no_sequence_through_and_hides_no_row(hostile_report: Report) -> None:
-    text = _COLOUR.sub("", to_terminal(hostile_report, style=Style(width=80, color=True)))
+    text = _COLOUR.sub("", to_terminal(hostile_report, style=Style(width=80, color=True), verbose=True))
 
     assert all(line.isprintable() for line in text.split("\n"))
     words = re.findall(r"^(PASSED|FAILED|SKIPPED|ERROR)\b", text, flags=re.MULTILINE)
@@ -140,4 +140,5 @@ def test_show_writes_plain_lines_to_what_is_no_terminal(sample_report: Sample) -
 def test_long_lists_are_cut_and_say_so(samples, sample_report: Sample) -> None:
     report = samples.with_rows(sample_report(Verdict.STALE_GOLDEN), [f"field {index}" for index in range(40)])
 
-    assert "25 more fields in the report folder" in to_terminal(report, style=Style(width=80))
+    whole = to_terminal(report, style=Style(width=80), verbose=True)
+    assert "25 more fields in the report folder" in whole

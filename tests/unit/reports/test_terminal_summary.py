@@ -1,0 +1,92 @@
+"""One screen: short enough, and silent about no row that did not pass."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+
+import pytest
+from rich.cells import cell_len
+
+from reprokit.core.checklist import CheckResult, Report, Status, Verdict
+from reprokit.reports.terminal_summary import MOST_LINES
+from reprokit.reports.to_terminal import Style, to_terminal
+
+Sample = Callable[[Verdict], Report]
+LONG = "a reason that goes on and on, with a path/of/some/length.py in it, " * 12
+
+
+def with_rows(report: Report, *, count: int, status: Status, required: bool = True) -> Report:
+    rows = tuple(
+        CheckResult(
+            id=f"row_{number}", title="A row", status=status, reason=LONG, remedy=LONG, required=required
+        )
+        for number in range(count)
+    )
+    return dataclasses.replace(report, checks=(*report.checks, *rows))
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+@pytest.mark.parametrize("num_failed", [0, 1, 5, 40])
+def test_a_report_has_at_most_thirty_lines_and_no_failure_is_left_out(
+    sample_report: Sample, verdict: Verdict, num_failed: int
+) -> None:
+    report = with_rows(sample_report(verdict), count=num_failed, status=Status.FAILED)
+
+    text = to_terminal(report, style=Style(width=80))
+
+    assert len(text.splitlines()) <= MOST_LINES
+    assert text.split()[0] == verdict.value
+    assert report.rerun in text
+    assert report.next_command in text
+    if verdict is Verdict.NOT_RUN:
+        return
+    named = len(re.findall(r"^(?:FAILED|ERROR|SKIPPED) ", text, flags=re.MULTILINE))
+    more = re.search(r"^and (\d+) more that did not pass: ", text, flags=re.MULTILINE)
+    expected = [
+        row
+        for row in report.checks
+        if row.status is not Status.PASSED and (row.required or row.status is not Status.SKIPPED)
+    ]
+    assert named + (int(more[1]) if more else 0) == len(expected)
+
+
+@pytest.mark.parametrize("status", [Status.FAILED, Status.ERROR, Status.SKIPPED])
+def test_a_required_row_that_did_not_pass_is_named_with_its_reason(
+    sample_report: Sample, status: Status
+) -> None:
+    report = with_rows(sample_report(Verdict.UNJUDGED), count=1, status=status)
+
+    text = words(to_terminal(report, style=Style(width=80)))
+    assert f"{status.value} row_0: a reason that goes" in text
+
+
+def test_rows_that_nothing_asked_for_are_counted(sample_report: Sample) -> None:
+    report = with_rows(sample_report(Verdict.REPRODUCED), count=7, status=Status.SKIPPED, required=False)
+
+    assert "10 of 20 rows passed, 9 do not apply or were not asked for" in to_terminal(
+        report, style=Style(width=80)
+    )
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_nothing_but_a_command_is_wider_than_the_terminal(
+    hostile_report: Report, sample_report: Sample, verdict: Verdict, width: int
+) -> None:
+    for report in (sample_report(verdict), dataclasses.replace(hostile_report, verdict=verdict)):
+        lines = to_terminal(report, style=Style(width=width)).splitlines()
+        assert all(cell_len(line) <= width for line in lines if not line.startswith(("Run again:", "Next:")))
+        assert all(line.isprintable() for line in lines)
+
+
+def test_the_divergence_stands_above_the_rows(sample_report: Sample) -> None:
+    text = to_terminal(sample_report(Verdict.REGRESSION), style=Style(width=80))
+
+    assert 0 < text.index("First divergence") < text.index("What changed") < text.index("FAILED")
+    assert "-0.012345678901234567" in text
