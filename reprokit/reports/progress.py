@@ -1,4 +1,4 @@
-"""Progress of runs: one live line on a terminal, a few plain lines elsewhere.
+"""Progress of runs: a bar for each on a terminal, a few plain lines elsewhere.
 
 It writes to standard error and may be called from several threads.
 
@@ -10,24 +10,39 @@ It writes to standard error and may be called from several threads.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TextIO
 
 from reprokit.reports.escaping import Visible, one_line
 
 _LIVE_EVERY_S = 0.2
-_PLAIN_EVERY_S = 10.0
+_PLAIN_EVERY_S = 60.0  # where something changed
+_HEARTBEAT_S = 300.0  # where nothing did: CI ends a job that is silent for long
 _NUM_PARTS = 10
-_CLEAR_LINE = "\r\x1b[2K"
+_BAR_COLUMNS = 14
+_MOST_BARS = 8
+_CLEAR_BELOW = "\r\x1b[J"
+_UP = "\x1b[1A"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Run:
+    """How far a run is: the share of its steps (None: not known), in words, and in fewer."""
+
+    share: float | None
+    words: Visible
+    brief: Visible
 
 
 class ProgressDisplay:
-    """The progress display, on standard error by default; leaving the ``with`` block ends its line."""
+    """The progress display, on standard error by default; leaving the ``with`` block clears it."""
 
     def __init__(
         self,
@@ -45,14 +60,15 @@ class ProgressDisplay:
             and self._environ.get("TERM", "dumb") != "dumb"
             and not self._environ.get("GITHUB_ACTIONS")
         )
+        encoding = (getattr(self._stream, "encoding", None) or "ascii").lower()
+        self._can_unicode = encoding.startswith("utf")
         self._has_color = self._is_live and not self._environ.get("NO_COLOR")
         self._phase = Visible("")
-        self._runs: dict[str, Visible] = {}
-        self._brief: dict[str, Visible] = {}
-        self._written: dict[str, tuple[float, int]] = {}
+        self._runs: dict[str, _Run] = {}
+        self._written: dict[str, tuple[float, object]] = {}
         self._since: dict[str, float] = {}
         self._drawn_at = -_LIVE_EVERY_S
-        self._is_line_open = False
+        self._lines_drawn = 0
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +83,6 @@ class ProgressDisplay:
         with self._lock:
             self._phase = one_line(name, limit=80)
             self._runs.clear()
-            self._brief.clear()
             self._written.clear()
             self._since.clear()
             if self._is_live:
@@ -80,29 +95,24 @@ class ProgressDisplay:
     ) -> None:
         """Report how far a run is; ``eta_s`` None is computed from the speed."""
         with self._lock:
-            label = one_line(run_label, limit=40)
             parts = _run_parts(step, total, steps_per_s=steps_per_s, eta_s=eta_s)
-            self._runs[label] = one_line(", ".join(parts))
             brief = [part for part in parts[1:] if not part.endswith("steps/s")]
-            self._brief[label] = one_line(", ".join(brief) or parts[0])
-            now = self._clock()
-            if not self._is_live:
-                self._write_if_due(label, now, part=step * _NUM_PARTS // total if total else 0)
-            elif now - self._drawn_at >= _LIVE_EVERY_S:
-                self._draw()
+            run = _Run(
+                share=min(step / total, 1.0) if total else None,
+                words=one_line(", ".join(parts)),
+                brief=one_line(", ".join(brief) or parts[0]),
+            )
+            self._show(run_label, run, part=step * _NUM_PARTS // total if total else step)
 
     def alive(self, run_label: str, seen: str) -> None:
         """Report a run whose steps are not known by what it has left so far, such as ``12 kB written``."""
         with self._lock:
-            label, now = one_line(run_label, limit=40), self._clock()
-            since = self._since.setdefault(label, now)
-            self._runs[label] = one_line(f"{_duration(now - since)}, {seen}")
-            self._brief[label] = one_line(_duration(now - since))
-            if not self._is_live:
-                self._written.setdefault(label, (since, 0))  # nothing is worth a line at once
-                self._write_if_due(label, now, part=0)
-            elif now - self._drawn_at >= _LIVE_EVERY_S:
-                self._draw()
+            now = self._clock()
+            since = self._since.setdefault(run_label, now)
+            lasted = _duration(now - since)
+            run = _Run(share=None, words=one_line(f"{lasted}, {seen}"), brief=one_line(lasted))
+            self._written.setdefault(one_line(run_label, limit=40), (since, seen))  # no line at once
+            self._show(run_label, run, part=seen)
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
@@ -113,36 +123,63 @@ class ProgressDisplay:
                 self._draw()
 
     def finish(self) -> None:
-        """Clear the live line; calling it again does nothing."""
+        """Clear the live lines; calling it again does nothing."""
         with self._lock:
             self._erase()
+
+    def _show(self, run_label: str, run: _Run, *, part: object) -> None:
+        label, now = one_line(run_label, limit=40), self._clock()
+        self._runs[label] = run
+        if not self._is_live:
+            self._write_if_due(label, now, part=part)
+        elif now - self._drawn_at >= _LIVE_EVERY_S:
+            self._draw()
 
     def _draw(self) -> None:
         self._drawn_at = self._clock()
         columns = self._environ.get("COLUMNS", "")
         width = int(columns) if columns.isdecimal() else shutil.get_terminal_size().columns
         room = max(width - 1, 20)
-        line = self._line(self._runs)
-        line = (line if len(line) <= room else self._line(self._brief))[:room]
-        if self._has_color and line.startswith(self._phase):
-            line = f"\x1b[1m{self._phase}\x1b[0m{line[len(self._phase) :]}"
-        self._write(f"{_CLEAR_LINE}{line}")
-        self._is_line_open = True
+        lines = [self._phase[:room], *(line[:room] for line in self._bars(room))]
+        if self._has_color:
+            lines[0] = f"\x1b[1m{lines[0]}\x1b[0m"
+        self._erase()
+        self._write("\n".join(lines))
+        self._lines_drawn = len(lines)
 
-    def _line(self, runs: Mapping[str, str]) -> str:
-        return " | ".join([self._phase, *(f"{label} {text}" for label, text in runs.items())])
+    def _bars(self, room: int) -> Iterator[str]:
+        """A line for each run, in the order of their names whichever is heard of first."""
+        labels = sorted(self._runs, key=_natural)
+        margin = max(map(len, labels[:_MOST_BARS]), default=0)
+        for label in labels[:_MOST_BARS]:
+            run = self._runs[label]
+            bar = "" if run.share is None else f"{self._bar(run.share)}  "
+            line = f"{label:<{margin}}  {bar}{run.words}"
+            yield line if len(line) <= room else f"{label:<{margin}}  {bar}{run.brief}"
+        if len(labels) > _MOST_BARS:
+            yield f"and {len(labels) - _MOST_BARS} more"
+
+    def _bar(self, share: float) -> str:
+        full, empty = "━─" if self._can_unicode else "#-"
+        done = int(share * _BAR_COLUMNS)
+        return full * done + empty * (_BAR_COLUMNS - done)
 
     def _erase(self) -> None:
-        if self._is_line_open:
-            self._write(_CLEAR_LINE)
-            self._is_line_open = False
+        if self._lines_drawn:
+            self._write(_UP * (self._lines_drawn - 1) + _CLEAR_BELOW)
+            self._lines_drawn = 0
 
-    def _write_if_due(self, label: Visible, now: float, *, part: int) -> None:
-        """Off a terminal: the first update, then one every ten seconds or tenth of the steps."""
+    def _write_if_due(self, label: Visible, now: float, *, part: object) -> None:
+        """Off a terminal: the first update, a tenth of the steps, or a minute after which it is elsewhere."""
         last = self._written.get(label)
-        if last is None or now - last[0] >= _PLAIN_EVERY_S or part > last[1]:
-            self._written[label] = (now, part)
-            self._write_line(f"{label}: {self._runs[label]}")
+        run = self._runs[label]
+        if last is not None:
+            changed, waited = part != last[1], now - last[0]
+            is_tenth = changed and run.share is not None
+            if not (is_tenth or (changed and waited >= _PLAIN_EVERY_S) or waited >= _HEARTBEAT_S):
+                return
+        self._written[label] = (now, part)
+        self._write_line(f"{label}: {run.words}")
 
     def _write_line(self, line: str) -> None:
         self._write(f"{line}\n")
@@ -156,6 +193,11 @@ class ProgressDisplay:
             self._stream.write(text.encode("ascii", "backslashreplace").decode("ascii"))
         except (OSError, ValueError):
             self._is_live = False
+
+
+def _natural(label: str) -> list[tuple[int, str]]:
+    """Orders ``run 10`` after ``run 9``."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", label)]
 
 
 def _run_parts(step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None) -> list[str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import re
 import threading
 from collections.abc import Mapping
 
@@ -65,14 +66,28 @@ def test_off_a_terminal_a_line_comes_every_tenth_of_the_way_and_at_the_end() -> 
     assert "step 100,000 of 100,000, 100%" in stream.getvalue()
 
 
-def test_off_a_terminal_a_slow_run_is_heard_of_every_ten_seconds() -> None:
+def test_off_a_terminal_a_run_that_says_nothing_new_is_heard_of_every_five_minutes() -> None:
     progress, stream, clock = _make(is_terminal=False)
 
-    for step in range(100):
-        clock.now = step * 1.0
-        _update(progress, step, total=1_000_000)
+    for second in range(601):
+        clock.now = second * 1.0
+        progress.alive("run 1", "running")
 
-    assert len(stream.getvalue().splitlines()) == 10
+    assert stream.getvalue().splitlines() == ["run 1: 5 min 00 s, running", "run 1: 10 min 00 s, running"]
+
+
+def test_off_a_terminal_what_a_run_wrote_is_said_once_a_minute() -> None:
+    progress, stream, clock = _make(is_terminal=False)
+
+    for second in range(181):
+        clock.now = second * 1.0
+        progress.alive("run 1", f"{second} kB written")
+
+    assert [line.split(", ")[1] for line in stream.getvalue().splitlines()] == [
+        "60 kB written",
+        "120 kB written",
+        "180 kB written",
+    ]
 
 
 def test_without_a_total_nothing_is_said_of_the_way() -> None:
@@ -103,25 +118,41 @@ def test_the_time_left_reads_like_time(eta_s: float, text: str | None) -> None:
     assert (text in stream.getvalue()) if text else ("left" not in stream.getvalue())
 
 
-def test_on_a_terminal_one_line_is_drawn_over_and_cleared_at_the_end() -> None:
-    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+def test_on_a_terminal_each_run_has_a_bar_in_a_fixed_order() -> None:
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1", "COLUMNS": "100"})
 
     with progress:
         progress.phase("train")
         clock.now = 1.0
-        _update(progress, 50_000)
+        _update(progress, 60_000, label="run 10")
         clock.now = 2.0
-        _update(progress, 60_000, label="run 2")
+        _update(progress, 50_000, label="run 2")
 
-    drawn = stream.getvalue().split("\r\x1b[2K")
-    assert drawn == [
-        "",
-        "train",
-        "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left",
-        "train | run 1 50%, 5 s left | run 2 60%, 4 s left",
-        "",
-    ]
-    assert "\n" not in stream.getvalue()
+    drawn = re.split(r"(?:\x1b\[1A)*\r\x1b\[J", stream.getvalue())
+    first = "run 10  ########------  step 60,000 of 100,000, 60%, 10,000 steps/s, 4 s left"
+    second = "run 2   #######-------  step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left"
+    assert drawn == ["train", f"train\n{first}", f"train\n{second}\n{first}", ""]
+    assert stream.getvalue().endswith("\x1b[1A\x1b[1A\r\x1b[J")
+
+
+def test_a_terminal_that_can_show_it_gets_a_line_as_bar() -> None:
+    stream = _Stream(is_terminal=True)
+    stream.__class__ = type("Utf8", (_Stream,), {"encoding": "utf-8"})
+    progress = ProgressDisplay(stream=stream, environ={"TERM": "xterm", "COLUMNS": "80"}, clock=_Clock())
+
+    _update(progress, 50_000)
+
+    assert "━" * 7 + "─" * 7 in stream.getvalue()
+
+
+def test_more_runs_than_fit_are_counted() -> None:
+    progress, stream, clock = _make(is_terminal=True)
+
+    for number in range(12):
+        clock.now += 1.0
+        _update(progress, number, label=f"run {number}")
+
+    assert stream.getvalue().endswith("\nand 4 more")
 
 
 def test_the_live_line_never_reaches_the_last_column() -> None:
@@ -131,7 +162,8 @@ def test_the_live_line_never_reaches_the_last_column() -> None:
     clock.now = 1.0
     _update(progress, 50_000)
 
-    assert all(len(line) <= 29 for line in stream.getvalue().split("\r\x1b[2K"))
+    drawn = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", stream.getvalue())
+    assert all(len(line) <= 29 for line in re.split(r"[\r\n]", drawn))
 
 
 def test_the_live_line_is_not_drawn_more_often_than_five_times_a_second() -> None:
@@ -142,7 +174,7 @@ def test_the_live_line_is_not_drawn_more_often_than_five_times_a_second() -> Non
         clock.now = step / 1000
         _update(progress, step)
 
-    assert 5 <= stream.getvalue().count("\x1b[2K") <= 7
+    assert 4 <= stream.getvalue().count("\x1b[J") <= 6
 
 
 def test_a_note_stays_above_the_live_line() -> None:
@@ -151,7 +183,7 @@ def test_a_note_stays_above_the_live_line() -> None:
     progress.phase("train")
     progress.note("run 1 was killed")
 
-    assert stream.getvalue() == "\r\x1b[2Ktrain\r\x1b[2Knote: run 1 was killed\n\r\x1b[2Ktrain"
+    assert stream.getvalue() == "train\r\x1b[Jnote: run 1 was killed\ntrain"
 
 
 @pytest.mark.parametrize("environ", [{"TERM": "dumb"}, {"GITHUB_ACTIONS": "true"}])
@@ -227,7 +259,7 @@ def test_a_new_phase_forgets_the_runs_of_the_last() -> None:
     _update(progress, 50_000)
     progress.phase("judge")
 
-    assert stream.getvalue().endswith("\r\x1b[2Kjudge")
+    assert stream.getvalue().endswith("\x1b[1A\r\x1b[Jjudge")
 
 
 def test_a_run_that_tells_no_steps_shows_how_long_it_goes_on_and_what_it_left() -> None:
@@ -238,37 +270,25 @@ def test_a_run_that_tells_no_steps_shows_how_long_it_goes_on_and_what_it_left() 
     clock.now = 65.0
     progress.alive("run 1", "2.5 kB written")
 
-    assert stream.getvalue().endswith("\r\x1b[2Ktrain | run 1 1 min 05 s, 2.5 kB written")
-
-
-def test_off_a_terminal_a_run_that_tells_no_steps_is_heard_of_every_ten_seconds_and_not_at_once() -> None:
-    progress, stream, clock = _make(is_terminal=False)
-
-    for half_second in range(61):
-        clock.now = half_second / 2
-        progress.alive("run 1", "2.5 kB written")
-
-    assert stream.getvalue().splitlines() == [
-        f"run 1: {seconds} s, 2.5 kB written" for seconds in (10, 20, 30)
-    ]
+    assert stream.getvalue().endswith("\x1b[Jtrain\nrun 1  1 min 05 s, 2.5 kB written")
 
 
 def test_each_run_and_each_phase_has_a_time_of_its_own() -> None:
     progress, stream, clock = _make(is_terminal=False)
 
-    for start, label in ((0.0, "run 1"), (100.0, "run 2")):
-        for second in (0.0, 12.0):
+    for start, label in ((0.0, "run 1"), (1000.0, "run 2")):
+        for second in (0.0, 302.0):
             clock.now = start + second
             progress.alive(label, "x")
     progress.phase("again")
-    for clock.now in (200.0, 213.0):
+    for clock.now in (2000.0, 2303.0):
         progress.alive("run 1", "x")
 
     assert stream.getvalue().splitlines() == [
-        "run 1: 12 s, x",
-        "run 2: 12 s, x",
+        "run 1: 5 min 02 s, x",
+        "run 2: 5 min 02 s, x",
         "phase: again",
-        "run 1: 13 s, x",
+        "run 1: 5 min 03 s, x",
     ]
 
 
@@ -281,8 +301,8 @@ def test_steps_replace_the_sign_of_life_once_they_are_told() -> None:
     clock.now = 2.0
     _update(progress, 50_000)
 
-    last = stream.getvalue().rpartition("\x1b[2K")[2]
-    assert last == "train | run 1 step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left"
+    last = stream.getvalue().rpartition("\x1b[J")[2]
+    assert last == "train\nrun 1  #######-------  step 50,000 of 100,000, 50%, 10,000 steps/s, 5 s left"
 
 
 def test_steps_beyond_those_asked_for_are_not_said_to_be_of_them() -> None:
@@ -290,4 +310,4 @@ def test_steps_beyond_those_asked_for_are_not_said_to_be_of_them() -> None:
     progress.phase("train")
     clock.now = 1.0
     _update(progress, 102_400)
-    assert "run 1 step 102,400, all of 100,000" in stream.getvalue()
+    assert "run 1  ##############  step 102,400, all of 100,000" in stream.getvalue()
