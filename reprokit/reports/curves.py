@@ -9,10 +9,12 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from reprokit.core.checklist import Report
 from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.format_values import value_text
 
 WIDTH = 480.0
 HEIGHT = 250.0
@@ -23,6 +25,7 @@ _LABEL_GAP = 10.0
 _NUM_TICKS = 5
 _MAX_CHARTS = 48
 _NUM_COLOURS = 6
+_MAX_STOPS = 64
 
 Point = tuple[float, float]
 
@@ -55,6 +58,15 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """The exact values of every series at one step, told while a pointer is over the stretch around it."""
+
+    left: float
+    width: float
+    told: Visible
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """One metric over the steps."""
 
@@ -68,6 +80,7 @@ class Chart:
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
     marker: Marker | None
+    stops: tuple[Stop, ...]
     summary: Visible
 
 
@@ -77,6 +90,7 @@ class Charts:
 
     shown: tuple[Chart, ...]
     num_cut: int
+    num_single: int  # metrics with one record only, of which there is no curve
     legend: tuple[Line, ...]
 
 
@@ -100,6 +114,7 @@ def charts_of(
     return Charts(
         shown=tuple(drawn[:_MAX_CHARTS]),
         num_cut=max(0, len(drawn) - _MAX_CHARTS),
+        num_single=sum(map(_has_one_step, curves.values())),
         legend=tuple(legend.values()),
     )
 
@@ -113,7 +128,7 @@ def _chart(
 ) -> Chart | None:
     points = [_points(one["steps"], one["values"]) for one in series]
     finite = [point for one in points for point in one if point is not None]
-    if not finite:
+    if not finite or _has_one_step(series):
         return None
     steps, values = [x for x, _ in finite], [y for _, y in finite]
     low, high = _padded(min(values), max(values))
@@ -138,6 +153,7 @@ def _chart(
         x_ticks=across.ticks(),
         y_ticks=up.ticks(),
         marker=_marker(divergence, across),
+        stops=_stops(series, across),
         summary=_summary(metric, series),
     )
 
@@ -182,6 +198,32 @@ def _lines(
         drawn = [place and (across.at(place[0]), up.at(place[1])) for place in places]
         lines.append(_line(one["label"], kind, drawn))
     return tuple(sorted(lines, key=lambda line: line.kind != "golden"))
+
+
+def _has_one_step(series: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a metric has numbers, and all of them at one step."""
+    places = [place for one in series for place in _points(one["steps"], one["values"]) if place is not None]
+    return len({step for step, _ in places}) == 1
+
+
+def _stops(series: Sequence[Mapping[str, Any]], across: _Axis) -> tuple[Stop, ...]:
+    """One for each step, or for every so-manieth where they are many."""
+    told: dict[float, list[str]] = {}
+    for one in series:
+        for step, value in zip(one["steps"], one["values"], strict=True):
+            if (at := _finite(step)) is not None:
+                told.setdefault(at, []).append(f"{one['label']} {value_text(value)}")
+    steps = sorted(told)[:: math.ceil(len(told) / _MAX_STOPS)]
+    places = [across.at(step) for step in steps]
+    edges = [across.start, *(round((one + two) / 2, 2) for one, two in pairwise(places)), across.end]
+    return tuple(
+        Stop(
+            left=left,
+            width=round(right - left, 2),
+            told=one_line(f"step {step:,.17g}: {', '.join(told[step])}"),
+        )
+        for step, (left, right) in zip(steps, pairwise(edges), strict=True)
+    )
 
 
 def _points(steps: Sequence[Any], values: Sequence[Any]) -> list[Point | None]:

@@ -21,7 +21,8 @@ from reprokit.reports.row_groups import that_matter
 
 MOST_LINES = 30
 _MOST_OF_SENTENCE = 4
-_MOST_OF_LOG = 8
+_MOST_OF_LOG = 6
+_MOST_OF_FAILURE = 8
 _MOST_OF_FACTS = 6
 _MOST_OF_ROW = 4
 _CONSOLE = Console(file=io.StringIO(), _environ={})  # only asked how text wraps
@@ -58,7 +59,7 @@ def _verdict(found: Outline, *, width: int) -> Iterator[Line]:
 
 
 def _what_happened(found: Outline, *, width: int) -> Iterator[Line]:
-    yield from _facts("What happened", found.not_run, width=width)
+    yield from _facts("What happened", found.not_run, width=width, most=_MOST_OF_FAILURE)
     for text in found.log_tail[-_MOST_OF_LOG:]:
         yield Line(text=_cut(f"  │ {text}", width=width), tone="dim")
     divergence = [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
@@ -130,13 +131,15 @@ def _commands(found: Outline) -> Iterator[Line]:
             yield Line(text=f"{title + ':':<11}{command}", tone="command")
 
 
-def _facts(title: str, facts: Sequence[tuple[Visible, Visible]], *, width: int) -> Iterator[Line]:
+def _facts(
+    title: str, facts: Sequence[tuple[Visible, Visible]], *, width: int, most: int = _MOST_OF_FACTS
+) -> Iterator[Line]:
     """Labels and values, each value on at most two lines, and how many there were beyond the first ones."""
     if not facts:
         return
     yield Line(text="")
     yield Line(text=title, tone="title")
-    shown = facts if len(facts) <= _MOST_OF_FACTS else facts[: _MOST_OF_FACTS - 1]
+    shown = facts if len(facts) <= most else facts[: most - 1]
     margin = min(max(cell_len(label) for label, _ in shown) + 4, width * 3 // 5)
     for label, value in shown:
         lead = _cut(f"  {label}", width=margin - 2)

@@ -55,7 +55,7 @@ def test_the_golden_lies_under_the_runs_and_each_series_has_its_kind(sample_repo
     "values",
     [
         [1.0, 2.0, 3.0],
-        [5.0],
+        [5.0, None, 5.0],
         [0.0, 0.0],
         [-1e308, 1e308],
         [1.7976931348623157e308, -1.7976931348623157e308],
@@ -99,13 +99,40 @@ def test_what_is_no_number_is_a_gap_and_a_lone_point_a_dot(chart_of: Callable[..
     assert len(line.dots) == 1
 
 
-def test_a_metric_without_a_number_has_no_chart(sample_report: Sample) -> None:
+def test_a_metric_without_a_number_or_with_one_record_has_no_chart(sample_report: Sample) -> None:
     report = dataclasses.replace(
         sample_report(Verdict.REPRODUCED),
-        curves={"a": [_series([None, math.nan])], "b": [], "c": [_series([1.0])]},
+        curves={
+            "a": [_series([None, math.nan])],
+            "b": [],
+            "c": [_series([1.0, 2.0])],
+            "d": [_series([1.0])] * 2,
+        },
     )
 
-    assert [chart.metric for chart in charts(report).shown] == ["c"]
+    found = charts(report)
+
+    assert [chart.metric for chart in found.shown] == ["c"]
+    assert found.num_single == 1
+
+
+def test_every_step_tells_the_exact_values_of_all_series(sample_report: Sample) -> None:
+    series = [_series([0.1, 0.30000000000000004], label=label) for label in ("golden", "run 1")]
+    series[1]["values"][1] = math.nan
+    report = dataclasses.replace(sample_report(Verdict.REGRESSION), curves={"loss": series})
+
+    [chart] = charts(report).shown
+
+    assert [stop.told for stop in chart.stops] == [
+        "step 0: golden 0.1, run 1 0.1",
+        "step 1: golden 0.30000000000000004, run 1 NaN",
+    ]
+    assert chart.stops[0].left == chart.left
+    assert chart.stops[-1].left + chart.stops[-1].width == pytest.approx(chart.right)
+
+
+def test_many_steps_are_thinned_for_the_pointer(chart_of: Callable[..., Chart]) -> None:
+    assert len(chart_of(_series([float(step) for step in range(1000)])).stops) == 63
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,14 @@ def test_a_page_says_the_verdict_first_and_has_every_row(sample_report: Sample, 
         assert row.title in page.texts
 
 
+def test_rows_that_passed_are_folded_and_no_other(sample_report: Sample) -> None:
+    page = to_html(sample_report(Verdict.REGRESSION))
+
+    folded = page[page.index("<summary>9 rows passed</summary>") :].split("</details>")[0]
+    assert folded.count('class="status passed"') == page.count('class="status passed"') == 9
+    assert page.index("First divergence") < page.index("Learning curves") < page.index(">Checklist")
+
+
 @pytest.mark.parametrize("verdict", list(Verdict))
 def test_a_page_needs_nothing_else(sample_report: Sample, verdict: Verdict) -> None:
     page = _Page(to_html(sample_report(verdict)))
