@@ -39,6 +39,7 @@ VERBS = {
     "report": ("report", "Show a report, check it against its evidence, or sign it."),
     "runs": ("runs", "List, show, compare, repeat, prune and copy run folders."),
     "learning": ("learning", "Say whether a run learned, and if not, where to look."),
+    "recipe": ("recipe", "Check recipes without running them; print their schema."),
     "golden": ("golden", "List, show, compare, check and promote goldens."),
     "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),
     "capture": ("capture", "Record what can change numbers in this environment."),

@@ -3,6 +3,7 @@
 ruamel.yaml is imported here and nowhere else.
 """
 
+from reprokit.recipes.editor_schema import editor_schema
 from reprokit.recipes.imports import PARTS, digest_of_parts
 from reprokit.recipes.loading import list_names, load, read_mapping
 from reprokit.recipes.recipe import (
@@ -28,6 +29,7 @@ __all__ = [
     "RecipeLimits",
     "Relaxation",
     "digest_of_parts",
+    "editor_schema",
     "list_names",
     "load",
     "read_mapping",

@@ -202,6 +202,8 @@ VERBS = {
         ("learning RUN", 0, "Does it learn?"),
         ("learning RUN --probe", 2, "an unmodified program cannot be probed"),
     ],
+    "recipe check": [("recipe check train", 0, "no mistakes")],
+    "recipe schema": [("recipe schema", 0, "json-schema.org")],
     "golden list": [("golden list", 0, "first golden")],
     "golden show": [("golden show GOLDEN", 0, "program")],
     "golden diff": [("golden diff GOLDEN GOLDEN", 0, "no number changed")],

@@ -7,9 +7,12 @@ from reprokit.harness.curation.golden_diff import compare_goldens, opened
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.prune import Choice, plan_prune, prune
+from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
 
 __all__ = [
     "Choice",
+    "RecipeFinding",
+    "check_recipes",
     "checkpoint_files",
     "compare_goldens",
     "convert_checkpoint",

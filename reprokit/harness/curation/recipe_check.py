@@ -1,0 +1,89 @@
+"""A recipe held against its schema and against what the project has, before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from reprokit import golden, recipes
+from reprokit.errors import RecipeError, ReprokitError
+from reprokit.images import locks
+from reprokit.project import Project
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeFinding:
+    """One thing about a recipe: a ``mistake``, with which nothing runs, or a ``note``."""
+
+    recipe: str
+    level: str  # `mistake` or `note`
+    what: str  # with file and line where it has one
+    fix: str
+
+
+def check_recipes(project: Project, *, names: Sequence[str] = ()) -> dict[str, list[RecipeFinding]]:
+    """What is wrong with each recipe, or with those named; nothing is run, no engine is asked.
+
+    Raises:
+        RecipeError: There is no folder of recipes.
+    """
+    chosen = names or recipes.list_names(project.recipes_dir)
+    return {name: list(_of(name, project)) for name in chosen}
+
+
+def _of(name: str, project: Project) -> Iterator[RecipeFinding]:
+    try:
+        recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+    except RecipeError as error:
+        yield RecipeFinding(recipe=name, level="mistake", what=error.told(), fix=error.fix or "")
+        return
+    yield from _environment(recipe, project)
+    if recipe.program is not None:
+        yield from _placeholders(recipe, recipe.program)
+    yield from _goldens(recipe, project)
+
+
+def _environment(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFinding]:
+    where = recipe.where("variant")
+    if recipe.variant == recipes.NO_VARIANT:
+        what = f"{where}: nothing pins the environment: the program runs in the Python that calls it"
+        yield RecipeFinding(
+            recipe=recipe.name, level="note", what=what, fix="reprokit image lock NAME --from FILE"
+        )
+        return
+    try:
+        locks.read_lock(project.root).variant(recipe.variant)
+    except ReprokitError as error:
+        yield RecipeFinding(
+            recipe=recipe.name, level="mistake", what=f"{where}: {error.told()}", fix=error.fix or ""
+        )
+
+
+def _placeholders(recipe: recipes.Recipe, program: recipes.Program) -> Iterator[RecipeFinding]:
+    """What a command leaves out, each of which has its own line in the how-to."""
+    words = " ".join([*program.command, *program.variables.values()])
+    where, name = recipe.where("command"), recipe.name
+    if "{seed}" not in words:
+        what = f"{where}: no {{seed}} in the command: every seed gives the same numbers"
+        yield RecipeFinding(recipe=name, level="note", what=what, fix="reprokit help bring-your-own-program")
+    if "{run_dir}" not in words and not program.collect and program.printed is None:
+        what = (
+            f"{where}: neither {{run_dir}} in the command nor `collect` nor `printed`: no metrics are found"
+        )
+        yield RecipeFinding(recipe=name, level="note", what=what, fix="reprokit help bring-your-own-program")
+
+
+def _goldens(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFinding]:
+    for platform in recipe.platforms:
+        missing = [
+            seed
+            for seed in recipe.seeds
+            if not golden.locate(
+                project.golden_dir, recipe=recipe.name, platform=platform, seed=seed
+            ).is_dir()
+        ]
+        if missing:
+            seeds = ", ".join(map(str, missing))
+            what = f"{recipe.where('platforms')}: no golden on {platform} for seed {seeds}"
+            fix = f"reprokit golden promote {recipe.name} --seed {missing[0]} --reason '…'"
+            yield RecipeFinding(recipe=recipe.name, level="note", what=what, fix=fix)
