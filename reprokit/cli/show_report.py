@@ -65,6 +65,8 @@ def gate(answers: Sequence[GateAnswer]) -> None:
     for answer in answers:
         if answer.report is not None:
             click.echo(f"{answer.report.verdict:<17} {one_line(answer.recipe)} seed {answer.report.seed}")
+        elif answer.left_out:
+            click.echo(f"{'LEFT OUT':<17} {one_line(answer.recipe)}: {one_line(answer.left_out)}")
         else:
             click.echo(f"{'ERROR':<17} {one_line(answer.recipe)}: {one_line(answer.error)}")
 

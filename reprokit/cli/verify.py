@@ -41,6 +41,7 @@ _cpu_options = all_of(
     epilog=examples(
         "reprokit verify --golden golden/",
         "reprokit verify cartpole_baseline --backend local",
+        "reprokit verify --changed origin/main    # only what could have moved since",
         "reprokit verify --vary    # under varied conditions too",
         "reprokit verify --cpu Haswell,EPYC,Skylake-Server",
     ),
@@ -52,6 +53,11 @@ _cpu_options = all_of(
     "proves_itself",
     is_flag=True,
     help="Then plant faults in copies of the runs; exit code 4 if one is missed.",
+)
+@click.option(
+    "--changed",
+    metavar="COMMIT",
+    help="Leave out recipes whose numbers cannot have moved since COMMIT, and say which.",
 )
 @sign_option
 @attribute_option
@@ -79,7 +85,9 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     request, project = request_of(options), project_of(options)
     key = key_of(options["sign_with"])
     with show_report.progress() as progress:
-        answers = harness.verify(request, project=project, progress=progress, names=recipes)
+        answers = harness.verify(
+            request, project=project, progress=progress, names=recipes, changed=options["changed"]
+        )
         reports = [answer.report for answer in answers if answer.report is not None]
         proofs = prove(reports, project=project, progress=progress) if options["proves_itself"] else []
     for answer in answers:
@@ -90,6 +98,8 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         rows = [
             to_json.to_dict(answer.report)
             if answer.report
+            else {"recipe": answer.recipe, "left_out": answer.left_out}
+            if answer.left_out
             else {"recipe": answer.recipe, "error": answer.error}
             for answer in answers
         ]

@@ -11,6 +11,7 @@ from reprokit import capture, recipes
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReprokitError
+from reprokit.harness.attribution.changed_since import unchanged_since
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.seeds import seeds_of
@@ -30,17 +31,23 @@ class Answered(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateAnswer:
-    """What the gate learned of one recipe: a report, or the error that kept it from one."""
+    """What the gate learned of one recipe: a report, an error in its place, or why none is needed."""
 
     recipe: str
     report: Report | None = None
     folder: Path | None = None
     error: str = ""
+    left_out: str = ""
     exit_code: int
 
 
 def verify(
-    request: Request, *, project: Project, progress: Progress, names: Sequence[str] = ()
+    request: Request,
+    *,
+    project: Project,
+    progress: Progress,
+    names: Sequence[str] = (),
+    changed: str | None = None,
 ) -> list[GateAnswer]:
     """Reproduce every recipe that declares this platform, whether it has a golden or not.
 
@@ -50,10 +57,19 @@ def verify(
         project: The folders.
         progress: Told how far things are.
         names: Only these recipes, whatever they declare; all when empty.
+        changed: A commit: recipes that stand on what they stood on there are left out, and said to be.
+
+    Raises:
+        UsageError: There is no such commit.
     """
     platform = fingerprint.platform_of(capture.capture_host(project.root))
     answers: list[GateAnswer] = []
-    for name in names or recipes.list_names(project.recipes_dir):
+    chosen = names or recipes.list_names(project.recipes_dir)
+    unchanged = unchanged_since(changed, chosen, project=project) if changed is not None else {}
+    for name in chosen:
+        if name in unchanged:
+            answers.append(GateAnswer(recipe=name, left_out=unchanged[name], exit_code=0))
+            continue
         try:
             recipe = recipes.load(name, recipes_dir=project.recipes_dir)
             if not names and platform not in recipe.platforms:

@@ -17,8 +17,10 @@ import pytest
 
 from reprokit import golden, recipes
 from reprokit.core.records import digest_bytes
-from reprokit.harness import Project
+from reprokit.errors import UsageError
+from reprokit.harness import Project, Request, verify
 from reprokit.harness.attribution import four_cells
+from reprokit.harness.attribution.changed_since import unchanged_since
 from reprokit.harness.attribution.explain_mismatch import code_changes
 from reprokit.harness.curation import promote
 from reprokit.harness.curation.golden_diff import compare_goldens
@@ -182,3 +184,82 @@ def test_a_probe_or_hook_edited_since_changes_no_golden_and_keeps_no_run_from_be
         (folder / "COMPLETE").write_text(json.dumps(marker))
         assert changed_inputs(record, study.recipe(), project=study.project) == []
     assert study.changed(folders) == ()
+
+
+def since(study: Study, commit: str = "HEAD") -> dict[str, str]:
+    return unchanged_since(commit, [NAME], project=study.project)
+
+
+def test_a_recipe_is_left_out_of_the_gate_only_where_nothing_that_it_stands_on_moved(study):
+    study.bless(study.run("A"))
+    study.commit()
+    assert "stands on what it stood on" in since(study)[NAME]
+    study.edit(OTHER)
+    assert NAME in since(study)
+    study.edit(IMPORTED)
+    assert since(study) == {}
+    study.commit()
+    assert NAME in since(study)
+    assert since(study, "HEAD~1") == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"recipes/{NAME}/recipe.yaml",
+        "recipes/trainers/dqn.py",
+        "images/cpu/requirements.lock",
+        f"golden/{NAME}/cpu-x86_64/seed-{SEED}/metrics.jsonl",
+    ],
+)
+def test_a_change_to_recipe_trainer_lock_or_golden_is_judged(study, path):
+    study.bless(study.run("A"))
+    study.commit()
+    file = study.project.root / path
+    file.write_bytes(file.read_bytes() + b"\n")
+    assert since(study) == {}
+
+
+def test_what_cannot_be_told_is_judged(study):
+    study.commit()
+    assert since(study) == {}  # there is no golden
+    study.bless(study.run("A"))
+    study.commit()
+    (study.project.recipes_dir / NAME / "recipe.yaml").write_text("no recipe")
+    study.commit()
+    assert since(study) == {}
+
+
+def test_a_golden_that_came_since_is_judged(study):
+    study.commit()
+    study.bless(study.run("A"))
+    assert since(study) == {}
+
+
+def test_the_gate_names_what_it_leaves_out_and_refuses_a_commit_that_is_not_there(study):
+    study.bless(study.run("A"))
+    study.commit()
+    [answer] = verify(Request(), project=study.project, progress=study.told, names=[NAME], changed="HEAD")
+    assert (answer.exit_code, answer.report) == (0, None)
+    assert "stands on" in answer.left_out
+    with pytest.raises(UsageError, match="no commit nowhere"):
+        verify(Request(), project=study.project, progress=study.told, names=[NAME], changed="nowhere")
+
+
+def test_an_environment_that_nothing_pins_is_judged(study):
+    folder = study.project.recipes_dir / "mine"
+    folder.mkdir()
+    lines = [
+        "schema: 1",
+        "name: mine",
+        "title: t",
+        "command: [python, -V]",
+        "seeds: [1]",
+        "platforms: [cpu-x86_64]",
+    ]
+    (study.project.golden_dir / "mine").mkdir(parents=True)
+    (study.project.golden_dir / "mine" / "file").touch()
+    for variant, left_out in (("cpu", ["mine"]), ("none", [])):
+        (folder / "recipe.yaml").write_text("\n".join([*lines, f"variant: {variant}"]))
+        study.commit()
+        assert list(unchanged_since("HEAD", ["mine"], project=study.project)) == left_out
