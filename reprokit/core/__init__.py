@@ -3,4 +3,4 @@
 The modules that are named here are what other packages and the command line call.
 """
 
-__all__ = ["checklist", "comparison", "evidence", "fingerprint", "records", "rounding"]
+__all__ = ["checklist", "comparison", "determinism_claims", "evidence", "fingerprint", "records", "rounding"]

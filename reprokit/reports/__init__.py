@@ -23,6 +23,7 @@ __all__ = [
     "bytes_text",
     "checkpoint_page",
     "cpu_answers",
+    "determinism_claims_page",
     "diagnosis_page",
     "diff_to_svg",
     "diff_to_terminal",

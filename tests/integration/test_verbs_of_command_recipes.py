@@ -223,6 +223,7 @@ OF_NO_RECIPE = {
     "report sign": "signs the bytes of a report, whatever they say",
     "capture": "looks at this host",
     "numerics check": "looks at this CPU",
+    "numerics claims": "looks at PyTorch's operations",
     "image build": "takes a variant",
     "image list": "takes nothing",
     "image lock": "takes a variant",

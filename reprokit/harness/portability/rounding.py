@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit import capture, images
+from reprokit import capture
 from reprokit.capture import read_record
 from reprokit.core import numerics, rounding
 from reprokit.core.fingerprint import PORTABLE
-from reprokit.core.records import SCHEMA_VERSION, Limits, Mount, Realisation, RunSpec
-from reprokit.errors import CannotRunError, ReportError, UsageError
-from reprokit.execution import Backend
-from reprokit.execution.docker import DockerBackend
-from reprokit.execution.local import LocalBackend
+from reprokit.core.records import SCHEMA_VERSION, Realisation, RunSpec
+from reprokit.errors import ReportError, UsageError
+from reprokit.harness.portability import environment_probe
 from reprokit.harness.running import emulation
-from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.numbers import PACKAGE, mounted_digest
-from reprokit.harness.running.start_runs import choose_backend
-from reprokit.layout import OUTPUT, read_json
 from reprokit.project import Project
 from reprokit.request import Request
 
-_PROBE = (
-    "{python}",
-    "-m",
-    "reprokit.probes.rounding_probe",
-    "--device",
-    "{device}",
-    "--output",
-    "{run_dir}/probe.json",
-)
 _TIMEOUT_S = 900.0
 
 
@@ -66,23 +50,18 @@ def check(wanted: Check, *, project: Project, progress: Progress) -> dict[str, A
         raise UsageError(
             "CPUs are emulated in the virtual environment, not in a container", fix="--backend local"
         )
-    progress.phase("environment")
-    backend = "local" if wanted.cpu is not None else choose_backend(wanted.backend, progress=progress)
-    realisation = images.resolve(
+    backend, realisation = environment_probe.resolve(
         wanted.variant,
-        project=project.root,
-        kind="image" if backend == "docker" else "venv",
+        backend="local" if wanted.cpu is not None else wanted.backend,
         base=wanted.base,
-        on_progress=progress.note,
+        project=project,
+        progress=progress,
     )
     spec, model = _spec(wanted, realisation), _model(project)
     if wanted.cpu is not None:
         spec, model = _emulated(spec, wanted.cpu)
     progress.phase(f"probe on {model or 'this CPU'}")
-    runner: Backend = (
-        DockerBackend(workspace=str(project.runs_dir)) if backend == "docker" else LocalBackend()
-    )
-    told = _run(spec, runner, progress)
+    told = environment_probe.run(spec, backend=backend, project=project, progress=progress)
     about = {"variant": wanted.variant, "profile": wanted.profile, "backend": backend, "device": spec.device}
     return {
         "schema": SCHEMA_VERSION,
@@ -115,16 +94,13 @@ def read_probe(path: Path) -> Mapping[str, Any]:
 
 
 def _spec(wanted: Check, realisation: Realisation) -> RunSpec:
-    return RunSpec(
-        recipe="numerics-check",
-        run_id=stamp(),
-        seed=0,
+    return environment_probe.probe_spec(
+        "numerics-check",
+        module="reprokit.probes.rounding_probe",
         device="cuda" if wanted.variant == "cuda" else "cpu",
-        command=_PROBE,
-        environment={**numerics.variables(wanted.profile, hash_seed=0), "PYTHONPATH": "{mounts}"},
         realisation=realisation,
-        mounts=(Mount(name="reprokit", path=str(PACKAGE), digest=mounted_digest()),),
-        limits=Limits(timeout_s=_TIMEOUT_S),
+        variables=numerics.variables(wanted.profile, hash_seed=0),
+        timeout_s=_TIMEOUT_S,
     )
 
 
@@ -142,15 +118,3 @@ def _emulated(spec: RunSpec, cpu: str) -> tuple[RunSpec, str]:
 def _model(project: Project) -> str:
     cpu = capture.capture_host(project.root).get("cpu")
     return str(cpu.get("model") or "") if isinstance(cpu, Mapping) else ""
-
-
-def _run(spec: RunSpec, backend: Backend, progress: Progress) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory(prefix="reprokit-probe-") as name:
-        folder = Path(name)
-        (folder / OUTPUT).mkdir()
-        result = backend.run(spec, folder, on_tick=lambda: progress.alive("probe", "at work"))
-        told = read_json(folder / OUTPUT / "probe.json")
-        if not result.completed or not told:
-            why = result.message or "it left no answer"
-            raise CannotRunError(f"the probe failed: {why}", fix=result.remedy or "`reprokit doctor`")
-        return told

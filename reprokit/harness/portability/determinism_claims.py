@@ -1,0 +1,133 @@
+"""PyTorch's determinism claims, measured in a pinned environment, kept as files and drawn as a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import capture
+from reprokit.core.determinism_claims import SCHEMA, keep_differences
+from reprokit.errors import CannotRunError, ReportError
+from reprokit.harness.portability import environment_probe
+from reprokit.harness.running.execute import Progress
+from reprokit.project import Project
+from reprokit.reports import determinism_claims_page
+from reprokit.request import Request
+from reprokit.workspace import write_atomic
+
+_TIMEOUT_S = 3600.0
+_KEYS = ("platform", "device", "torch", "repeats", "rows", "batches")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimsCheck:
+    """What is to be measured.
+
+    Attributes:
+        device: ``cpu`` or ``cuda``.
+        variant: Of ``images/lock.toml``; None: the one called like the device.
+        num_repeats: How often each operation runs, at least 2.
+        only: Shell pattern of operation names.
+        compiled: Whether some operations are repeated under ``torch.compile`` as well.
+    """
+
+    device: str = "cpu"
+    variant: str | None = None
+    num_repeats: int = 30
+    only: str = "*"
+    compiled: bool = True
+    backend: str = Request().backend
+    base: str = Request().base
+
+
+def measure_claims(wanted: ClaimsCheck, *, project: Project, progress: Progress) -> dict[str, Any]:
+    """Repeat every operation in every mode; what is found, as ``read_findings`` returns it.
+
+    Raises:
+        CannotRunError: No environment, no such device, or the probe did not come to its end.
+    """
+    if wanted.device == "cuda" and not capture.capture_host(project.root).get("gpus"):
+        raise CannotRunError("this host has no NVIDIA GPU that answers", fix="`nvidia-smi`, or --device cpu")
+    backend, realisation = environment_probe.resolve(
+        wanted.variant or wanted.device,
+        backend=wanted.backend,
+        base=wanted.base,
+        project=project,
+        progress=progress,
+    )
+    # No numerics profile: with one thread, and other settings than PyTorch's own, a CPU has no races to find.
+    spec = environment_probe.probe_spec(
+        "numerics-claims",
+        module="reprokit.probes.determinism_claims",
+        arguments=(
+            *("--repeats", str(wanted.num_repeats), "--only", wanted.only),
+            "--compiled" if wanted.compiled else "--no-compiled",
+        ),
+        device=wanted.device,
+        realisation=realisation,
+        variables={"PYTHONHASHSEED": "0"},
+        timeout_s=_TIMEOUT_S,
+    )
+    progress.phase(f"{wanted.num_repeats} repeats on {wanted.device}")
+    return environment_probe.run(spec, backend=backend, project=project, progress=progress)
+
+
+def read_findings(path: Path) -> dict[str, Any]:
+    """What was found on one platform, from a file.
+
+    Raises:
+        ReportError: It cannot be read, or holds something else.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ReportError(f"cannot be read: {error}", where=str(path)) from error
+    if not isinstance(found, dict) or any(key not in found for key in _KEYS):
+        raise ReportError(
+            "this file holds no findings about determinism claims",
+            where=str(path),
+            fix="`reprokit numerics claims --json > FILE` makes one",
+        )
+    if found.get("schema") != SCHEMA:
+        raise ReportError(
+            "these findings have another format",
+            where=str(path),
+            expected=f"schema {SCHEMA}",
+            actual=f"schema {found.get('schema')}",
+            fix="measure again with this version",
+        )
+    return found
+
+
+def draw_page(page: Path, *, found: Mapping[str, Any]) -> Path:
+    """Keep findings in the folder that is called like the page, and draw the page of all that are there.
+
+    Returns:
+        The file that the findings are kept in. It replaces the one of an earlier measurement of this platform
+        and PyTorch, but for the differences that were seen there.
+    """
+    folder = page.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / f"{found['platform']}_torch-{found['torch']}.json"
+    if kept.exists():
+        found = keep_differences(found, read_findings(kept))
+    write_atomic(kept, text_of(found).encode())
+    everything = [read_findings(path) for path in sorted(folder.glob("*.json"))]
+    write_atomic(page, determinism_claims_page.page(everything).encode())
+    return kept
+
+
+def text_of(found: Mapping[str, Any]) -> str:
+    """Findings as JSON with one line for each row, so that a change is a small one."""
+    lines = [f' "{name}": {json.dumps(value)}' for name, value in found.items() if name not in _KEYS[-2:]]
+    rows = ",\n".join(f"  {json.dumps(row)}" for row in found["rows"])
+    batches = ",\n".join(
+        f'  "{mode}": [\n' + ",\n".join(f"   {json.dumps(one)}" for one in every) + "\n  ]"
+        for mode, every in found["batches"].items()
+    )
+    return (
+        "{\n" + ",\n".join([*lines, f' "rows": [\n{rows}\n ]', f' "batches": {{\n{batches}\n }}']) + "\n}\n"
+    )

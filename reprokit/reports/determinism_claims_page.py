@@ -1,0 +1,219 @@
+"""What was found of PyTorch's determinism claims, as a page of tables and as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from reprokit.core import determinism_claims as claims
+from reprokit.core.determinism_claims import DIFFERS, FALSE, HOLDS, MODES, NOT_REFUTED, NOT_RUN
+from reprokit.reports.tables import shown, table
+
+Findings = Mapping[str, Any]
+
+_INTRODUCTION = """\
+# What PyTorch's determinism claims are worth
+
+`torch.use_deterministic_algorithms(True)` promises that an operation gives the same result for the same
+input on the same machine, or raises. The documentation lists operations that it makes deterministic and
+operations that raise. This page holds each of these claims against repeats, platform by platform. It is
+drawn from the JSON files in `numerics-claims/`; measure this machine and draw it again with
+
+    reprokit numerics claims --table docs/reference/numerics-claims.md
+
+On a machine with a GPU, add `--device cuda`. Where only PyTorch and numpy are at hand, the first of these
+measures there, and the second takes the file in:
+
+    python -m reprokit.probes.determinism_claims --device cuda --output FILE
+    reprokit numerics claims --from FILE --table docs/reference/numerics-claims.md
+
+## How to read it
+
+- Each operation runs on fixed inputs, with nothing set (`default`), with
+  `use_deterministic_algorithms(True)` (`deterministic`) and with `warn_only=True` (`warn_only`); the last
+  two with `CUBLAS_WORKSPACE_CONFIG=:4096:8`. Outputs (`forward`) and gradients (`backward`) are compared
+  bit by bit with those of the first repeat. The last repeat under `default` and `deterministic` runs in
+  another process.
+- `same` means: no difference was found. It is not "deterministic". No difference in 30 repeats bounds the
+  chance that a repeat differs from the first at 9.8 %, with 95 % confidence: 29 comparisons,
+  `1 - 0.05**(1/29)`. The bound assumes repeats that do not depend on each other; those
+  of one process may: on the CPU below `index_copy` differed in 21 of 29 repeats in one measurement (of 40,960
+  numbers), and in none in the next (of 65,536).
+- So a difference that an earlier measurement of the same PyTorch on the same device found stays in the table
+  (`earlier`).
+- `differs 12/29`: 12 of 29 repeats had other bits than the first. `raises`: it ran with nothing set and
+  refused in this mode. `warned`: it said that it is not deterministic.
+- The claim is read from the documentation of the measured PyTorch itself: `deterministic` and `raises` are
+  its two lists; `unlisted` operations fall under the general promise.
+- A claim is `false` where the result differs and nothing is raised (or, with `warn_only`, nothing warns),
+  where an operation listed as raising raises nothing, or one listed as deterministic raises. `holds`: it
+  raises as claimed. `not refuted`: no repeat spoke against it.
+- Time (of GPUs only): the fastest repeat under `deterministic` over the fastest under `default`, forward or
+  backward alone.
+- On a CPU differences come from threads that run side by side: a busy machine shows fewer of them. Waiting
+  threads sleep (`OMP_WAIT_POLICY=PASSIVE`); their number is PyTorch's own.
+"""
+
+_NO_GPU = """\
+No CUDA device has been measured yet: the tables of the H100 and the H200, and whether results travel within
+one GPU generation, are open until somebody runs the command above on them.
+"""
+
+
+def page(found: Sequence[Findings]) -> str:
+    """The page in Markdown, of the findings of any number of platforms."""
+    ordered = sorted(found, key=lambda one: (one["platform"], one["torch"]))
+    lines = [_INTRODUCTION]
+    if not any(one["platform"].startswith("cuda") for one in ordered):
+        lines.append(_NO_GPU)
+    for one in ordered:
+        lines.extend(_platform(one))
+    lines.extend(_travel(ordered))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def page_lines(found: Findings) -> Iterator[str]:
+    """For a terminal: what differs or is false, then the counts."""
+    rows = [
+        {
+            "operation": row["operation"],
+            "dtype": row["dtype"],
+            "phase": _phase(row),
+            "claim": row["claim"],
+            **{mode: _cell(row.get(mode), found["repeats"]) for mode in MODES},
+            "verdict": _verdict(row),
+        }
+        for row in found["rows"]
+        if row[claims.DEFAULT]["outcome"] == DIFFERS or claims.judge(row["claim"], row).verdict == FALSE
+    ]
+    yield from table(rows)
+    yield shown(_heading(found))
+    yield _summary(found)
+    for mode, batches in found["batches"].items():
+        names = sorted({f"{one['operation']} {one['dtype']}" for one in batches if _depends(one)})
+        if names:
+            yield shown(f"{mode}: rows depend on their batch in {', '.join(names)}", limit=2000)
+
+
+def _platform(found: Findings) -> Iterator[str]:
+    yield f"## {_heading(found)}\n"
+    about = (("threads", "threads"), ("capability", "CPU capability"), ("cuda", "CUDA"), ("cudnn", "cuDNN"))
+    told = [f"{label} {found[name]}" for name, label in (*about, ("driver", "driver")) if found.get(name)]
+    yield f"{'; '.join(told)}; {found['repeats']} repeats. {_summary(found)}\n"
+    false = [row for row in found["rows"] if claims.judge(row["claim"], row).verdict == FALSE]
+    yield "### Claims that are false here\n"
+    yield from _table(false, found) if false else ["None was found.\n"]
+    yield "### Operations that differ from repeat to repeat with nothing set\n"
+    differing = [row for row in found["rows"] if row[claims.DEFAULT]["outcome"] == DIFFERS]
+    yield from _table(differing, found) if differing else ["None was found.\n"]
+    yield "### Does a row's result depend on its batch?\n"
+    yield from _batches(found)
+    yield "### Every operation\n"
+    yield from _table(found["rows"], found)
+
+
+def _heading(found: Findings) -> str:
+    return f"{found['platform']}: {found['device']}, torch {found['torch']}"
+
+
+def _summary(found: Findings) -> str:
+    verdicts = Counter(claims.judge(row["claim"], row).verdict for row in found["rows"])
+    counts = ", ".join(f"{verdicts[name]} {name}" for name in (HOLDS, NOT_REFUTED, FALSE, NOT_RUN))
+    bound = claims.chance_bound(found["repeats"])
+    return f"Claims: {counts}. `same` bounds the chance of another result at {bound:.1%} per repeat."
+
+
+def _table(rows: Sequence[Mapping[str, Any]], found: Findings) -> Iterator[str]:
+    """Rows that say the same of several dtypes are one row."""
+    timed = not found["platform"].startswith("cpu")  # what else runs on a CPU decides more than the mode does
+    columns = ["operation", "", "dtypes", "claim", *MODES, "verdict", *(["time"] if timed else [])]
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+    grouped: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        cells = [_cell(row.get(mode), found["repeats"]) for mode in MODES]
+        key = (row["operation"], _phase(row), row["claim"], *cells, _verdict(row))
+        grouped.setdefault(key, []).append(row)
+    for (name, phase, *rest), members in grouped.items():
+        dtypes = ", ".join(row["dtype"] for row in members)
+        cells = [f"`{name}`", phase, dtypes, *rest, *([_times(members)] if timed else [])]
+        yield f"| {' | '.join(one.replace('|', '/') for one in cells)} |"
+    yield ""
+
+
+def _phase(row: Mapping[str, Any]) -> str:
+    return f"{row['phase']}{', compiled' if row['compiled'] else ''}"
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    judged = claims.judge(row["claim"], row)
+    return f"{judged.verdict}: {judged.why}" if judged.why else judged.verdict
+
+
+def _cell(finding: Mapping[str, Any] | None, repeats: int) -> str:
+    if not finding:
+        return "–"
+    said = str(finding["outcome"])
+    if said == DIFFERS:
+        said += f" {finding['differing']}/{repeats - 1}{' (earlier)' if finding.get('earlier') else ''}"
+    if finding.get("message") and said == claims.UNAVAILABLE:
+        said += f" ({finding['message'][:60]})"
+    return said + (", warned" if finding.get("warned") else "")
+
+
+def _times(members: Sequence[Mapping[str, Any]]) -> str:
+    ratios = [
+        row[claims.DETERMINISTIC]["ms"] / row[claims.DEFAULT]["ms"]
+        for row in members
+        if row.get(claims.DETERMINISTIC, {}).get("ms") and row[claims.DEFAULT].get("ms")
+    ]
+    if not ratios:
+        return "–"
+    low, high = (f"{one:.1f}" for one in (min(ratios), max(ratios)))
+    return f"× {low}" if low == high else f"× {low}–{high}"
+
+
+def _batches(found: Findings) -> Iterator[str]:
+    grouped: dict[tuple[str, str, str], dict[str, list[str]]] = {}
+    for mode, batches in found["batches"].items():
+        for one in batches:
+            sizes = ", ".join(map(str, one.get("sizes", ()))) or "none"
+            others = "yes" if one.get("others") else "no"
+            cells = (sizes, others) if "sizes" in one else ("could not be computed", "–")
+            grouped.setdefault((one["operation"], *cells), {}).setdefault(one["dtype"], []).append(mode)
+    yield (
+        "The first rows of a batch of 64, computed in batches of 1, 2, 3, 7, 8, 16 and 33 rows too: batch "
+        "sizes in which they get other bits; and whether the first row changes when only the others do. "
+        "`default` and `deterministic` agree where no mode is named.\n"
+    )
+    yield "| operation | dtypes | sizes with other bits | changes with other rows |"
+    yield "|---|---|---|---|"
+    for (name, sizes, others), by_dtype in grouped.items():
+        where = [dtype if len(modes) > 1 else f"{dtype} ({modes[0]})" for dtype, modes in by_dtype.items()]
+        yield f"| `{name}` | {', '.join(where)} | {sizes} | {others} |"
+    yield ""
+
+
+def _depends(one: Mapping[str, Any]) -> bool:
+    return bool(one.get("sizes") or one.get("others"))
+
+
+def _travel(found: Sequence[Findings]) -> Iterator[str]:
+    """Pairs of GPUs under one version of PyTorch: which operations give the same bits on both."""
+    yield "## Do results travel between devices?\n"
+    pairs = [pair for pair in combinations(found, 2) if _kind(pair[0]) == _kind(pair[1])]
+    if not pairs:
+        yield "Not answered yet: that takes two devices measured with the same PyTorch.\n"
+    for left, right in pairs:
+        told = claims.same_bits(left["rows"], right["rows"])
+        counts = f"equal bits in {len(told['equal'])}, other bits in {len(told['differ'])}"
+        unstable = f"{len(told['unstable'])} did not repeat on one of them"
+        yield f"{left['platform']} and {right['platform']}, torch {left['torch']}: {counts}; {unstable}.\n"
+        yield from (f"- {name}" for name in told["differ"])
+        yield ""
+
+
+def _kind(found: Findings) -> tuple[str, str]:
+    return found["platform"].partition("-")[0], found["torch"]

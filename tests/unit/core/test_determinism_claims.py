@@ -1,0 +1,182 @@
+"""Claims read from the documentation, and what repeats may say about them."""
+
+import pytest
+
+from reprokit.core import determinism_claims as claims
+from reprokit.core.determinism_claims import BACKWARD, FORWARD, statements
+
+DOCUMENTATION = """Sets whether operations must be deterministic.
+
+    The following normally-nondeterministic operations will act
+    deterministically when ``mode=True``:
+
+        * :class:`torch.nn.Conv2d` when called on CUDA tensor
+        * :func:`torch.gather` when called on a CUDA tensor that requires grad
+        * :func:`torch.Tensor.put_` with ``accumulate=True`` when called on a CPU
+          tensor
+
+    The following normally-nondeterministic operations will throw a
+    :class:`RuntimeError` when ``mode=True``:
+
+        * :class:`torch.nn.MaxUnpool1d`
+        * :func:`torch.nn.functional.interpolate` when attempting to differentiate a CUDA tensor
+          and one of the following modes is used:
+
+          - ``linear``
+          - ``bilinear``
+
+        * :func:`torch.Tensor.put_` when ``accumulate=False``
+
+    In addition, several operations fill uninitialized memory:
+
+        * :func:`torch.empty`
+"""
+
+
+def claim(name, phase=FORWARD, device="cuda", words=()):
+    return claims.claim_of(statements(DOCUMENTATION), name=name, phase=phase, device=device, words=words)
+
+
+def found(strict, lenient=None, *, default="same"):
+    return {
+        "default": {"outcome": default},
+        "deterministic": {"outcome": strict},
+        "warn_only": lenient or {"outcome": "same"},
+    }
+
+
+def test_both_lists_are_read_whole_and_nothing_after_them():
+    names = [(entry.kind, entry.name) for entry in statements(DOCUMENTATION)]
+    assert names == [
+        ("deterministic", "torch.nn.Conv2d"),
+        ("deterministic", "torch.gather"),
+        ("deterministic", "torch.Tensor.put_"),
+        ("raises", "torch.nn.MaxUnpool1d"),
+        ("raises", "torch.nn.functional.interpolate"),
+        ("raises", "torch.Tensor.put_"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "phase", "device", "words", "expected"),
+    [
+        ("torch.nn.Conv2d", FORWARD, "cuda", (), "deterministic"),
+        ("torch.nn.Conv2d", BACKWARD, "cuda", (), "deterministic"),
+        ("torch.nn.Conv2d", FORWARD, "cpu", (), "unlisted"),
+        ("torch.gather", FORWARD, "cuda", (), "unlisted"),
+        ("torch.gather", BACKWARD, "cuda", (), "deterministic"),
+        ("torch.Tensor.put_", FORWARD, "cpu", ("accumulate=True",), "deterministic"),
+        ("torch.Tensor.put_", FORWARD, "cuda", ("accumulate=True",), "unlisted"),
+        ("torch.Tensor.put_", FORWARD, "cpu", ("accumulate=False",), "raises"),
+        ("torch.nn.MaxUnpool1d", FORWARD, "cpu", (), "raises"),
+        ("torch.nn.functional.interpolate", BACKWARD, "cuda", ("- bilinear",), "raises"),
+        ("torch.nn.functional.interpolate", BACKWARD, "cuda", ("- area",), "unlisted"),
+        ("torch.empty", FORWARD, "cpu", (), "unlisted"),
+        ("", FORWARD, "cpu", (), "unlisted"),
+    ],
+)
+def test_a_claim_is_of_a_phase_a_device_and_a_variant_of_the_operation(name, phase, device, words, expected):
+    assert claim(name, phase, device, words) == expected
+
+
+def test_without_documentation_nothing_is_known():
+    assert statements(None) == ()
+    assert claims.claim_of((), name="torch.gather", phase=FORWARD, device="cpu") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("what", "findings", "verdict", "why"),
+    [
+        ("deterministic", found("same"), "not refuted", ""),
+        ("deterministic", found("differs"), "false", "the result differs and nothing is raised"),
+        ("deterministic", found("raises"), "false", "it raises"),
+        ("raises", found("raises"), "holds", ""),
+        ("raises", found("same"), "false", "nothing is raised; no difference found"),
+        ("raises", found("differs"), "false", "the result differs and nothing is raised"),
+        ("unlisted", found("same", default="differs"), "not refuted", ""),
+        ("unlisted", found("differs"), "false", "the result differs and nothing is raised"),
+        ("unlisted", found("raises"), "holds", "raises, without being listed"),
+        ("raises", found("raises", {"outcome": "differs", "warned": True}), "holds", ""),
+        (
+            "raises",
+            found("raises", {"outcome": "differs"}),
+            "false",
+            "with warn_only the result differs and nothing warns",
+        ),
+        ("unknown", found("same"), "not refuted", ""),
+        ("raises", {"default": {"outcome": "unavailable", "message": "no"}}, "not run", ""),
+    ],
+)
+def test_a_claim_is_held_to_what_was_found(what, findings, verdict, why):
+    assert claims.judge(what, findings) == claims.Judgement(verdict=verdict, why=why)
+    rows = [{"claim": what, **findings}]
+    assert claims.is_any_false(rows) is (verdict == "false")
+
+
+def test_no_number_of_repeats_makes_a_claim_true():
+    assert claims.judge("deterministic", found("same")).verdict == "not refuted"
+    assert claims.chance_bound(10**6) > 0
+
+
+def test_thirty_repeats_bound_the_chance_at_9_8_percent():
+    assert round(claims.chance_bound(30), 4) == 0.0981
+    assert claims.chance_bound(1) == claims.chance_bound(0) == 1.0
+
+
+def row(name, digest, outcome="same", **more):
+    finding = {"outcome": outcome, "digest": digest}
+    return {
+        "operation": name,
+        "dtype": "float32",
+        "phase": FORWARD,
+        "compiled": False,
+        "default": finding,
+        **more,
+    }
+
+
+def test_bits_are_compared_only_where_both_platforms_repeated():
+    here = [row("mm", "a"), row("sum", "b"), row("scatter", "c", "differs"), row("only here", "d")]
+    there = [row("mm", "a"), row("sum", "x"), row("scatter", "c"), row("only there", "d")]
+    assert claims.same_bits(here, there) == {
+        "equal": ["mm float32 forward default"],
+        "differ": ["sum float32 forward default"],
+        "unstable": ["scatter float32 forward default"],
+    }
+
+
+def measurement(*rows, **about):
+    return {
+        "platform": "cpu-x86_64",
+        "torch": "2.13.0",
+        "build": "b",
+        "repeats": 30,
+        "rows": [*rows],
+        **about,
+    }
+
+
+def test_a_difference_that_was_seen_once_stays_and_is_marked():
+    before = row("put_", "a", "differs")
+    before["default"] |= {"differing": 21, "warned": True}
+    today = row("put_", "b") | {"deterministic": {"outcome": "raises"}}
+    today["default"]["ms"] = 1.5
+    merged = claims.keep_differences(measurement(today, row("mm", "c")), measurement(before))
+    assert merged["rows"][0]["default"] == {
+        "outcome": "differs",
+        "differing": 21,
+        "warned": True,
+        "earlier": True,
+        "digest": "b",
+        "ms": 1.5,
+    }
+    assert merged["rows"][0]["deterministic"] == {"outcome": "raises"}
+    assert merged["rows"][1] == row("mm", "c")
+    assert claims.keep_differences(merged, measurement(before)) == merged
+
+
+@pytest.mark.parametrize("name", ["torch", "build", "device", "driver", "repeats"])
+def test_nothing_stays_from_another_environment(name):
+    before = measurement(row("put_", "a", "differs"), **{name: "another"})
+    today = measurement(row("put_", "b"))
+    assert claims.keep_differences(today, before) == today

@@ -1,0 +1,60 @@
+"""What is started to measure determinism claims, and what is refused before an environment is built."""
+
+import pytest
+
+from reprokit.core.records import Realisation
+from reprokit.errors import CannotRunError
+from reprokit.harness import portability
+from reprokit.harness.portability import determinism_claims, environment_probe
+from reprokit.project import Project
+
+
+class Silent:
+    """Progress that nobody reads."""
+
+    def __getattr__(self, name):
+        return lambda *_, **__: None
+
+
+ENVIRONMENT = Realisation(
+    variant="cpu",
+    kind="venv",
+    reference="/venv",
+    digest="d",
+    python="/venv/bin/python",
+    lock_digest="sha256:0",
+)
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Probes that were started instead of run."""
+    specs = []
+    monkeypatch.setattr(environment_probe, "resolve", lambda *_, **__: ("local", ENVIRONMENT))
+    monkeypatch.setattr(environment_probe, "run", lambda spec, **_: specs.append(spec) or {"rows": []})
+    return specs
+
+
+def measure(folder, **wanted):
+    project = Project.around(folder)
+    return portability.measure_claims(portability.ClaimsCheck(**wanted), project=project, progress=Silent())
+
+
+def test_no_numerics_profile_takes_the_threads_away_in_which_a_cpu_races(started, tmp_path):
+    assert measure(tmp_path, num_repeats=7, only="index_*", compiled=False) == {"rows": []}
+    [spec] = started
+    assert spec.device == "cpu"
+    assert spec.command[1:5] == ("-m", "reprokit.probes.determinism_claims", "--device", "{device}")
+    assert spec.command[-5:] == ("--repeats", "7", "--only", "index_*", "--no-compiled")
+    assert not [name for name in spec.environment if "THREADS" in name or "MKL" in name]
+
+
+def test_a_host_without_a_gpu_is_told_so_before_an_environment_is_built(started, tmp_path, monkeypatch):
+    monkeypatch.setattr(determinism_claims.capture, "capture_host", lambda _: {"gpus": []})
+    with pytest.raises(CannotRunError, match="no NVIDIA GPU"):
+        measure(tmp_path, device="cuda")
+    assert started == []
+
+    monkeypatch.setattr(determinism_claims.capture, "capture_host", lambda _: {"gpus": [{"name": "H100"}]})
+    measure(tmp_path, device="cuda")
+    assert started[0].device == "cuda"
