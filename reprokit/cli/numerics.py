@@ -83,8 +83,8 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
     epilog=examples(
         "reprokit numerics claims --only 'index_*'",
         "reprokit numerics claims --device cuda --json > findings.json",
-        "reprokit numerics claims --table docs/reference/numerics-claims.md",
-        "reprokit numerics claims --from findings.json --table docs/reference/numerics-claims.md",
+        "reprokit numerics claims --table numerics-claims.md",
+        "reprokit numerics claims --from findings.json --table numerics-claims.md",
     ),
 )
 @click.option(

@@ -33,7 +33,7 @@ def check(names: tuple[str, ...], as_json: bool, **options: Any) -> int:
     from reprokit.harness import curation
     from reprokit.reports import one_line
 
-    found = curation.check_recipes(project_of(options, may_lack_goldens=True), names=names)
+    found = curation.check_recipes(project_of(options), names=names)
     if as_json:
         print_json({name: [dataclasses.asdict(one) for one in rows] for name, rows in found.items()})
     for name, rows in () if as_json else found.items():
@@ -52,8 +52,7 @@ def check(names: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
 @command.command("schema", epilog=examples("reprokit recipe schema > recipe.schema.json"))
 @click.option("--trainer", metavar="NAME", help="With the sections of this trainer.")
-@folder_options
-def schema(trainer: str | None, **options: Any) -> int:
+def schema(trainer: str | None) -> int:
     """Print the JSON Schema of recipe.yaml, for editors.
 
     An editor with the YAML language server takes it from a first line such as
@@ -61,6 +60,6 @@ def schema(trainer: str | None, **options: Any) -> int:
     """
     from reprokit import recipes
 
-    recipes_dir = project_of(options, may_lack_goldens=True).recipes_dir
+    recipes_dir = project_of({}).recipes_dir
     print_json(recipes.editor_schema(recipes_dir=recipes_dir, trainer=trainer))
     return 0

@@ -21,13 +21,13 @@ input on the same machine, or raises. The documentation lists operations that it
 operations that raise. This page holds each of these claims against repeats, platform by platform. It is
 drawn from the JSON files in `numerics-claims/`; measure this machine and draw it again with
 
-    reprokit numerics claims --table docs/reference/numerics-claims.md
+    reprokit numerics claims --table numerics-claims.md
 
 On a machine with a GPU, add `--device cuda`. Where only PyTorch and numpy are at hand, the first of these
 measures there, and the second takes the file in:
 
     python -m reprokit.probes.determinism_claims --device cuda --output FILE
-    reprokit numerics claims --from FILE --table docs/reference/numerics-claims.md
+    reprokit numerics claims --from FILE --table numerics-claims.md
 
 ## How to read it
 
