@@ -1,10 +1,42 @@
-"""Where a project keeps its recipes, goldens, runs and reports."""
+"""Where a project keeps its recipes, goldens, environments, runs and reports.
+
+The folders have the names of these things, unless ``pyproject.toml`` at the project's top says otherwise::
+
+    [tool.reprokit]
+    golden = "baselines"
+    runs = "artifacts/runs"
+"""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, fields
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from reprokit.errors import UsageError
+
+_PYPROJECT = "pyproject.toml"
+_TABLE = re.compile(r"^\s*\[\s*tool\s*\.\s*reprokit\s*\]", re.MULTILINE)
+_LIMIT = "golden_limit_mb"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What ``[tool.reprokit]`` may say; the folders are below the project's, as POSIX paths.
+
+    Attributes:
+        golden_limit_mb: Size in MB (10^6 bytes) above which the files of a golden are compressed.
+    """
+
+    recipes: str = "recipes"
+    golden: str = "golden"
+    images: str = "images"
+    runs: str = "runs"
+    reports: str = "reports"
+    golden_limit_mb: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,25 +61,119 @@ class Project:
         runs_dir: Path | None = None,
         reports_dir: Path | None = None,
     ) -> Project:
-        """The project of the nearest folder from ``start`` up with ``recipes/``; else that of ``start``."""
+        """The project of the nearest folder from ``start`` up with ``recipes/`` or ``[tool.reprokit]``.
+
+        Where there is none, it is that of ``start``.
+
+        Raises:
+            UsageError: ``[tool.reprokit]`` says something else than it may.
+        """
         start = start.resolve()
-        root = next((folder for folder in (start, *start.parents) if (folder / "recipes").is_dir()), start)
+        root = next((folder for folder in (start, *start.parents) if _is_top(folder)), start)
         named = {"golden": golden_dir, "runs": runs_dir, "reports": reports_dir}
-        places = {name: (folder or root / name).resolve() for name, folder in named.items()}
+        usual = {name: project_folder(root, name) for name in named}
+        places = {name: (folder or usual[name]).resolve() for name, folder in named.items()}
         return Project(
             root=root,
-            recipes_dir=root / "recipes",
+            recipes_dir=project_folder(root, "recipes"),
             golden_dir=places["golden"],
             runs_dir=places["runs"],
             reports_dir=places["reports"],
-            options=tuple(_options(root, places)),
+            options=tuple(_options(root, places, usual)),
             has_make=_has_make(root / "Makefile"),
         )
 
 
-def _options(root: Path, places: Mapping[str, Path]) -> Iterator[str]:
+def project_folder(root: Path, name: str) -> Path:
+    """One of a project's folders: ``recipes``, ``golden``, ``images``, ``runs`` or ``reports``."""
+    return root / str(getattr(settings_of(root), name))
+
+
+def settings_of(root: Path) -> Settings:
+    """What a project's ``pyproject.toml`` says under ``[tool.reprokit]``.
+
+    Raises:
+        UsageError: It is not TOML, has a key that means nothing, or a value that cannot be.
+    """
+    text = _table_in(root)
+    if text is None:
+        return Settings()
+    file = root / _PYPROJECT
+    try:
+        table: Mapping[str, Any] = tomllib.loads(text)["tool"]["reprokit"]
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"not TOML: {error}", where=str(file)) from error
+    known = [field.name for field in fields(Settings)]
+    for key, value in table.items():
+        problem = _problem(key, value, known)
+        if problem:
+            where = f"{file}:{_line_of(key, text)}"
+            raise UsageError(problem, where=where, expected=f"[tool.reprokit] has {', '.join(known)}")
+    values: dict[str, Any] = {k: v if k == _LIMIT else _path(v) for k, v in table.items()}
+    told = Settings(**values)
+    folders = [getattr(told, name) for name in known if name != _LIMIT]
+    twice = next((name for name in folders if folders.count(name) > 1), None)
+    if twice:
+        raise UsageError(f"two things have the one folder {twice}", where=f"{file}:{_line_of('', text)}")
+    return told
+
+
+def root_of_recipe(file: Path) -> Path:
+    """The project's folder of a ``recipe.yaml``: that whose folder of recipes it lies in."""
+    recipes_dir = file.absolute().parents[1]
+    for folder in recipes_dir.parents:
+        if _table_in(folder) is not None and project_folder(folder, "recipes") == recipes_dir:
+            return folder
+    return recipes_dir.parent
+
+
+def _is_top(folder: Path) -> bool:
+    return (folder / "recipes").is_dir() or _table_in(folder) is not None
+
+
+def _table_in(root: Path) -> str | None:
+    """The text of ``pyproject.toml``; None where it says nothing of reprokit, whatever else it says."""
+    try:
+        text = (root / _PYPROJECT).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if "reprokit" not in text:
+        return None
+    try:
+        tool = tomllib.loads(text).get("tool")
+    except tomllib.TOMLDecodeError:
+        return text if _TABLE.search(text) else None
+    return text if isinstance(tool, dict) and isinstance(tool.get("reprokit"), dict) else None
+
+
+def _problem(key: str, value: object, known: list[str]) -> str:
+    """What is wrong with one entry; "" where nothing is."""
+    if key not in known:
+        return f"{key!r} means nothing here"
+    if key == _LIMIT:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return "" if number and 0 < float(str(value)) < 1e6 else f"{key} is no number of MB above 0"
+    path = PurePosixPath(value) if isinstance(value, str) else None
+    inside = path is not None and path.parts and not path.is_absolute() and ".." not in path.parts
+    return "" if inside else f"{key} is no folder below this one: {value!r}"
+
+
+def _path(value: str) -> str:
+    return PurePosixPath(value).as_posix()
+
+
+def _line_of(key: str, text: str) -> int:
+    """The line of a key of the table, counted from 1; that of the table where it is nowhere."""
+    table = _TABLE.search(text)
+    start = table.end() if table else 0
+    found = re.compile(rf"^\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", re.MULTILINE).search(text, start)
+    at = text.index(key, found.start()) if found and key else start
+    return text.count("\n", 0, at) + 1
+
+
+def _options(root: Path, places: Mapping[str, Path], usual: Mapping[str, Path]) -> Iterator[str]:
     for name, folder in places.items():
-        if folder != (root / name).resolve():
+        if folder != usual[name].resolve():
             yield "--golden" if name == "golden" else f"--{name}-dir"
             yield str(folder.relative_to(root) if folder.is_relative_to(root) else folder)
 

@@ -31,6 +31,7 @@ class Request:
         resume: Kill one more training on its way, resume it, and compare it with the first.
         stop_at: The step at which; None for one that is drawn from the seed.
         resume_from: A run or a checkpoint to go on from; None to start anew.
+        against_golden: Hold a plain command against the project's goldens.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
     """
 
@@ -50,6 +51,7 @@ class Request:
     resume: bool = False
     stop_at: int | None = None
     resume_from: str | None = None
+    against_golden: bool = False
     profile_step: int | None = None
 
     def seed_of(self, seeds: Sequence[int]) -> int:

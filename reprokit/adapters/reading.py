@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from reprokit.compressed import descriptor_of, stored
 from reprokit.core.difference import Problem
 from reprokit.errors import MetricsError
 
@@ -87,6 +88,8 @@ def open_file(path: Path) -> int:
             a pipe waits for whoever writes into it.
     """
     try:
+        if stored(path) != path:
+            return descriptor_of(path)
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             raise not_a_file(path, mode)

@@ -9,6 +9,7 @@ from pathlib import Path
 from reprokit.adapters import sources
 from reprokit.adapters.comparing import compare_sources
 from reprokit.adapters.reading import MetricsSource
+from reprokit.compressed import stored
 from reprokit.core import problems
 from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
 from reprokit.core.problems import ProblemLog
@@ -37,7 +38,7 @@ def compare_paths(
     sides = expected, actual
     folders = expected.is_dir() and actual.is_dir()
     plain = all(map(sources.is_of_plain_command, sides))  # every file was compared when they were judged
-    if folders and (plain or not all((folder / METRICS).exists() for folder in sides)):
+    if folders and (plain or not all(stored(folder / METRICS).exists() for folder in sides)):
         comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
         return comparison, pair_runs(expected, actual)[0]
     pair = _source_in(expected), _source_in(actual)
@@ -126,7 +127,7 @@ def no_metrics(run_dir: Path) -> MetricsError:
 def _source_in(path: Path) -> MetricsSource:
     if not path.is_dir():
         return sources.source_of(path)
-    if (path / METRICS).exists():
+    if stored(path / METRICS).exists():
         return sources.source_of(path / METRICS)
     found = sources.find(path)
     if found is None:

@@ -36,12 +36,15 @@ _NOTHING_INSIDE = "the program left no record from inside its environment"
 
 def capture_host(project: Path) -> dict[str, Any]:
     """The section ``host`` of environment.json with its ``missing``, and as ``source`` the project's tree."""
-    # Not above: this package is imported inside the environment that trains, which has no psutil.
+    # Not above: this package is imported inside the environment that trains, without psutil and tomllib.
     from reprokit.capture.hardware import capture_hardware  # noqa: PLC0415
+    from reprokit.project import settings_of  # noqa: PLC0415
 
     machine, programs = capture_hardware(project), capture_software()
     missing = {**machine.pop("missing"), **programs.pop("missing")}
-    return {**programs, **machine, "missing": missing, "source": capture_source(project)}
+    told = settings_of(project)
+    source = capture_source(project, apart_from=(told.runs, told.reports))
+    return {**programs, **machine, "missing": missing, "source": source}
 
 
 def merge(

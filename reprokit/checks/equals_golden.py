@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from reprokit.core.agreement import difference, why_not_golden, why_not_repeated
+from reprokit.core.agreement import (
+    difference,
+    unresponsive,
+    why_not_golden,
+    why_not_repeated,
+    why_not_responding,
+)
 from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence
@@ -14,13 +20,18 @@ ORDER = 20
 ADVISORY = False
 NEEDS_RECIPE = True
 
+_SAY_WHY = (
+    "let the program use {seed}; if none of its metrics depends on it, say why in recipe.yaml: "
+    "`unresponsive: {because: …}`"
+)
+
 
 def check(evidence: Evidence) -> Finding:
     """The first run against the golden; the row ``repeatable`` speaks for the others."""
     golden = evidence.golden
     if golden is None:
         because = evidence.golden_missing_because or "there is no golden for this recipe, platform and seed"
-        return skipped(because, _how_to_get_one(evidence))
+        return skipped(because, _how_to_get_one(evidence), **_beside(evidence))
     if not evidence.runs or not evidence.runs[0].complete:
         return unjudged("there is no finished run to compare with the golden", "run it to the end")
     run, comparison = evidence.runs[0], golden.comparison
@@ -33,20 +44,37 @@ def check(evidence: Evidence) -> Finding:
         remedy = f"{see}; promote it if the change is intended" if may_be_promoted else see
         why = f"differs from {golden.path} {difference(comparison)}"
         return failed(why, remedy, tiers=_tiers(comparison))
-    objection = why_not_golden(evidence)
-    if objection is not None:
-        return unjudged(objection.about(golden.path).reason, "see both files: `reprokit diff GOLDEN RUN`")
+    differs, silent = why_not_golden(evidence), why_not_responding(evidence)
+    if objection := differs or silent:
+        remedy = "see both files: `reprokit diff GOLDEN RUN`" if differs else _SAY_WHY
+        return unjudged(objection.about(golden.path).reason, remedy, **_beside(evidence))
     how = "bit for bit" if comparison.identical else "within the recipe's tolerances, but not bit for bit"
     records = counted(comparison.records_compared, "record")
     metrics = counted(comparison.metrics_compared, "metric")
     return passed(
-        f"equal to {golden.path} in {records} of {metrics}, {how}",
+        f"equal to {golden.path} in {records} of {metrics}, {how}{_response(evidence)}",
         golden=golden.path,
         records=comparison.records_compared,
         metrics=comparison.metrics_compared,
         identical=comparison.identical,
         tiers=_tiers(comparison),
+        **_beside(evidence),
     )
+
+
+def _beside(evidence: Evidence) -> dict[str, str]:
+    """The run with another seed that was looked at, so that a report is judged again by it."""
+    seen = evidence.seed_response
+    return {"other_seed": seen.run} if seen is not None and seen.run else {}
+
+
+def _response(evidence: Evidence) -> str:
+    """What is known of the seed, for an unmodified program; "" else."""
+    because = unresponsive(evidence.recipe or {})
+    if because:
+        return f"; no metric responds to the seed, as the recipe says: {because}"
+    seen = evidence.seed_response
+    return f"; {seen.shown_by}" if seen is not None and seen.shown_by else ""
 
 
 def _agree(evidence: Evidence) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
+from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 from reprokit.layout import FINAL_MODEL
 
 ID = "resume_equal"
@@ -23,7 +23,7 @@ def check(evidence: Evidence) -> Finding:
     """Metrics and trace byte for byte, and every value of every checkpoint from the one resumed from on."""
     seen = evidence.resume
     if seen is None:
-        return not_applicable("no run was stopped and resumed; it was not requested", _ASK)
+        return _not_resumed(evidence)
     about = {"stopped": seen.stopped, "resumed": seen.resumed, "checkpoint": seen.checkpoint}
     if seen.problem:
         return unjudged(seen.problem, f"look at both run folders, then {_ASK} again", **about)
@@ -37,6 +37,13 @@ def check(evidence: Evidence) -> Finding:
         return unjudged(hole.reason, f"look at both run folders, then {_ASK} again", **about)
     summary = _summary(seen) if seen.stop_args is None else _summary_of_program(seen)
     return passed(summary, **about, step=seen.step, stopped_at=seen.stopped_at)
+
+
+def _not_resumed(evidence: Evidence) -> Finding:
+    """Nobody asked: a recipe of a command that says how it is resumed does, of its own runs."""
+    if (evidence.recipe or {}).get("resume") and evidence.reference_run is None:
+        return skipped("the recipe says how its program is resumed, and no run was", _ASK)
+    return not_applicable("no run was stopped and resumed; it was not requested", _ASK)
 
 
 def _difference(seen: ResumeEvidence) -> str:

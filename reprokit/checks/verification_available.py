@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from reprokit.core.evidence import Evidence
 from reprokit.core.rows import Finding, failed, passed
@@ -19,7 +20,10 @@ def check(evidence: Evidence) -> Finding:
     command = evidence.rerun.strip()
     if not command:
         return failed("no command that checks this result is recorded", "run it by `reprokit reproduce`")
-    if evidence.recipe is not None and not _names(command, evidence.recipe.get("name")):
+    plain = evidence.runs[0].run.get("plain_command") if evidence.runs else None
+    if plain and evidence.recipe is not None and shlex.split(command)[-len(plain) :] != list(plain):
+        return failed(f"it is of another command: {command}", "run it by `reprokit reproduce -- COMMAND`")
+    if evidence.recipe is not None and not plain and not _names(command, evidence.recipe.get("name")):
         reason = f"the command does not name the recipe {evidence.recipe.get('name')!r}: {command}"
         return failed(reason, "run it by `reprokit reproduce`")
     return passed(f"anyone can check it: {command}", command=command)

@@ -109,6 +109,7 @@ def promote(
 
     from reprokit import runs
     from reprokit.harness import curation
+    from reprokit.reports import golden_list
 
     project = project_of(options, may_lack_goldens=True)
     if bool(what) == (report is not None):
@@ -130,6 +131,8 @@ def promote(
     )
     line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
     print_answer([line], data=lambda: dict(promoted.provenance), as_json=as_json)
+    if promoted.provenance.get("sizes"):
+        click.echo(golden_list.compressed_line(promoted), err=True)
     click.echo("Commit it together with the change that --reason names.", err=True)
     return 0
 

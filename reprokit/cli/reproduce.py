@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,6 +24,7 @@ from reprokit.cli.options import (
     why_options,
 )
 from reprokit.cli.signing_options import key_of, sign, sign_option
+from reprokit.layout import PROVENANCE
 
 
 @click.command(
@@ -33,6 +36,7 @@ from reprokit.cli.signing_options import key_of, sign, sign_option
         "reprokit reproduce cartpole_baseline --resume      # kill and resume a run",
         "reprokit reproduce cartpole_baseline --attribute   # code or environment?",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
+        "reprokit reproduce --golden golden -- python train.py --seed {seed} --logdir {run_dir}",
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
@@ -49,7 +53,8 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     """Train twice with one seed, compare the runs with each other and with the golden, give a verdict.
 
     RECIPE is a folder under recipes/. A program without a recipe goes after --, with the placeholders
-    {seed}, {run_dir} and {device}; it inherits your environment unchanged.
+    {seed}, {run_dir} and {device}; it inherits your environment unchanged. With --golden it is held against
+    its golden in that folder, which `reprokit golden promote RUN RUN` makes of runs that were made so.
     """
     from reprokit import harness
     from reprokit.cli import show_report
@@ -63,6 +68,9 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--vary is for recipes with immune_to; for a plain command: reprokit diagnose")
     must_be_reachable(options["copy_to"])
     request, project = request_of(options, ignore=ignore), project_of(options)
+    if plain and options["golden_dir"] is not None:
+        request = replace(request, against_golden=True)
+        _must_hold_goldens(project.golden_dir)
     key = key_of(options["sign_with"])
     with show_report.progress() as progress:
         if recipe is not None:
@@ -74,3 +82,10 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])
     arrived = copied(answer.runs, options["copy_to"])
     return answer.exit_code if arrived or answer.exit_code == 1 else 3
+
+
+def _must_hold_goldens(folder: Path) -> None:
+    """Refuse one golden in the place of a folder of goldens."""
+    if (folder / PROVENANCE).exists():
+        above = folder.parents[2]
+        raise click.UsageError(f"--golden {folder} is a golden; name the folder of goldens: --golden {above}")

@@ -39,10 +39,11 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     from dataclasses import asdict
 
     from reprokit import diagnosis
+    from reprokit.compressed import stored
     from reprokit.errors import UsageError
     from reprokit.reports import trace_diff
 
-    if all((folder / TRACE).is_file() for folder in (first, second)):
+    if all(stored(folder / TRACE).is_file() for folder in (first, second)):
         return _diff_recorded(first / TRACE, second / TRACE, as_json=as_json)
     traces = [diagnosis.read_trace(folder) for folder in (first, second)]
     for folder, trace in zip((first, second), traces, strict=True):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from reprokit.core.comparability import REPEATED, Objection, identity, why_not_comparable
 from reprokit.core.comparison import Comparison
@@ -130,6 +131,34 @@ def why_not_golden(evidence: Evidence) -> Objection | None:
     if evidence.golden.num_records <= 0:
         return Objection("the golden's records were not counted")
     return why_not_equal(evidence.golden.comparison, records=records, tolerant=True)
+
+
+def why_not_responding(evidence: Evidence) -> Objection | None:
+    """Why nothing shows that an unmodified program's metrics respond to its seed; None when something does.
+
+    A golden in which nothing responds proves nothing, unless the recipe says why: then that is what it is.
+    A run in the golden's place stands for itself.
+    """
+    recipe = evidence.recipe or {}
+    if "command" not in recipe or evidence.reference_run is not None or unresponsive(recipe):
+        return None
+    seen = evidence.seed_response
+    if seen is not None and seen.shown_by:
+        return None
+    why_not = seen.why_not if seen is not None else ""
+    return Objection(why_not or "nothing shows that a metric responds to the seed")
+
+
+def unresponsive(recipe: Mapping[str, Any]) -> str:
+    """Why no metric of a recipe responds to the seed, as it says; "" where it does not say so."""
+    said = recipe.get("unresponsive")
+    return str(said.get("because") or "").strip() if isinstance(said, Mapping) else ""
+
+
+def takes_seed(recipe: Mapping[str, Any]) -> bool:
+    """Whether a program is given the seed: in its command, or in a variable."""
+    words = [*(recipe.get("command") or ()), *(recipe.get("env") or {}).values()]
+    return any("{seed}" in str(word) for word in words)
 
 
 def why_not_two_runs(evidence: Evidence) -> Objection | None:

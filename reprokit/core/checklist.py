@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reprokit.core.agreement import differing, differing_trace, why_not_golden, why_not_repeated
+from reprokit.core.agreement import (
+    differing,
+    differing_trace,
+    why_not_golden,
+    why_not_repeated,
+    why_not_responding,
+)
 from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison
 from reprokit.core.rows import (
@@ -197,7 +203,7 @@ def _against_golden(evidence: Evidence) -> Judgement | None:
             return Judgement(verdict=Verdict.REGRESSION, because=f"the metrics differ from {golden.noun}")
         because = f"the metrics differ from {golden.noun}, in an environment that computes differently"
         return Judgement(verdict=Verdict.STALE_GOLDEN, because=because)
-    objection = why_not_golden(evidence)
+    objection = why_not_golden(evidence) or why_not_responding(evidence)
     if objection is None:
         return None
     return Judgement(verdict=Verdict.UNJUDGED, because=f"against {golden.noun}: {objection.reason}")

@@ -119,6 +119,25 @@ class GoldenEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeedResponse:
+    """Whether the metrics of an unmodified program respond to its seed.
+
+    Attributes:
+        shown_by: What shows it, as a clause; "" where nothing does.
+        why_not: Why nothing shows it, as a clause; "" where something does.
+        run: The run with another seed that was compared, or "".
+        seed: The seed of that run.
+        metrics: Those that responded in it.
+    """
+
+    shown_by: str = ""
+    why_not: str = ""
+    run: str = ""
+    seed: int | None = None
+    metrics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SweepEvidence:
     """Final values by seed; by metric ``estimate``, ``low``, ``high``, ``method`` and ``num_seeds``."""
 
@@ -212,6 +231,7 @@ class Evidence:
         trace_repeats: The same of their traces; empty when no run has a trace.
         seed: The seed that was asked for, or None when nobody asked for one (the runs' own must
             agree then).
+        seed_response: Whether the metrics respond to the seed; None where nobody looked.
         golden: None when there is none for this recipe, platform and seed.
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
@@ -242,6 +262,7 @@ class Evidence:
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None
     varied: VariedEvidence | None = None
+    seed_response: SeedResponse | None = None
     strict: bool = False
     options: tuple[str, ...] = ()
 

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult
+from reprokit.execution import launchers
 
 _NEARLY_FULL_BYTES = 1 << 20
 _MESSAGE_CHARS = 300
@@ -242,7 +243,14 @@ def _crashed(seen: Seen) -> Explanation:
 
 
 def last_words(stderr_tail: str) -> str:
-    """The line that says why: a traceback's exception and where it was raised, else the last line."""
+    """The line that says why: a traceback's exception and where it was raised, else the last line.
+
+    Of several processes it is that of the one which ended first.
+    """
+    return launchers.root_cause(stderr_tail, words_of=_last_words) or _last_words(stderr_tail)
+
+
+def _last_words(stderr_tail: str) -> str:
     lines = stderr_tail.splitlines()
     tracebacks = [i for i, line in enumerate(lines) if line.startswith("Traceback (most recent call last):")]
     of_the_program = [i for i in tracebacks if i == 0 or not lines[i - 1].startswith(_NOT_THE_END)]

@@ -6,17 +6,19 @@ The commit of a golden is the one that last touched its folder, so none is store
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from reprokit.compressed import MOST_BYTES, SUFFIX, sha256_of_stored, stored
 from reprokit.core import inputs
+from reprokit.core.evidence import is_integer
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError, UsageError
 from reprokit.layout import METRICS, PROVENANCE, TRACE
-from reprokit.workspace import sha256_of
 
 _MAX_BYTES = 16_000_000
 _LISTED = 6
@@ -49,7 +51,8 @@ class Golden:
 
     path: Path  # its folder
     provenance: Mapping[str, Any]  # `provenance.json`
-    metrics: Path  # the promoted `metrics.jsonl`, whole
+    # The promoted `metrics.jsonl`, whole; `compressed.open_stored` opens it, compressed or not
+    metrics: Path
     # The promoted `trace.jsonl`, thinned, its records exact; None for an unmodified program not watched
     trace: Path | None
 
@@ -64,6 +67,7 @@ class GoldenRow:
     path: Path  # the golden's folder
     created_at: str = ""  # ISO 8601, UTC, or ""
     reason: str = ""  # why it was promoted, or ""
+    command: bool = False  # whether it is of a plain command, which has no recipe
     runs_agreed: int = 0  # how many runs agreed when it was promoted, or 0
     problem: str = ""  # why it cannot be used, or ""
 
@@ -102,9 +106,11 @@ def load(path: Path) -> Golden:
             )
         for name, what in ((METRICS, "metrics"), (TRACE, "trace")):
             if what in provenance["digests"]:
-                _must_be_promoted(path / name, provenance["digests"][what])
+                size = (provenance.get("sizes") or {}).get(what, MOST_BYTES)
+                _must_be_promoted(path / name, provenance["digests"][what], most_bytes=size)
     except OSError as error:
-        raise GoldenError(f"cannot read: {error.strerror or error}", where=str(path)) from error
+        where = str(error.filename or path)
+        raise GoldenError(f"cannot read: {error.strerror or error}", where=where, fix=_RESTORE) from error
     trace = path / TRACE if "trace" in provenance["digests"] else None
     return Golden(path=path, provenance=provenance, metrics=path / METRICS, trace=trace)
 
@@ -147,13 +153,18 @@ def _row(path: Path) -> GoldenRow:
         created_at=provenance["created_at"],
         reason=provenance["reason"],
         runs_agreed=provenance["runs_agreed"],
+        command=bool(provenance.get("command")),
     )
 
 
-def _must_be_promoted(file: Path, digest: str) -> None:
-    if file.is_symlink() or not file.is_file():
+def _must_be_promoted(file: Path, digest: str, *, most_bytes: int) -> None:
+    kept = stored(file)
+    if kept.is_symlink() or not kept.is_file():
         raise GoldenError("the file is missing", where=str(file), fix=_RESTORE)
-    actual = sha256_of(file)
+    twin = file.with_name(file.name + SUFFIX)
+    if kept == file and os.path.lexists(twin):
+        raise GoldenError("the file is there twice, compressed and plain", where=str(twin), fix=_RESTORE)
+    actual = sha256_of_stored(file, most_bytes=most_bytes)
     if actual != digest:
         raise GoldenError(
             "the file differs from the one that was promoted",
@@ -204,4 +215,23 @@ def _problem_of(value: Any) -> str:
     for name in (*inputs.names_in(digests), "metrics", *traced):
         if not isinstance(digests.get(name), str) or not _SHA256.fullmatch(digests[name]):
             return f"the digest of {name!r} is missing or malformed"
-    return ""
+    return _problem_of_sizes(value.get("sizes")) or _problem_of_response(value.get("responds"))
+
+
+def _problem_of_sizes(sizes: Any) -> str:
+    """What is wrong with the plain sizes of compressed files; a golden that is not compressed has none."""
+    if sizes is None:
+        return ""
+    whole = isinstance(sizes, dict) and all(
+        is_integer(size) and 0 < size <= MOST_BYTES for size in sizes.values()
+    )
+    return "" if whole else "'sizes' is malformed"
+
+
+def _problem_of_response(responds: Any) -> str:
+    """What is wrong with the record of a run with another seed; goldens may have none."""
+    if responds is None:
+        return ""
+    metrics = responds.get("metrics") if isinstance(responds, dict) else None
+    whole = isinstance(metrics, list) and metrics and all(isinstance(name, str) for name in metrics)
+    return "" if whole and is_integer(responds.get("seed")) else "'responds' is malformed"

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reprokit.compressed import open_stored
 from reprokit.core.agreement import chance_of_another
 from reprokit.core.rows import counted
 from reprokit.golden.folder import Golden
@@ -50,7 +51,7 @@ def _finding(golden: Golden, rule: str, what: str, remedy: str) -> Finding:
 def _not_finite(golden: Golden) -> Iterator[Finding]:
     """The first record in which a metric is NaN or infinite, one finding a metric."""
     found: set[str] = set()
-    with golden.metrics.open("rb") as lines:
+    with open_stored(golden.metrics) as lines:
         for number, line in enumerate(lines, start=1):
             for name, value in json.loads(line).items():
                 if isinstance(value, float) and not math.isfinite(value) and name not in found:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit.compressed import MOST_BYTES, compress, sha256_of_stored, stored
 from reprokit.core.inputs import names_in
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
@@ -51,6 +52,9 @@ class Candidate:
     config: Mapping[str, Any] = field(default_factory=dict)
     program: Mapping[str, str] = field(default_factory=dict)  # likewise the files that a command sees
     sources: Mapping[str, str] = field(default_factory=dict)  # where its metrics came from: name → format
+    command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
+    # Likewise another `seed`, and the `metrics` that are others with it; None where nobody looked
+    responds: Mapping[str, Any] | None = None
 
     @property
     def records(self) -> tuple[Path, ...]:
@@ -67,7 +71,7 @@ class FailedCheck:
     reason: str
 
 
-def promote(
+def promote(  # noqa: PLR0913 - one keyword for each thing that a golden says of itself
     golden_dir: Path,
     *,
     runs: Sequence[Candidate],
@@ -79,12 +83,14 @@ def promote(
     allow_nonfinite: bool = False,
     failed: Sequence[FailedCheck] = (),
     allow_failed: bool = False,
+    limit_bytes: float = math.inf,
 ) -> Golden:
     """Promote a run: write its golden, in place of the one before it.
 
     ``runs`` are at least two complete ones of one recipe, platform and seed, equal byte for byte;
     ``created_at`` is ISO 8601, UTC; ``tolerances`` are the recipe's, as plain data. ``failed`` are the
-    required rows that the runs failed, which ``allow_failed`` records.
+    required rows that the runs failed, which ``allow_failed`` records. Files that
+    are larger than ``limit_bytes`` together are compressed.
 
     Raises:
         GoldenError: The runs cannot be promoted; nothing is written.
@@ -105,7 +111,7 @@ def promote(
             actual="; ".join(f"{row.id}: {row.reason}" for row in failed),
             fix="correct what they name and run again, or say --allow-failed, which records them",
         )
-    previous = sha256_of(folder / METRICS) if (folder / METRICS).is_file() else None
+    previous = _digest_before(folder)
     provenance = {
         **_provenance_of(first),
         "created_at": created_at,
@@ -114,15 +120,24 @@ def promote(
         "tolerances": dict(tolerances),
         "previous": previous,
         "tool": {"name": "reprokit", "version": tool_version},
+        **({"responds": dict(first.responds)} if first.responds else {}),
         **({"failed_checks": [_recorded(row) for row in failed]} if failed else {}),
     }
     try:
-        _write(folder, first, provenance)
+        _write(folder, first, provenance, limit_bytes=limit_bytes)
     except OSError as error:
         raise cannot_write(folder, error) from error
     except (TypeError, ValueError) as error:
         raise GoldenError(f"the provenance is not JSON: {error}", where=str(first.path)) from error
     return load(folder)
+
+
+def _digest_before(folder: Path) -> str | None:
+    """Digest of the metrics that a golden is to replace, as they are there; None where there are none."""
+    try:
+        return sha256_of_stored(folder / METRICS) if stored(folder / METRICS).is_file() else None
+    except OSError:
+        return None
 
 
 def thinned(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -153,6 +168,7 @@ def _provenance_of(run: Candidate) -> dict[str, Any]:
         "fingerprint_facts": dict(run.fingerprint_facts),
         "environment": dict(run.environment),
         "config": dict(run.config),
+        **({"command": list(run.command)} if run.command else {}),
         **({"program": dict(run.program), "sources": dict(run.sources)} if run.program else {}),
     }
 
@@ -239,7 +255,7 @@ def _check_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> 
     seen |= texts
 
 
-def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any]) -> None:
+def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any], *, limit_bytes: float) -> None:
     """Write all files beside the golden's place, then swap: readers see the old one or the new one.
 
     Only a kill between the two renames leaves none; the old one then stands beside, and in git.
@@ -254,12 +270,27 @@ def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any]) -> None:
             with run.trace.open("rb") as stream:
                 _write_lines(fresh / TRACE, thinned(stream))
             digests["trace"] = sha256_of(fresh / TRACE)
-        text = json.dumps({**provenance, "digests": digests}, indent=2, ensure_ascii=False, allow_nan=False)
+        told = {**provenance, "digests": digests, **_compressed(fresh, limit_bytes=limit_bytes)}
+        text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
         _write_lines(fresh / PROVENANCE, [f"{text}\n".encode("utf-8", errors="backslashreplace")])
         fresh.chmod(0o755)
         _swap(fresh, folder)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _compressed(folder: Path, *, limit_bytes: float) -> dict[str, Any]:
+    """Compress the files of a golden that is too large for git; returns their plain ``sizes``."""
+    files = {"metrics": folder / METRICS, "trace": folder / TRACE}
+    sizes = {what: file.stat().st_size for what, file in files.items() if file.is_file()}
+    if sum(sizes.values()) <= limit_bytes:
+        return {}
+    for what, size in sizes.items():
+        if size > MOST_BYTES:
+            most = f"at most {MOST_BYTES:,} bytes"
+            raise GoldenError(f"the {what} are too large for a golden", expected=most, actual=f"{size:,}")
+        compress(files[what])
+    return {"sizes": sizes}
 
 
 def _swap(fresh: Path, folder: Path) -> None:

@@ -15,6 +15,7 @@ from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReportError, ReprokitError
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.reference_run import judge_against, read_reference_run, recipe_of
+from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.reproduce import judge_again
 from reprokit.layout import RECORD
 from reprokit.project import Project
@@ -107,22 +108,22 @@ def _places(report: Report) -> tuple[str, ...]:
     return (
         *report.runs,
         *((report.golden,) if report.golden else ()),
-        *_interrupted(report),
-        *_varied(report),
+        *(str(folder) for folder in _beside(report).folders),
     )
 
 
-def _interrupted(report: Report) -> tuple[str, ...]:
-    """The stopped and the resumed run, where the report was made with ``--resume``."""
-    told = next((row.evidence for row in report.checks if row.id == "resume_equal"), {})
-    return tuple(str(told[name]) for name in ("stopped", "resumed") if told.get(name))
-
-
-def _varied(report: Report) -> tuple[str, ...]:
-    """The runs under other surroundings, where the report was made with ``--vary``."""
-    told = next((row.evidence for row in report.checks if row.id == "unchanged_when_varied"), {})
-    folders = told.get("runs")
-    return tuple(map(str, folders)) if isinstance(folders, list | tuple) else ()
+def _beside(report: Report) -> RunsBesidePair:
+    """The runs beside the pair, as the rows name them that looked at them."""
+    told = {row.id: row.evidence for row in report.checks}
+    halves = told.get("resume_equal", {})
+    varied = told.get("unchanged_when_varied", {}).get("runs")
+    other_seed = told.get("equals_golden", {}).get("other_seed")
+    return RunsBesidePair(
+        stopped=Path(str(halves["stopped"])) if halves.get("stopped") else None,
+        resumed=Path(str(halves["resumed"])) if halves.get("resumed") else None,
+        varied=tuple(Path(str(one)) for one in varied) if isinstance(varied, list | tuple) else (),
+        other_seed=Path(str(other_seed)) if other_seed else None,
+    )
 
 
 def _exchanged(report: Report) -> Iterator[str]:
@@ -169,9 +170,7 @@ def _redrawn(report: Report, path: Path) -> Iterator[str]:
 def _judge_again(report: Report, folders: Sequence[Path], project: Project) -> Report:
     """As the report was made: against the project's golden, or the run in its place."""
     if not _is_run(report.golden):
-        halves = [Path(folder) for folder in _interrupted(report)]
-        varied = [Path(folder) for folder in _varied(report)]
-        return judge_again(folders, _as_asked(report), project=project, interrupted=halves, varied=varied)
+        return judge_again(folders, _as_asked(report), project=project, beside=_beside(report))
     reference = read_reference_run(Path(str(report.golden)))
     return judge_against(folders, reference, recipe_of(reference), request=_as_asked(report))
 

@@ -28,10 +28,9 @@ from reprokit.harness.initialising.trial import (
 from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.harness.running.execute import Progress
 from reprokit.layout import ENVIRONMENT, RECIPE, RECORD, read_json
-from reprokit.project import Project
+from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
 
-_IGNORED = ("/runs/", "/reports/")
 _SEEDS = (1, 2)
 
 
@@ -85,6 +84,7 @@ class _Inquiry:
 
     def __init__(self, trial: Trial, command: Command, *, name: str, project: Project) -> None:
         self._trial, self._command, self._project = trial, command, project
+        self._settings = settings_of(project.root)
         self._found: dict[str, str] = {"program": command.script or command.words[0]}
         self._values: dict[str, Any] = {
             "schema": 1,
@@ -120,11 +120,11 @@ class _Inquiry:
             self._found["environment"] = "no file names its dependencies: this Python, which nothing pins"
             return
         name = str(self._values["name"])
-        if not (self._project.root / "images" / name).is_dir():
+        if not (project_folder(self._project.root, "images") / name).is_dir():
             lock_environment(name, source, self._trial)
         self._values["variant"] = name
         relative = source.relative_to(self._trial.project.root).as_posix()
-        self._found["environment"] = f"images/{name}, locked from {relative}"
+        self._found["environment"] = f"{self._settings.images}/{name}, locked from {relative}"
 
     def _two_runs(self) -> tuple[Path, ...]:
         folders = self._run(_SEEDS[0], repeats=2)
@@ -201,14 +201,18 @@ class _Inquiry:
     def _files(self) -> dict[str, bytes]:
         """What would be written, by path below the project's folder."""
         name, trial = str(self._values["name"]), self._trial.project.root
-        files = {f"recipes/{name}/{RECIPE}": recipe_text(self._values).encode()}
-        made = trial / "images" / name
-        if self._values["variant"] == name and not (self._project.root / "images" / name).is_dir():
-            inside = (path for path in sorted(made.rglob("*")) if path.is_file())
-            files |= {path.relative_to(trial).as_posix(): path.read_bytes() for path in inside}
+        told = self._settings
+        files = {f"{told.recipes}/{name}/{RECIPE}": recipe_text(self._values).encode()}
+        made = project_folder(trial, "images")
+        if self._values["variant"] == name and not (self._project.root / told.images / name).is_dir():
+            inside = (path for path in sorted((made / name).rglob("*")) if path.is_file())
+            files |= {
+                f"{told.images}/{path.relative_to(made).as_posix()}": path.read_bytes() for path in inside
+            }
         ignored = self._project.root / ".gitignore"
         text = ignored.read_text("utf-8") if ignored.is_file() else ""
-        missing = [line for line in _IGNORED if not _ignores(text, line)]
+        ignored_folders = (f"/{told.runs}/", f"/{told.reports}/")
+        missing = [line for line in ignored_folders if not _ignores(text, line)]
         if missing:
             lines = [*text.splitlines(), *missing]
             files[".gitignore"] = "".join(f"{line}\n" for line in lines).encode()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from reprokit.harness.diagnosing.cause_in_report import with_cause
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
+from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
+from reprokit.harness.judging.seed_response import agree, find_another_seed
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.interrupted_run import interrupt
@@ -29,26 +32,6 @@ from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunsBesidePair:
-    """Runs of the same recipe and seed that are held against the pair.
-
-    Attributes:
-        stopped: The run that was killed on its way, or None.
-        resumed: The run that went on from it, or None.
-        varied: The runs under other surroundings.
-    """
-
-    stopped: Path | None = None
-    resumed: Path | None = None
-    varied: tuple[Path, ...] = ()
-
-    @property
-    def interrupted(self) -> tuple[Path, ...]:
-        """The stopped and the resumed run, as far as there are any."""
-        return tuple(one for one in (self.stopped, self.resumed) if one)
 
 
 def reproduce(name: str, request: Request, *, project: Project, progress: Progress) -> tuple[Report, Path]:
@@ -75,11 +58,19 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     pair = WholeRun(repeats=request.repeats)
     folders = run_recipe(recipe, request, pair, project=project, phases=phases)
     stopped = resumed = None
-    if request.resume and runs.read(folders[0], verify=False).complete:
+    if _is_resumed(recipe, folders, request):
         stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
     changed = vary(recipe, folders, request, project=project, phases=phases) if request.vary else ()
-    beside = RunsBesidePair(stopped=stopped, resumed=resumed, varied=changed)
+    other_seed = find_another_seed(recipe, folders, request, project=project, phases=phases)
+    beside = RunsBesidePair(stopped=stopped, resumed=resumed, varied=changed, other_seed=other_seed)
     return _answer(recipe, folders, request, project=project, phases=phases, beside=beside)
+
+
+def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bool:
+    """Whether a run is to be stopped and resumed: where it is asked for, or the recipe says how."""
+    declared = recipe.program is not None and recipe.program.resume_args is not None
+    asked = request.resume and runs.read(folders[0], verify=False).complete
+    return asked or (declared and agree(folders))
 
 
 def run_once(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
@@ -125,10 +116,20 @@ def _program_run(reference: str, project: Project) -> Path | None:
 def reproduce_command(
     command: Sequence[str], request: Request, *, project: Project, progress: Progress
 ) -> tuple[Report, Path]:
-    """Run a plain command twice and judge: one after the other, nothing pinned, nothing set."""
+    """Run a plain command twice and judge: one after the other, nothing pinned, nothing set.
+
+    It is held against a golden only where the request says so; then it is judged as a recipe.
+    """
     phases = Phases(progress)
     folders = run_command(command, request, project=project, phases=phases)
-    return _answer(None, folders, request, project=project, phases=phases, command=tuple(command))
+    recipe, other = _recipe_of(folders, project), None
+    if recipe is not None:
+        again = partial(run_command, command, project=project, phases=phases)
+        other = find_another_seed(recipe, folders, request, project=project, phases=phases, run=again)
+    beside = RunsBesidePair(other_seed=other)
+    return _answer(
+        recipe, folders, request, project=project, phases=phases, beside=beside, command=tuple(command)
+    )
 
 
 def run_command_once(
@@ -143,8 +144,7 @@ def judge_again(
     request: Request,
     *,
     project: Project,
-    interrupted: Sequence[Path] = (),
-    varied: Sequence[Path] = (),
+    beside: RunsBesidePair | None = None,
 ) -> Report:
     """The report that follows from run folders alone: no engine, nothing run, nothing written.
 
@@ -152,12 +152,10 @@ def judge_again(
         folders: The runs, in the order in which they were started.
         request: ``strict`` and ``ignore``.
         project: Where goldens live.
-        interrupted: The stopped and the resumed run, where the report has them.
-        varied: The runs under other surroundings, likewise.
+        beside: The runs that were held against them; None for those that an unmodified program's rows need.
     """
     recipe = _recipe_of(folders, project)
-    stopped, resumed = (*interrupted, None, None)[:2]
-    beside = RunsBesidePair(stopped=stopped, resumed=resumed, varied=tuple(varied))
+    beside = runs_at_hand(folders[0]) if beside is None else beside
     return _judge(recipe, folders, request, project=project, phases={}, beside=beside)
 
 
@@ -168,12 +166,13 @@ def _answer(
     *,
     project: Project,
     phases: Phases,
-    beside: RunsBesidePair = RunsBesidePair(),
+    beside: RunsBesidePair = RunsBesidePair(),  # noqa: B008 - frozen
     command: tuple[str, ...] = (),
 ) -> tuple[Report, Path]:
     with phases.of("judge"):
         report = _judge(recipe, folders, request, project=project, phases=phases.seconds, beside=beside)
     folder = project.reports_dir / folders[0].parent.name / stamp()
+    recipe = None if command else recipe  # a plain command has no files that could be looked at
     report = explained(report, recipe, request, project=project, folder=folder, phases=phases)
     report = with_cause(
         report,
@@ -197,9 +196,12 @@ def _judge(
     beside: RunsBesidePair,
 ) -> Report:
     stopped = runs.read(beside.stopped, verify=False).record if beside.stopped else None
+    record = runs.read(folders[0], verify=False).record
+    plain = bool(record.get("plain_command"))
+    ignore = tuple(name for name, _ in recipe.program.volatile) if plain and recipe and recipe.program else ()
     rerun = rerun_line(
-        runs.read(folders[0], verify=False).record,
-        ignore=request.ignore,
+        record,
+        ignore=ignore or request.ignore,
         stopped=stopped,
         varied=bool(beside.varied),
     )
@@ -209,13 +211,12 @@ def _judge(
         golden_dir=project.golden_dir,
         seed=request.seed,
         rerun=rerun,
-        ignore=request.ignore,
+        ignore=() if recipe else request.ignore,
         strict=request.strict,
-        interrupted=beside.interrupted,
-        varied=beside.varied,
+        beside=beside,
     )
-    evidence = replace(evidence, options=_folders_asked(runs.read(folders[0], verify=False).record))
-    file = recipe.file if recipe else None
+    evidence = replace(evidence, options=_folders_asked(record))
+    file = recipe.file if recipe and not plain else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
         evidence,
@@ -225,13 +226,13 @@ def _judge(
         now=now(),
         phases=phases,
         recipe_file=str(file.relative_to(project.root) if inside else file) if file else None,
-        recipe_lines=recipe.lines if recipe else None,
+        recipe_lines=recipe.lines if recipe and not plain else None,
     )
 
 
 def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
     record = runs.read(folders[0], verify=False).record
-    if record.get("plain_command"):
+    if record.get("plain_command") and not record.get("golden_asked"):
         return None
     name, snapshot = record.get("recipe"), folders[0] / SOURCE
     if not isinstance(name, str):
@@ -261,6 +262,8 @@ def rerun_line(
     seed, plain, options = record.get("seed"), record.get("plain_command"), _folders_asked(record)
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
+        golden = record.get("golden_asked")
+        left_out += ["--golden", str(golden)] if golden and "--golden" not in options else []
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
     asked = record.get("backend_asked")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from reprokit import capture, recipes
+from reprokit import capture, golden, recipes
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReprokitError
@@ -90,7 +90,9 @@ def verify(
 
 def _without_a_recipe(judged: set[str], project: Project, platform: str) -> list[GateAnswer]:
     """Goldens of this platform that no recipe stands for any more: a gate that lost them is not green."""
-    orphans = sorted({folder.parent.name for folder in project.golden_dir.glob(f"*/{platform}")} - judged)
+    folders = project.golden_dir.glob(f"*/{platform}")
+    of_commands = {row.recipe for row in golden.list_all(project.golden_dir) if row.command}
+    orphans = sorted({folder.parent.name for folder in folders} - judged - of_commands)
     return [
         GateAnswer(
             recipe=name,

@@ -22,6 +22,7 @@ from reprokit.errors import ImageError, RecipeError
 from reprokit.images.packages import read_text
 from reprokit.layout import LOCK
 from reprokit.packaged import packaged
+from reprokit.project import project_folder
 
 SCHEMA = 1
 #: The file of a variant that stands alone, beside its lock.
@@ -186,7 +187,7 @@ class Lock:
         if name not in self.variants:
             raise RecipeError(
                 "unknown environment",
-                where=str(self.root / "images"),
+                where=str(project_folder(self.root, "images")),
                 expected=" or ".join(sorted(self.variants)),
                 actual=repr(name),
                 fix="name one of these as the recipe's variant, or make it: "
@@ -203,7 +204,7 @@ def project_around(start: Path) -> Path:
     """
     start = start.resolve()
     for folder in (start, *start.parents):
-        if (folder / "images" / "lock.toml").is_file() or _own_files(folder):
+        if (project_folder(folder, "images") / "lock.toml").is_file() or _own_files(folder):
             return folder
     raise ImageError(
         "no environment under images/ here or above",
@@ -220,7 +221,7 @@ def read_lock(project: Path) -> Lock:
     Raises:
         ImageError: There is none of these files, or one is not TOML, lacks a key, or has a name twice.
     """
-    path, own = project / "images" / "lock.toml", _own_files(project)
+    path, own = project_folder(project, "images") / "lock.toml", _own_files(project)
     data = _toml(path) if path.is_file() or not own else _toml(packaged("images") / "lock.toml")
     with _mistakes_in(path):
         declared = data["variants"] if path.is_file() else {}
@@ -287,7 +288,7 @@ def must_be_name(name: str, *, where: str) -> str:
 
 
 def _own_files(project: Path) -> list[Path]:
-    return sorted((project / "images").glob(f"*/{VARIANT}"))
+    return sorted(project_folder(project, "images").glob(f"*/{VARIANT}"))
 
 
 def _toml(path: Path) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from reprokit.images.torch_builds import solve_for_device
 from reprokit.images.variant_file import Choice, Declared
 from reprokit.layout import LOCK
 from reprokit.packaged import packaged
+from reprokit.project import project_folder
 from reprokit.workspace import cannot_write, write_atomic
 
 __all__ = ["Choice", "Relocked", "lock_again", "lock_from"]
@@ -75,10 +76,11 @@ def lock_from(
             solution, or the package index could not be reached.
         WorkspaceError: ``images/`` cannot be written.
     """
-    folder = project / "images" / must_be_name(name, where=str(project / "images"))
+    images_dir = project_folder(project, "images")
+    folder = images_dir / must_be_name(name, where=str(images_dir))
     before = variant_file.read(folder / locks.VARIANT)
     if before is None:
-        if (project / "images" / "lock.toml").is_file() and name in read_lock(project).variants:
+        if (images_dir / "lock.toml").is_file() and name in read_lock(project).variants:
             what = f"the environment {name!r} is declared in images/lock.toml"
             fix = "choose another name, or edit its requirements.in"
             raise ImageError(what, where=str(folder), fix=fix)

@@ -19,6 +19,7 @@ from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
 from reprokit.layout import MANIFEST
+from reprokit.project import project_folder
 from reprokit.workspace import cannot_write, sha256_of, write_json
 
 _FORMAT = 1
@@ -54,7 +55,7 @@ def fill(
         for deb in pinned:
             shutil.copyfile(packages / deb.file_name, folder / "debs" / deb.file_name)
         for path in _locks(lock, variant, machine):
-            copy = folder / "images" / path.relative_to(lock.root / "images")
+            copy = folder / "images" / path.relative_to(project_folder(lock.root, "images"))
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, copy)
         files = {name: sha256_of(folder / name) for name in _names(folder)}
@@ -75,7 +76,7 @@ def take(lock: Lock, variant: Variant, folder: Path, *, machine: str, cache: Pat
     lock = lock.based_for(variant)
     _check(folder, variant, machine)
     for path in _locks(lock, variant, machine):
-        kept = folder / "images" / path.relative_to(lock.root / "images")
+        kept = folder / "images" / path.relative_to(project_folder(lock.root, "images"))
         if not kept.is_file() or digest_of(kept) != digest_of(path):
             raise UsageError(
                 f"the folder was filled from a different {path.name}",

@@ -24,6 +24,7 @@ from reprokit.images.cache import Progress
 from reprokit.images.canonical import Canonical
 from reprokit.images.image_difference import ImageDifference, first_difference
 from reprokit.images.locks import Lock, Variant, read_lock
+from reprokit.project import project_folder
 
 _DAY_S = 86_400
 _ZONES = ("UTC", "Pacific/Kiritimati", "America/St_Johns", "Asia/Kathmandu")
@@ -155,7 +156,7 @@ def _row(one: Surroundings, image: Canonical, started: float) -> Build:
 def _copied(ingredients: Ingredients, folder: Path) -> Ingredients:
     """The same ingredients in another folder; big files are linked where possible."""
     wheels = folder / "wheels"
-    shutil.copytree(ingredients.lock.root / "images", folder / "images")
+    shutil.copytree(project_folder(ingredients.lock.root, "images"), folder / "images")
     shutil.copytree(ingredients.wheels, wheels, copy_function=_link)
     lock = read_lock(folder)
     variant = lock.variant(ingredients.variant.name)

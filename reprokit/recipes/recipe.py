@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.tolerance import Tolerance, Tolerances
+from reprokit.project import root_of_recipe
 from reprokit.recipes.imports import PartFile
 
 
@@ -168,7 +169,7 @@ class Recipe:
     @property
     def project_dir(self) -> Path:
         """The project's folder: the one that holds the folder of recipes."""
-        return self.file.absolute().parents[2]
+        return root_of_recipe(self.file)
 
     def tolerances_on(self, platform: str) -> PatternTolerances:
         """How far a run may be from the golden of one platform."""

@@ -10,7 +10,7 @@ from reprokit.core.rows import counted
 from reprokit.reports.escaping import one_line
 
 if TYPE_CHECKING:
-    from reprokit.golden import GoldenRow
+    from reprokit.golden import Golden, GoldenRow
     from reprokit.golden.lint import Finding
 
 _KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "previous", "fingerprint")
@@ -42,3 +42,10 @@ def finding_line(found: Finding, *, root: Path) -> str:
 def count_line(*, goldens: int, findings: int) -> str:
     """How many goldens were checked, and how many problems there are."""
     return f"{counted(goldens, 'golden')}, {counted(findings, 'finding')}"
+
+
+def compressed_line(golden: Golden) -> str:
+    """What a golden weighs that was compressed."""
+    plain = sum(golden.provenance["sizes"].values()) / 1e6
+    packed = sum(file.stat().st_size for file in golden.path.glob("*.gz")) / 1e6
+    return f"It is over golden_limit_mb, so its files are compressed: {plain:.2f} MB to {packed:.2f} MB."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +14,28 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+PROGRAM = """\
+import argparse, csv, random, time
+from pathlib import Path
+
+options = argparse.ArgumentParser()
+options.add_argument("--seed", type=int, default=0)
+options.add_argument("--out", default="results")
+chosen = options.parse_args()
+lr = 0.1
+random.seed(chosen.seed)
+loss = 1.0
+with open(Path(chosen.out) / "log.csv", "w", newline="") as file:
+    log = csv.writer(file)
+    log.writerow(["step", "loss", "accuracy", "seconds"])
+    for step in range(20):
+        loss -= lr * random.random() * loss
+        log.writerow([step, loss, 1 - loss, time.time()])
+        time.sleep(0.05)
+"""
+#: How a line of the README ends that does not end with 0: there is no golden yet.
+CODES = {"reprokit reproduce train": 4}
 
 
 def answer(*command: str | Path, folder: Path) -> str:
@@ -81,3 +106,62 @@ def test_in_an_empty_repository(wheel: Path, version: str, tmp_path: Path) -> No
     assert (repository / "images" / "mine" / "base" / "x86_64.lock").is_file()
     python = answer(reprokit, "image", "build", "mine", "--venv", folder=repository).strip()
     assert "six" in answer(f"{python}/bin/python", "-c", "import six; print(six.__name__)", folder=repository)
+
+
+def blocks_below(heading: str, text: str) -> list[str]:
+    """The blocks of code of one section."""
+    section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return re.findall(r"^```\n(.*?)^```$", section, flags=re.MULTILINE | re.DOTALL)
+
+
+def typed(line: str, *, folder: Path, variables: dict[str, str]) -> str:
+    """What a shell says of one line of the README, which ends as the README has it."""
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == CODES.get(line.partition("#")[0].strip(), 0), f"{line}\n{said}"
+    return said
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.13"])
+def test_the_readme_as_it_is_typed(wheel: Path, version: str, tmp_path: Path, project: Path) -> None:
+    lines, found, regression = blocks_below("Your program", (project / "README.md").read_text())[:3]
+    environment, folder = tmp_path / "environment", tmp_path / "my-project"
+    folder.mkdir()
+    answer("git", "init", "--quiet", folder=folder)
+    (folder / "train.py").write_text(PROGRAM)
+    (folder / "requirements.txt").write_text("six\n")
+    answer("git", "add", "--all", folder=folder)
+    answer(interpreter(version), "-m", "venv", environment, folder=tmp_path)
+    who = {
+        f"GIT_{one}_{what}": "a@example.org" for one in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+    }
+    variables = {
+        **os.environ,
+        **who,
+        "PATH": f"{environment}/bin{os.pathsep}{os.environ['PATH']}",
+        "PIP_FIND_LINKS": str(wheel.parent),  # so that pip finds this version by the name that people type
+        "DOCKER_HOST": "unix:///nonexistent/engine.sock",  # a virtual environment: quicker than an image
+    }
+    variables.pop("PYTHONPATH", None)
+    said, place = {}, tmp_path
+    for line in lines.splitlines():
+        if line.startswith("cd "):
+            place = place / line.removeprefix("cd ").strip()
+        else:
+            said[line.partition("#")[0].strip()] = typed(line, folder=place, variables=variables)
+    initialised = said["reprokit init --yes -- python train.py"]
+    assert [line for line in found.splitlines() if line not in initialised] == [], initialised
+    assert "REPRODUCED" in said["reprokit verify"]
+    (folder / "train.py").write_text(PROGRAM.replace("lr = 0.1", "lr = 0.05"))
+    done = subprocess.run(
+        [environment / "bin" / "reprokit", "reproduce", "train", "--json"],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = json.loads(done.stdout)
+    assert f"{told['verdict']}: {told['sentence']}" == " ".join(regression.split())

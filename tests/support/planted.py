@@ -20,6 +20,7 @@ from reprokit.core.evidence import (
     ReferenceRun,
     ResumeEvidence,
     RunEvidence,
+    SeedResponse,
     SweepEvidence,
     TraceComparison,
     VariedEvidence,
@@ -563,6 +564,8 @@ def with_data(declared: Any, recorded: Any) -> Fault:
 
 
 DATASET = {"name": "train", "sha256": DATA, "steps": ["normalise"]}
+#: A recipe of an unmodified program.
+AS_COMMAND = in_recipe("command", ["python", "train.py", "{seed}"])
 LOCAL = both(in_runs("run", "isolation", {"backend": "local"}), in_runs("run", "image.kind", "venv"))
 
 FAULTS: dict[str, dict[str, Fault]] = {
@@ -598,6 +601,13 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no outcome": in_run("run", "outcome", ...),
     },
     "equals_golden": {
+        "nobody looked whether a metric responds to the seed": AS_COMMAND,
+        "no metric responds to the seed": both(
+            AS_COMMAND, with_(seed_response=SeedResponse(why_not="no metric responds to the seed"))
+        ),
+        "a reason why none responds that is blank": both(
+            AS_COMMAND, in_recipe("unresponsive", {"because": " "})
+        ),
         "other numbers": on_golden(comparison=DIFFERENT),
         "nothing compared": on_golden(comparison=NOTHING),
         "a torn line": on_golden(comparison=TORN),
@@ -1114,7 +1124,15 @@ FAULTS: dict[str, dict[str, Fault]] = {
 # What must stay green where ``clean()`` alone does not show it: id → situation → what makes it.
 GREEN: dict[str, dict[str, Fault]] = {
     "repeatable": {"a third run": third_run, "no seed asked for": with_(seed=None)},
-    "equals_golden": {"within tolerance": on_golden(comparison=CLOSE)},
+    "equals_golden": {
+        "within tolerance": on_golden(comparison=CLOSE),
+        "a program that responds to its seed": both(
+            AS_COMMAND, with_(seed_response=SeedResponse(shown_by="1 of 1 metric respond"))
+        ),
+        "a program that says why it does not": both(
+            AS_COMMAND, in_recipe("unresponsive", {"because": "its data is fixed"})
+        ),
+    },
     "trace_equal": {
         "a single update": both(
             *(on_run(index, trace_records=1) for index in (0, 1)),

@@ -26,7 +26,7 @@ from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
 from reprokit.harness.running.start_runs import backend_of
 from reprokit.layout import METRICS, read_json
-from reprokit.project import Project
+from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
 
@@ -275,7 +275,7 @@ def _guilty(search: _Search, commit: str) -> Guilty:
     parent = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^").stdout.strip()
     after, before = search.recipes.get(commit), search.recipes.get(parent)
     known = [one for one in (before, after) if one] or [next(iter(search.recipes.values()))]
-    here = replace(search.project, root=search.tree, recipes_dir=search.tree / "recipes")
+    here = replace(search.project, root=search.tree, recipes_dir=project_folder(search.tree, "recipes"))
     paths = sorted({path for one in known for path in tree_paths_of(one, here)})
     return Guilty(
         commit=commit,

@@ -16,7 +16,7 @@ from reprokit.core.records import digest
 from reprokit.errors import ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.running.numbers import tree_digest
-from reprokit.project import Project
+from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT
 from reprokit.workspace import sha256_of_path
 
@@ -35,7 +35,10 @@ def unchanged_since(commit: str, names: Sequence[str], *, project: Project) -> d
     full = git_history.resolve(project.root, commit)
     with git_history.worktree(project.root, commit=full) as tree:
         then = replace(
-            project, root=tree, recipes_dir=tree / "recipes", golden_dir=_golden_dir(project, tree)
+            project,
+            root=tree,
+            recipes_dir=project_folder(tree, "recipes"),
+            golden_dir=_golden_dir(project, tree),
         )
         unchanged = [name for name in names if _stands_on(name, project) == _stands_on(name, then) != ""]
     return dict.fromkeys(unchanged, f"it stands on what it stood on at {full[:12]}")

@@ -13,6 +13,7 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.capture import git_history
+from reprokit.compressed import open_stored, stored
 from reprokit.core.checklist import Report, Verdict
 from reprokit.errors import ReprokitError
 from reprokit.golden.promotion import thinned
@@ -77,7 +78,8 @@ def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:
     for name, source in (("expected", blessed), ("obtained", run)):
         target = folder / name
         target.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / METRICS, target / METRICS)
-        if (source / TRACE).is_file():
-            with (source / TRACE).open("rb") as lines, (target / TRACE).open("wb") as out:
+        with open_stored(source / METRICS) as lines, (target / METRICS).open("wb") as out:
+            shutil.copyfileobj(lines, out)
+        if stored(source / TRACE).is_file():
+            with open_stored(source / TRACE) as lines, (target / TRACE).open("wb") as out:
                 out.writelines(lines if source is blessed else thinned(lines))

@@ -26,7 +26,7 @@ from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.program_files import program_files
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
-from reprokit.project import Project
+from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
 from reprokit.request import Request
 
@@ -171,15 +171,15 @@ def _cells(case: _Case, run: Path) -> tuple[list[Cell], str | None, str]:
             rebuilt = replace(today, environment=THEN, detail=_joined(today.detail, note))
         else:
             rebuilt, _ = _run(NOW_THEN, _tree(case, locks=then), case, overrides=case.request.overrides)
-            shutil.rmtree(then / "images", ignore_errors=True)
-            shutil.copytree(case.project.root / "images", then / "images")
+            shutil.rmtree(project_folder(then, "images"), ignore_errors=True)
+            shutil.copytree(project_folder(case.project.root, "images"), project_folder(then, "images"))
             moved, _ = _run(THEN_NOW, then, case, overrides=())
     return [first, moved, rebuilt, today], commit, machine
 
 
 def _must_be_the_goldens(tree: Path, case: _Case) -> None:
     """The commit must hold the recipe that was blessed, or its runs say nothing about the golden."""
-    found = recipes.load(case.name, recipes_dir=tree / "recipes")
+    found = recipes.load(case.name, recipes_dir=project_folder(tree, "recipes"))
     recorded = case.blessed.provenance["digests"]["recipe"]
     if found.digest != recorded:
         raise RecipeError(
@@ -250,16 +250,16 @@ def _machine(folder: Path | None, case: _Case) -> str:
 def _tree(case: _Case, *, locks: Path) -> Path:
     root = case.scratch / "tree"
     home, trainer = case.recipe.file.parent, case.recipe.trainer
-    shutil.copytree(home, root / "recipes" / case.name)
     if trainer is None:
         return _program_tree(root, case, locks=locks)
+    shutil.copytree(home, root / "recipes" / case.name)
     (root / "recipes" / "trainers").mkdir()
     shutil.copyfile(trainer, root / "recipes" / "trainers" / trainer.name)
     for part in case.recipe.parts:
         target = root / "recipes" / PARTS / part.name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(part.content)
-    shutil.copytree(locks / "images", root / "images")
+    shutil.copytree(project_folder(locks, "images"), root / "images")
     return root
 
 
@@ -270,7 +270,9 @@ def _program_tree(root: Path, case: _Case, *, locks: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(file.content)
         target.chmod(0o755 if file.executable else 0o644)
-    shutil.copytree(locks / "images", root / "images", dirs_exist_ok=True)
+    home = project_folder(root, "recipes") / case.name
+    shutil.copytree(case.recipe.file.parent, home, dirs_exist_ok=True)
+    shutil.copytree(project_folder(locks, "images"), project_folder(root, "images"), dirs_exist_ok=True)
     for arguments in (["init", "--quiet"], ["add", "--all", "--force"]):
         git_history.git(root, *arguments)
     return root

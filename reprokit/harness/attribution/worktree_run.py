@@ -18,6 +18,7 @@ from reprokit.errors import ReprokitError
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import package_of
 from reprokit.layout import METRICS
+from reprokit.project import project_folder
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 
@@ -59,7 +60,7 @@ def run_at(root: Path, name: str, *, request: Request, runs_dir: Path, progress:
 def load(root: Path, name: str, *, overrides: tuple[str, ...]) -> Recipe | Objection:
     """A tree's recipe, or why it cannot be read."""
     try:
-        return recipes.load(name, recipes_dir=root / "recipes", overrides=overrides)
+        return recipes.load(name, recipes_dir=project_folder(root, "recipes"), overrides=overrides)
     except ReprokitError as error:
         return Objection(str(error))
 

@@ -11,9 +11,10 @@ from typing import Any
 
 from reprokit import adapters, golden
 from reprokit.capture import environment_diff, git_history
+from reprokit.compressed import SUFFIX
 from reprokit.core import inputs
 from reprokit.core.comparison import Comparison
-from reprokit.errors import GoldenError
+from reprokit.errors import GoldenError, UsageError
 from reprokit.harness.judging import what_changed
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 
@@ -73,8 +74,21 @@ def opened(name: str, *, at: Path) -> Iterator[golden.Golden]:
         target = Path(scratch).joinpath(*parts[-3:])
         target.mkdir(parents=True)
         for file in (METRICS, TRACE, PROVENANCE):
-            (target / file).write_bytes(git_history.file_at(at, revision, f"{folder}/{file}"))
+            _restore(target / file, at=at, revision=revision, folder=folder)
         yield golden.load(target)
+
+
+def _restore(target: Path, *, at: Path, revision: str, folder: str) -> None:
+    """Write a golden's file as a revision has it: plain, or compressed, or not at all for a trace."""
+    try:
+        target.write_bytes(git_history.file_at(at, revision, f"{folder}/{target.name}"))
+    except UsageError as error:
+        packed = target.with_name(target.name + SUFFIX)
+        try:
+            packed.write_bytes(git_history.file_at(at, revision, f"{folder}/{packed.name}"))
+        except UsageError:
+            if target.name != TRACE:
+                raise error from None
 
 
 def compare_goldens(old: golden.Golden, new: golden.Golden) -> GoldenDiff:

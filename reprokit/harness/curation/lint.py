@@ -33,6 +33,8 @@ def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[F
 
 def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Finding]:
     told = blessed.provenance
+    if told.get("command"):
+        return  # of a plain command, which no recipe stands for
     name, where = str(told["recipe"]), str(blessed.path)
     remove = "remove the golden, or restore what it belongs to"
     try:

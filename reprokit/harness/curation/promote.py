@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import reprokit
 from reprokit import checks, golden, runs
 from reprokit.core import fingerprint
+from reprokit.core.agreement import takes_seed
 from reprokit.core.checklist import Status
 from reprokit.errors import GoldenError
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.judging.seed_response import (
+    PARTIAL,
+    response_of,
+    run_with_another_seed,
+    shown_by_other_goldens,
+)
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
-from reprokit.project import Project
+from reprokit.project import Project, settings_of
 from reprokit.reports import to_json
 from reprokit.runs import listing
 
 _OF_RUNS_BESIDE = {"resume_equal", "unchanged_when_varied"}
-
-#: Keys of `run.json` that a run has which is no whole run under natural surroundings.
-_PARTIAL = ("resumed_from", "stopped_by", "varied")
+_RESPONDS = "responds_to_seed"
 
 
 def promote(
@@ -49,6 +56,11 @@ def promote(
         raise GoldenError("a golden needs two runs that agree", actual="none")
     recipe_data = runs.read(folders[0], verify=False).record.get("recipe_data") or {}
     candidates = [_candidate(folder) for folder in folders]
+    failed: tuple[golden.FailedCheck, ...] = ()
+    if all(run.complete for run in candidates):
+        responds, silent = _response(candidates[0], recipe_data, project)
+        candidates[0] = replace(candidates[0], responds=responds)
+        failed = (*_failed_checks(folders, project), *silent)
     return golden.promote(
         project.golden_dir,
         runs=candidates,
@@ -58,9 +70,32 @@ def promote(
         tolerances=recipe_data.get("tolerances") or {},
         allow_dirty=allow_dirty,
         allow_nonfinite=allow_nonfinite,
-        failed=_failed_checks(folders, project) if all(run.complete for run in candidates) else (),
+        failed=failed,
         allow_failed=allow_failed,
+        limit_bytes=settings_of(project.root).golden_limit_mb * 1e6,
     )
+
+
+def _response(
+    run: golden.Candidate, recipe: Mapping[str, Any], project: Project
+) -> tuple[Mapping[str, Any] | None, tuple[golden.FailedCheck, ...]]:
+    """What shows that metrics respond to the seed, to be recorded; and that none does, where that is known.
+
+    Where nobody looked, nothing is recorded, and the next ``reproduce`` looks.
+    """
+    place = golden.locate(project.golden_dir, recipe=run.recipe, platform=run.platform, seed=run.seed)
+    other = run_with_another_seed(run.path) if "command" in recipe else None
+    if other is None and shown_by_other_goldens(place, run.path):
+        return None, ()
+    seen = response_of(recipe, run.path, golden_folder=None, other=other)
+    if seen is None:
+        return None, ()
+    if seen.shown_by:
+        return {"seed": seen.seed, "metrics": list(seen.metrics)}, ()
+    if other is None and takes_seed(recipe):
+        return None, ()
+    fix = "say why in recipe.yaml (`unresponsive: {because: …}`) if that is meant"
+    return None, (golden.FailedCheck(id=_RESPONDS, status="FAILED", reason=f"{seen.why_not}; {fix}"),)
 
 
 def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.FailedCheck, ...]:
@@ -69,8 +104,9 @@ def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.Fa
     A report alone knows of a run that was resumed or varied beside them; of it only those rows count, because
     all others are judged again here, and those about the golden that is to be replaced do not matter.
     """
-    recipe = recipe_of(runs.read(folders[0], verify=False))
-    line = shell_line(["reprokit", "reproduce", recipe.name])
+    stored = runs.read(folders[0], verify=False)
+    recipe, plain = recipe_of(stored), stored.record.get("plain_command")
+    line = shell_line(["reprokit", "reproduce", *(["--", *plain] if plain else [recipe.name])])
     rows = list(checks.run_all(gather(recipe, folders, rerun=line)))
     names = {f"{folder.parent.name}/{folder.name}" for folder in folders}
     for note in listing.report_notes(project.reports_dir, now_ns=time.time_ns()):
@@ -112,7 +148,7 @@ def newest_pair(
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)
         fits = seed is None or stored.record.get("seed") == seed
-        fits = fits and not any(stored.record.get(name) is not None for name in _PARTIAL)
+        fits = fits and not any(stored.record.get(name) is not None for name in PARTIAL)
         if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
             by_stamp.setdefault(folder.name.rpartition("-")[0], []).append(folder)
     pairs = [folders for folders in by_stamp.values() if len(folders) >= 2]
@@ -128,8 +164,9 @@ def newest_pair(
 def _candidate(folder: Path) -> golden.Candidate:
     stored = runs.read(folder)
     record = stored.record
-    if record.get("plain_command"):
-        raise GoldenError("a plain command has no golden", where=str(folder), fix="write a recipe for it")
+    if record.get("plain_command") and not record.get("golden_asked"):
+        fix = "run it with --golden DIR, the folder of goldens, or write a recipe for it"
+        raise GoldenError("a plain command has no golden", where=str(folder), fix=fix)
     if record.get("resumed_from") is not None:
         what = "a resumed run holds only the later steps of a training"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
@@ -161,4 +198,5 @@ def _candidate(folder: Path) -> golden.Candidate:
         config=record.get("training_config") or {},
         program=program.get("files") or {},
         sources=record.get("sources") or {},
+        command=tuple(record.get("plain_command") or ()),
     )

@@ -27,7 +27,7 @@ from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images import own_variants
 from reprokit.layout import METRICS, PROGRAM, RECIPE, RECORD, STDERR, STDOUT, read_json
-from reprokit.project import Project
+from reprokit.project import Project, project_folder
 from reprokit.recipes import Program, Recipe
 from reprokit.request import Request
 
@@ -78,7 +78,7 @@ def trial_of(project: Project, *, progress: Progress) -> Iterator[Trial]:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(project.root / file, target)
             shutil.copymode(project.root / file, target)
-        (root / "recipes").mkdir(exist_ok=True)
+        project_folder(root, "recipes").mkdir(parents=True, exist_ok=True)
         for arguments in (["init", "--quiet"], ["add", "--all", "--force"]):
             git_history.git(root, *arguments)
         yield Trial(project=Project.around(root), progress=progress)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, checks, runs, workspace
+from reprokit.compressed import stored
 from reprokit.core import comparison as comparing
 from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
@@ -104,7 +105,7 @@ def _curves(evidence: Evidence, folders: Sequence[Path]) -> dict[str, list[dict[
     curves: dict[str, list[dict[str, Any]]] = {}
     for label, folder in sources:
         path = folder / METRICS
-        if not path.is_file():
+        if not stored(path).is_file():
             continue
         found = adapters.read_series(
             path, max_points=_CURVE_POINTS, max_series=_MAX_CURVES, known=curves.keys()

@@ -23,6 +23,8 @@ from reprokit.harness.judging.reference import Reference, golden_reference, over
 from reprokit.harness.judging.resume_evidence import resume_evidence
 from reprokit.harness.judging.resumed_program import resumed_program
 from reprokit.harness.judging.run_identity import config_of
+from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
+from reprokit.harness.judging.seed_response import response_to_seed
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.lock_files import locked_versions
@@ -53,13 +55,11 @@ def gather(
     rerun: str = "",
     ignore: Sequence[str] = (),
     strict: bool = False,
-    interrupted: Sequence[Path] = (),
-    varied: Sequence[Path] = (),
+    beside: RunsBesidePair = RunsBesidePair(),  # noqa: B008 - frozen
 ) -> Evidence:
     """Read the run folders of one recipe (None: a plain command) and seed, and what they are compared with.
 
-    That is the golden in ``golden_dir``, or a ``reference`` in its place. ``interrupted``: the run that was
-    killed on its way, and the one that it was resumed as.
+    That is the golden in ``golden_dir``, or a ``reference`` in its place; and what was run ``beside`` them.
     """
     stored = [runs.read(folder) for folder in folders]
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
@@ -101,8 +101,9 @@ def gather(
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
-        resume=_resumed(recipe, folders[0], interrupted) if interrupted else None,
-        varied=varied_evidence(folders[0], varied) if varied else None,
+        resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
+        varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
+        seed_response=response_to_seed(recipe, stored, platform, golden_dir, other=beside.other_seed),
     )
 
 
@@ -138,7 +139,16 @@ def _golden_of(
     folder = golden.locate(golden_dir, recipe=recipe.name, platform=platform, seed=seed)
     if not folder.is_dir():
         return Objection(f"there is no golden for {recipe.name} on {platform} with seed {seed}")
-    return golden_reference(golden.load(folder), recipe)
+    return _loaded(folder, recipe, stored[0])
+
+
+def _loaded(folder: Path, recipe: Recipe, first: runs.StoredRun) -> Reference | Objection:
+    """The golden of a folder; a plain command, which nothing else identifies, has only its own."""
+    blessed = golden.load(folder)
+    identity = (first.record.get("digests") or {}).get("program")
+    if first.record.get("plain_command") and blessed.provenance["digests"].get("program") != identity:
+        return Objection(f"the golden {folder} is of another command")
+    return golden_reference(blessed, recipe)
 
 
 def _usable(

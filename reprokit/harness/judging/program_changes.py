@@ -11,6 +11,7 @@ from reprokit.capture import git_history
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ReprokitError
 from reprokit.layout import PROGRAM
+from reprokit.project import Project
 from reprokit.runs import StoredRun
 
 _LONGEST = 60
@@ -39,7 +40,7 @@ def program_changes(golden: Path, provenance: Mapping[str, Any], run: StoredRun)
         commit = git_history.last_commit(golden)
     except (ReprokitError, OSError):
         commit = ""
-    project = golden.parents[3]
+    project = Project.around(golden).root
     found = (
         one for name in names for one in _changes(name, before, project, commit, run.path / PROGRAM / name)
     )

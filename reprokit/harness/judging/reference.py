@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, golden, recipes, runs
+from reprokit.compressed import stored
 from reprokit.core import fingerprint
 from reprokit.core.comparison import Tolerances
 from reprokit.core.evidence import ReferenceRun
@@ -50,7 +51,7 @@ class Reference:
     def trace(self) -> Path | None:
         path = self.path / TRACE
         of_command = "program" in self.digests
-        return path if (self.thinned and not of_command) or path.is_file() else None
+        return path if (self.thinned and not of_command) or stored(path).is_file() else None
 
     @property
     def platform(self) -> str:

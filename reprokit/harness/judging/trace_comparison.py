@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from reprokit.compressed import open_stored, stored
 from reprokit.core.checklist import TraceComparison
 from reprokit.core.records import named_leaves
 
@@ -46,9 +47,9 @@ def count_records(trace: Path) -> int:
 
 
 def _records(path: Path) -> Iterator[Mapping[str, Any]]:
-    if not path.is_file():
+    if not stored(path).is_file():
         return
-    with path.open("rb") as stream:
+    with open_stored(path) as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 value = json.loads(line)

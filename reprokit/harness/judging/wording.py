@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core import clock_metrics, rounding
+from reprokit.core.agreement import takes_seed, unresponsive, why_not_responding
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
@@ -131,7 +132,17 @@ def _no_golden(case: Case) -> str:
         agree = f"{case.count} runs agree, but they {_modified(case)}"
         return f"{agree}, and {case.judged.because}."
     failed = f"; they cannot become one either: {', '.join(case.failed)} failed" if case.failed else ""
+    if not failed and _is_silent(case):
+        silent = why_not_responding(case.evidence)
+        failed = f"; they cannot become one either: {silent.reason}" if silent else ""
     return f"{case.count} runs agree, but {case.judged.because}{failed}."
+
+
+def _is_silent(case: Case) -> bool:
+    """Whether it is known that no metric responds to the seed, or that there is none to respond to."""
+    seen, recipe = case.evidence.seed_response, case.evidence.recipe or {}
+    looked = seen is not None and (bool(seen.run) or not takes_seed(recipe))
+    return looked and why_not_responding(case.evidence) is not None
 
 
 def _modified(case: Case) -> str:
@@ -151,7 +162,12 @@ def _reproduced(case: Case) -> str:
             f"but not exactly{_drift(golden)}; this may be the start of a drift.{note}"
         )
     agree = f"{case.count} runs agree with each other and with {case.reference}, bit for bit"
-    return f"{agree}{_unpinned(case)}.{note}{_not_judged(case)}"
+    return f"{agree}{_unpinned(case)}.{note}{_silent(case)}{_not_judged(case)}"
+
+
+def _silent(case: Case) -> str:
+    because = unresponsive(case.evidence.recipe or {})
+    return f" No metric responds to the seed, as the recipe says: {because.rstrip('.')}." if because else ""
 
 
 def _unpinned(case: Case) -> str:
@@ -213,7 +229,14 @@ def _after_failure(case: Case) -> str:
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
 
 
+def _is_plain(case: Case) -> bool:
+    """Whether a plain command is held against a golden, as if a recipe said it."""
+    return bool(case.evidence.runs and case.evidence.runs[0].run.get("plain_command"))
+
+
 def _as_it_stands(case: Case) -> str:
+    if _is_plain(case):
+        return case.evidence.rerun
     name = (case.evidence.recipe or {}).get("name")
     return f"reprokit reproduce {name} --seed {_seed(case)}{_backend(case)}{_asked(case)}"
 
@@ -243,7 +266,7 @@ def _after_no_golden(case: Case) -> str:
     recipe = evidence.recipe or {}
     if evidence.modified:
         return _as_it_stands(case)
-    if case.failed:
+    if case.failed or _is_silent(case):
         return _show(case)
     if "platforms" in recipe and evidence.platform not in recipe["platforms"]:
         where = what_changed.recipe_line(str(recipe.get("name")), "platforms", case.lines)
@@ -263,7 +286,7 @@ def _after_regression(case: Case) -> str:
     if case.evidence.modified:
         return _as_it_stands(case)
     golden, recipe = case.evidence.golden, case.evidence.recipe
-    if golden is not None and recipe is not None and not golden.changed:
+    if golden is not None and recipe is not None and not golden.changed and not _is_plain(case):
         seed = "" if case.evidence.seed is None else f" --seed {case.evidence.seed}"
         return f"reprokit reproduce {recipe['name']}{seed}{_backend(case)} --attribute{_asked(case)}"
     return f"reprokit diff {_golden_path(case)} {case.folders[0]}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters
+from reprokit.compressed import open_stored
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records
 from reprokit.harness.portability.first_updates import PartialRun
@@ -125,5 +126,5 @@ def where(first: dict[str, Any]) -> str:
 
 def head(path: Path, *, lines: int) -> bytes:
     """The first lines of a file."""
-    with path.open("rb") as stream:
+    with open_stored(path) as stream:
         return b"".join(line for _, line in zip(range(lines), stream, strict=False))

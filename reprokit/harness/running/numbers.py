@@ -22,9 +22,9 @@ from typing import Any
 import reprokit
 from reprokit.core.records import Realisation, RunSpec, digest
 from reprokit.execution import mounted_copies
-from reprokit.harness.running.program_files import LEFT_OUT, ProgramFile, digest_of_files, program_files
+from reprokit.harness.running.program_files import ProgramFile, digest_of_files, left_out, program_files
 from reprokit.images.locks import VARIANT
-from reprokit.project import Project
+from reprokit.project import Project, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe, digest_of_parts
 from reprokit.workspace import sha256_of_path
 
@@ -158,15 +158,16 @@ def _of_command(recipe: Recipe, project: Project) -> list[str]:
     """The recipe, its environment, and every file that its program sees or saw, as git's patterns."""
     if recipe.program and recipe.program.sees:
         return [*_outside_package(recipe, project), *recipe.program.sees]
-    return [".", *(f":(exclude){name}" for name in LEFT_OUT)]
+    return [".", *(f":(exclude){name}" for name in left_out(settings_of(project.root)))]
 
 
 def _needed_by_all(variant: str, root: Path) -> tuple[str, ...]:
     """What every environment of a variant is made from; one of a person's own has all of it in its folder."""
     if variant == NO_VARIANT:
         return ()
-    own = (root / "images" / variant / VARIANT).is_file()
-    return (f"images/{variant}",) if own else (f"images/{variant}", "images/lock.toml")
+    images_dir = settings_of(root).images
+    own = (root / images_dir / variant / VARIANT).is_file()
+    return (f"{images_dir}/{variant}",) if own else (f"{images_dir}/{variant}", f"{images_dir}/lock.toml")
 
 
 def _own_package(root: Path) -> Path | None:

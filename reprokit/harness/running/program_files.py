@@ -20,10 +20,9 @@ from reprokit.core.records import digest, digest_bytes
 from reprokit.errors import RecipeError, UsageError
 from reprokit.file_tree import Kind
 from reprokit.layout import LOCK, PROGRAM, RECIPE, RECORD, SOURCE
+from reprokit.project import Settings, settings_of
 from reprokit.recipes import Recipe
 
-#: Folders at the project's top that a program sees only where its recipe names them under ``sees``.
-LEFT_OUT = ("docs", "golden", "reports", "runs")
 _MAX_BYTES = 512 << 20
 _SUBMODULE = b"160000"
 
@@ -53,8 +52,9 @@ def program_files(recipe: Recipe, root: Path) -> tuple[ProgramFile, ...]:
     found, size = [], 0
     kept = _kept_with_run(recipe)
     root = kept or root
+    told = settings_of(root)
     for name in files_below(root) if kept else _tracked(root):
-        if not kept and not _is_seen(name, patterns, recipe=recipe, root=root):
+        if not kept and not _is_seen(name, patterns, recipe=recipe, root=root, told=told):
             continue
         file = _read(root / name, name, root=root, recipe=recipe)
         if file is None:
@@ -130,15 +130,24 @@ def _tracked(root: Path) -> Iterator[str]:
     yield from sorted(names)
 
 
-def _is_seen(name: str, patterns: tuple[str, ...] | None, *, recipe: Recipe, root: Path) -> bool:
+def left_out(told: Settings) -> tuple[str, ...]:
+    """Folders of a project that a program sees only where its recipe names them under ``sees``."""
+    return ("docs", told.golden, told.reports, told.runs)
+
+
+def _is_seen(
+    name: str, patterns: tuple[str, ...] | None, *, recipe: Recipe, root: Path, told: Settings
+) -> bool:
     if patterns is not None:
         return any(_fits(name, pattern) for pattern in patterns)
-    top, *below = PurePosixPath(name).parts
-    if below and top in LEFT_OUT:
+    path = PurePosixPath(name)
+    if any(folder in map(str, path.parents) for folder in left_out(told)):
         return False
-    if len(below) < 2 or top not in {"recipes", "images"}:
+    top = next((one for one in (told.recipes, told.images) if path.is_relative_to(one)), None)
+    below = path.relative_to(top).parts if top else ()
+    if top is None or len(below) < 2:
         return True
-    own = recipe.name == below[0] and below[1:] != [RECIPE]
+    own = recipe.name == below[0] and below[1:] != (RECIPE,)
     return own or not any((root / top / below[0] / mark).is_file() for mark in (RECIPE, LOCK))
 
 

@@ -36,9 +36,13 @@ class ResumePoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRun:
-    """A training from its first step to its last, as often as ``repeats`` says."""
+    """A training from its first step to its last, as often as ``repeats`` says.
+
+    ``beside``: among how many runs it shares the cores, where it is held against runs made side by side.
+    """
 
     repeats: int = 1
+    beside: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
 from reprokit.harness.running.execute import Progress, execute
+from reprokit.harness.running.plain_recipe import as_recipe
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.images import locks
@@ -98,6 +99,9 @@ def run_command(
             with phases.of("capture"):
                 host = capture.capture_host(project.root)
                 host["plain_inside"] = capture.capture_interpreter(command)
+            if request.against_golden:
+                place = os.path.relpath(project.golden_dir, project.root)
+                plan = as_recipe(plan, command, ignore=request.ignore, golden=place, host=host)
             with phases.of("train"):
                 return execute(
                     plan,
@@ -259,9 +263,10 @@ def backend_of(recipe: Recipe, request: Request, *, progress: Progress | None = 
 
 def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:
     """A core for each of several whole runs side by side; none where runs are made one after the other."""
-    if not isinstance(kind, WholeRun) or kind.repeats == 1 or not request.side_by_side:
+    sharing = max(kind.repeats, kind.beside) if isinstance(kind, WholeRun) else 1
+    if sharing == 1 or not request.side_by_side:
         return ()
-    cores = usable_cores()[: kind.repeats]
+    cores = usable_cores()[:sharing]
     return cores if len(cores) > 1 else ()
 
 

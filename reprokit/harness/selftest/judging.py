@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from reprokit.errors import ReprokitError
 from reprokit.harness.audit import audit
+from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.selftest.beside import RESUMED, STOPPED, VARIED
 from reprokit.harness.selftest.faults.reports import report_file
@@ -145,13 +146,12 @@ def clean(stage: Stage, number: int) -> Judged:
 
 def answered(stage: Stage, place: str = "") -> Answer:
     """What ``reprokit report show RUN RUN`` says; with the runs beside the pair where the fault is in one."""
-    halves = [stage.beside[name] for name in (STOPPED, RESUMED) if place in {STOPPED, RESUMED}]
-    others = [stage.beside[VARIED]] if place == VARIED else []
-    return _ask(
-        lambda: _of_report(
-            judge_again(stage.runs, Request(), project=stage.project, interrupted=halves, varied=others)
-        )
-    )
+    beside = None
+    if place in {STOPPED, RESUMED}:
+        beside = RunsBesidePair(stopped=stage.beside[STOPPED], resumed=stage.beside[RESUMED])
+    elif place == VARIED:
+        beside = replace(runs_at_hand(stage.runs[0]), varied=(stage.beside[VARIED],))
+    return _ask(lambda: _of_report(judge_again(stage.runs, Request(), project=stage.project, beside=beside)))
 
 
 def audited(stage: Stage) -> Answer:

@@ -17,8 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit.compressed import unpack
 from reprokit.errors import CannotJudgeError
-from reprokit.layout import MARKER, METRICS, PROVENANCE, TRACE
+from reprokit.harness.judging.seed_response import run_with_another_seed
+from reprokit.layout import MARKER, METRICS, PROVENANCE, RECIPE, RECORD, SOURCE, TRACE
 from reprokit.project import Project
 from reprokit.runs.reading import files_of
 from reprokit.workspace import sha256_of
@@ -64,17 +66,26 @@ class Stage:
             run_dirs = tuple(project.runs_dir / samples.recipe / run.name for run in samples.runs)
             for original, copy in zip(samples.runs, run_dirs, strict=True):
                 shutil.copytree(original, copy, symlinks=True)
+            other = run_with_another_seed(samples.runs[0])
+            if other is not None:
+                shutil.copytree(other, project.runs_dir / samples.recipe / other.name, symlinks=True)
             blessed = None
             if samples.golden is not None:
                 blessed = project.golden_dir.joinpath(*samples.golden.absolute().parts[-3:])
                 shutil.copytree(samples.golden, blessed, symlinks=True)
-            yield Stage(
+                for name in (METRICS, TRACE):  # faults are planted in the plain bytes
+                    unpack(blessed / name)
+            stage = Stage(
                 project=project,
                 runs=(run_dirs[0], run_dirs[1]),
                 originals=samples.runs,
                 blessed=blessed,
                 other_seed=samples.other_seed.read_bytes() if samples.other_seed else None,
             )
+            for copy in stage.runs:
+                stage.leave_out_resume(copy)
+            stage.keep()
+            yield stage
 
     @property
     def golden(self) -> Path:
@@ -82,6 +93,16 @@ class Stage:
         if self.blessed is None:
             raise CannotJudgeError("there is no golden to plant a fault in")
         return self.blessed
+
+    def leave_out_resume(self, folder: Path) -> None:
+        """Make the recipe of a copy say nothing of resuming, which is no question of two runs alone."""
+        record = read_object(folder / RECORD)
+        told = record.get("recipe_data") or {}
+        if told.get("resume"):
+            told["resume"] = None
+            self.write_json(folder / RECORD, record)
+            self.write_json(folder / SOURCE / str(told["name"]) / RECIPE, told)
+            self.seal(folder)
 
     def copied_afresh(self) -> None:
         """Exchange every folder for a fresh copy of itself, byte for byte."""

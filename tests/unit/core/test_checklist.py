@@ -127,6 +127,12 @@ def test_the_good_verdicts_say_what_they_rest_on():
     assert judgement(planted.plain(), rows(), registry=REGISTRY).because == "all runs agree"
 
 
+def test_a_match_is_unjudged_where_nothing_shows_that_a_metric_responds_whatever_the_rows_say():
+    told = judgement(planted.AS_COMMAND(planted.clean()), rows(), registry=REGISTRY)
+    assert told.verdict is Verdict.UNJUDGED
+    assert told.because == "against the golden: nothing shows that a metric responds to the seed"
+
+
 # 1. A run did not finish.
 
 

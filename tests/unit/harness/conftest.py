@@ -10,13 +10,17 @@ from typing import Any
 import pytest
 
 from reprokit import recipes
+from reprokit.capture import capture_interpreter
 from reprokit.core.records import digest_bytes
 from reprokit.harness import Project
+from reprokit.harness.running import start_runs
 from reprokit.recipes import Recipe
+from support.command_recipe import PROGRAM, RECIPE, Repository
 from support.fake_backend import HOST, REALISATION, FakeBackend, ended, logging, training
 from support.made_runs import MadeRuns
 from support.recorded_progress import RecordedProgress
 
+_ON_A_CPU = {"device": {"kind": "cpu"}}
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -88,3 +92,21 @@ def _close_again(folder: Path, name: str) -> None:
         closed = json.loads(marker.read_text())
         closed["files"][name] = {"sha256": digest_bytes(data), "bytes": len(data)}
         marker.write_text(json.dumps(closed))
+
+
+@pytest.fixture(scope="module")
+def inside():
+    """What this Python says of itself, asked once: importing torch takes seconds."""
+    return capture_interpreter(["python"])
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch, inside):
+    monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: {**inside, **_ON_A_CPU})
+    made = Repository(tmp_path / "theirs")
+    made.root.mkdir()
+    made.git("init", "--quiet")
+    made.write(train_py=PROGRAM, settings_py="RATE = 0.1\n", recipes__train__recipe_yaml=RECIPE)
+    (made.root / ".gitignore").write_text("runs/\nreports/\n__pycache__/\n")
+    made.commit()
+    return made

@@ -3,91 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from dataclasses import dataclass
+import shutil
 from pathlib import Path
 
 import pytest
 
-from reprokit.capture import capture_interpreter
 from reprokit.errors import RecipeError, UsageError
-from reprokit.harness import Request, reproduce
-from reprokit.harness.curation.promote import promote
-from reprokit.harness.running import start_runs
+from reprokit.harness import Request, judge_again
 from reprokit.harness.running.program_files import program_files
 from reprokit.project import Project
 from reprokit.recipes import load
-from tests.support.recorded_progress import RecordedProgress
-
-_ON_A_CPU = {"device": {"kind": "cpu"}}
-RECIPE = """\
-schema: 1
-name: train
-title: A program as it is
-variant: none
-command: [python, train.py, "{seed}", "{run_dir}"]
-seeds: [3]
-platforms: [cpu-x86_64]
-"""
-PROGRAM = """\
-import json, random, sys
-from settings import RATE
-random.seed(int(sys.argv[1]))
-value = 1.0
-with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
-    for step in range(4):
-        value -= RATE * random.random()
-        log.write(json.dumps({"step": step, "loss": value}) + "\\n")
-print("step 3 loss", value)
-"""
-
-
-@dataclass(frozen=True)
-class Repository:
-    root: Path
-
-    def write(self, **files: str) -> None:
-        for name, text in files.items():
-            path = self.root / name.replace("__", "/").replace("_py", ".py").replace("_yaml", ".yaml")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        self.commit()
-
-    def commit(self) -> None:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", "a change")
-
-    def git(self, *arguments: str) -> None:
-        identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-        subprocess.run(["git", *identity, *arguments], cwd=self.root, check=True)
-
-    def reproduce(self, **asked):
-        request = Request(backend="local", side_by_side=False, **asked)
-        project = Project.around(self.root)
-        return reproduce("train", request, project=project, progress=RecordedProgress())[0]
-
-    def promote(self, report) -> None:
-        folders = [Path(run) for run in report.runs]
-        promote(folders, project=Project.around(self.root), reason="first", now="2026-01-01T00:00:00+00:00")
-        self.commit()
-
-
-@pytest.fixture(scope="module")
-def inside():
-    """What this Python says of itself, asked once: importing torch takes seconds."""
-    return capture_interpreter(["python"])
-
-
-@pytest.fixture
-def repository(tmp_path, monkeypatch, inside):
-    monkeypatch.setattr(start_runs, "inside_of", lambda spec, *, backend: {**inside, **_ON_A_CPU})
-    made = Repository(tmp_path / "theirs")
-    made.root.mkdir()
-    made.git("init", "--quiet")
-    made.write(train_py=PROGRAM, settings_py="RATE = 0.1\n", recipes__train__recipe_yaml=RECIPE)
-    (made.root / ".gitignore").write_text("runs/\nreports/\n__pycache__/\n")
-    made.commit()
-    return made
+from support.command_recipe import PROGRAM, RECIPE
 
 
 def rows(report):
@@ -230,3 +156,56 @@ def test_without_git_nobody_knows_which_files_are_the_programs(tmp_path):
     recipe = load("train", recipes_dir=tmp_path / "recipes")
     with pytest.raises(UsageError, match="in no git repository"):
         program_files(recipe, tmp_path)
+
+
+LOSES = """\
+import json, random, sys
+random.seed(int(sys.argv[1]))
+words = sys.argv[3:]
+losses = [round(random.random(), 6) for _ in range(4)]
+if "--stop" in words:
+    kept = losses[:2]
+elif "--from" in words:
+    kept = LATER
+else:
+    kept = losses
+first = 2 if "--from" in words else 0
+with open(f"{sys.argv[2]}/log.jsonl", "w") as log:
+    for step, loss in enumerate(kept, start=first):
+        log.write(json.dumps({"step": step, "loss": loss}) + "\\n")
+"""
+RESUME = 'resume: {stop_args: [--stop], resume_args: [--from, "{stopped_run_dir}/log.jsonl"]}\n'
+
+
+@pytest.fixture
+def resumable(repository):
+    recipe = RECIPE + RESUME
+    repository.write(train_py=LOSES.replace("LATER", "losses[2:]"), recipes__train__recipe_yaml=recipe)
+    return repository
+
+
+def test_a_recipe_that_says_how_it_is_resumed_is_resumed(resumable):
+    resumable.promote(resumable.reproduce())
+    report = resumable.reproduce()
+    row = rows(report)["resume_equal"]
+    assert (report.verdict, str(row.status), row.required) == ("REPRODUCED", "PASSED", True)
+
+
+def test_a_recipe_that_says_how_and_loses_something_is_not_reproduced(resumable):
+    resumable.promote(resumable.reproduce())
+    resumable.write(train_py=LOSES.replace("LATER", "losses[:2]"))
+    report = resumable.reproduce()
+    assert (report.verdict, report.exit_code) == ("CHECK_FAILED", 1)
+    assert "resume_equal" in report.sentence
+
+
+def test_runs_alone_are_not_judged_where_the_resumed_one_is_gone(resumable):
+    project = Project.around(resumable.root)
+    resumable.promote(resumable.reproduce())
+    folders = [Path(run) for run in resumable.reproduce().runs]
+    assert judge_again(folders, Request(), project=project).verdict == "REPRODUCED"
+    for resumed in folders[0].parent.glob("*-resumed"):
+        shutil.rmtree(resumed)
+    report = judge_again(folders, Request(), project=project)
+    assert (report.verdict, report.exit_code) == ("UNJUDGED", 4)
+    assert "resume_equal" in report.sentence

@@ -1,0 +1,67 @@
+"""The runs that are made beside the pair whose agreement is judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit.harness.judging.seed_response import run_with_another_seed
+from reprokit.layout import RECORD, read_json
+from reprokit.runs.listing import key_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunsBesidePair:
+    """Runs of the same recipe that are held against the pair.
+
+    Attributes:
+        stopped: The run that was killed on its way, or None.
+        resumed: The run that went on from it, or None.
+        varied: The runs under other surroundings.
+        other_seed: The run with another seed, or None.
+    """
+
+    stopped: Path | None = None
+    resumed: Path | None = None
+    varied: tuple[Path, ...] = ()
+    other_seed: Path | None = None
+
+    @property
+    def interrupted(self) -> tuple[Path, ...]:
+        """The stopped and the resumed run, as far as there are any."""
+        return tuple(one for one in (self.stopped, self.resumed) if one)
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """All of them."""
+        return (*self.interrupted, *self.varied, *((self.other_seed,) if self.other_seed else ()))
+
+
+def runs_at_hand(first: Path) -> RunsBesidePair:
+    """What lies beside the first run of a pair that the rows of an unmodified program need.
+
+    That is a resumed run where its recipe says how it is resumed, and a run with another seed.
+    """
+    record = read_json(first / RECORD)
+    if not record.get("program"):
+        return RunsBesidePair()
+    declared = (record.get("recipe_data") or {}).get("resume")
+    stopped, resumed = _resumed(first) if declared else (None, None)
+    return RunsBesidePair(stopped=stopped, resumed=resumed, other_seed=run_with_another_seed(first))
+
+
+def _resumed(first: Path) -> tuple[Path | None, Path | None]:
+    """The newest run of the same that was resumed, and the one that it was resumed from."""
+    mine = read_json(first / RECORD)
+    for folder in sorted(first.parent.iterdir(), key=lambda path: path.name, reverse=True):
+        record = read_json(folder / RECORD) if (folder / RECORD).is_file() else {}
+        point = record.get("resumed_from")
+        if not isinstance(point, dict) or any(
+            record.get(key) != mine.get(key) for key in ("digests", "seed")
+        ):
+            continue
+        stopped = first.parent / Path(str(point.get("run"))).name
+        of_first = point.get("run") == key_of(first.resolve())
+        if of_first or read_json(stopped / RECORD).get("stopped_by") is not None:
+            return stopped, folder
+    return None, None

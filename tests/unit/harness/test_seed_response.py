@@ -1,0 +1,144 @@
+"""A golden in which nothing responds to the seed proves nothing, unless the recipe says why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reprokit.errors import GoldenError
+from reprokit.harness import audit
+from reprokit.project import Project
+from support.command_recipe import PROGRAM, RECIPE
+
+DEAF = PROGRAM.replace("random.seed(int(sys.argv[1]))", "random.seed(0)")
+ECHO = DEAF.replace('"loss": value', '"loss": value, "seed": int(sys.argv[1])')
+GOLDEN = "golden/train/cpu-x86_64/seed-3"
+MEANT = "unresponsive: {because: its data is fixed}\n"
+
+
+@pytest.fixture
+def deaf(repository):
+    repository.write(train_py=DEAF)
+    return repository
+
+
+def provenance(repository) -> dict:
+    return json.loads((repository.root / GOLDEN / "provenance.json").read_text())
+
+
+def forget(repository) -> None:
+    """As a golden was promoted before anybody looked."""
+    file = repository.root / GOLDEN / "provenance.json"
+    told = json.loads(file.read_text())
+    del told["responds"]
+    file.write_text(json.dumps(told))
+    repository.commit()
+
+
+def seeds_run(repository) -> list[int]:
+    records = repository.root.glob("runs/train/*/run.json")
+    return sorted(json.loads(file.read_text())["seed"] for file in records)
+
+
+def clear_runs(repository) -> None:
+    for folder in (repository.root / "runs" / "train").iterdir():
+        folder.rename(repository.root / "runs" / f".{folder.name}")
+
+
+def test_a_golden_says_which_metrics_responded(repository):
+    repository.promote(repository.reproduce())
+    assert provenance(repository)["responds"] == {"seed": 4, "metrics": ["loss"]}
+    assert seeds_run(repository) == [3, 3, 4]
+    clear_runs(repository)
+    report = repository.reproduce()
+    assert report.verdict == "REPRODUCED"
+    assert seeds_run(repository) == [3, 3]
+
+
+def test_a_golden_that_does_not_say_is_held_against_one_more_run(repository):
+    repository.promote(repository.reproduce())
+    forget(repository)
+    clear_runs(repository)
+    report = repository.reproduce()
+    assert report.verdict == "REPRODUCED"
+    assert seeds_run(repository) == [3, 3, 4]
+    row = next(row for row in report.checks if row.id == "equals_golden")
+    assert "1 of 1 metric respond" in row.reason
+
+
+def test_no_metric_that_responds_is_said_and_is_promoted_only_knowingly(deaf):
+    report = deaf.reproduce()
+    assert report.verdict == "NO_GOLDEN"
+    assert "no metric responds to the seed: seed 4 gives the metrics of seed 3" in report.sentence
+    with pytest.raises(GoldenError, match=r"responds_to_seed.*unresponsive"):
+        deaf.promote(report)
+    deaf.promote(report, allow_failed=True)
+    again = deaf.reproduce()
+    assert (again.verdict, again.exit_code) == ("UNJUDGED", 4)
+    assert "no metric responds to the seed" in again.sentence
+
+
+def test_a_recipe_that_says_why_is_reproduced_and_told(deaf):
+    deaf.write(recipes__train__recipe_yaml=RECIPE + MEANT)
+    deaf.promote(deaf.reproduce())
+    report = deaf.reproduce()
+    assert report.verdict == "REPRODUCED"
+    assert "No metric responds to the seed, as the recipe says: its data is fixed." in report.sentence
+    assert seeds_run(deaf) == [3, 3, 3, 3]
+
+
+def test_a_metric_that_only_repeats_the_seed_does_not_respond(deaf):
+    deaf.write(train_py=ECHO)
+    report = deaf.reproduce()
+    assert "no metric responds to the seed" in report.sentence
+
+
+def test_a_command_without_a_seed_must_say_why(deaf):
+    deaf.write(recipes__train__recipe_yaml=RECIPE.replace("{seed}", "3"))
+    report = deaf.reproduce()
+    assert "nothing shows that a metric responds to the seed: its command has no {seed}" in report.sentence
+    deaf.promote(report, allow_failed=True)
+    assert deaf.reproduce().verdict == "UNJUDGED"
+
+
+def test_goldens_of_two_seeds_show_it_without_a_further_run(repository):
+    repository.write(recipes__train__recipe_yaml=RECIPE.replace("[3]", "[3, 5]"))
+    for seed in (3, 5):
+        repository.promote(repository.reproduce(seed=seed))
+    forget(repository)
+    clear_runs(repository)
+    report = repository.reproduce(seed=3)
+    assert report.verdict == "REPRODUCED"
+    assert "the golden of seed 5 has other metrics" in str(report.checks)
+    assert seeds_run(repository) == [3, 3]
+
+
+def test_a_program_that_ignores_the_seed_since_then_cannot_be_promoted_on_the_old_evidence(repository):
+    repository.promote(repository.reproduce())
+    repository.write(train_py=DEAF)
+    report = repository.reproduce()
+    assert report.verdict == "REGRESSION"
+    with pytest.raises(GoldenError, match="responds_to_seed"):
+        repository.promote(report)
+
+
+def test_a_report_is_judged_again_with_the_run_of_the_other_seed(repository):
+    project = Project.around(repository.root)
+    repository.promote(repository.reproduce())
+    forget(repository)
+    report, folder = repository.reproduced()
+    assert report.verdict == "REPRODUCED"
+    assert audit(folder / "report.json", project=project).findings == ()
+    other = next(row.evidence["other_seed"] for row in report.checks if row.id == "equals_golden")
+    Path(other, "metrics.jsonl").write_text('{"step": 0, "loss": 9.0}\n')
+    assert any("UNJUDGED" in finding for finding in audit(folder / "report.json", project=project).findings)
+
+
+def test_a_malformed_record_of_it_is_no_golden(repository):
+    repository.promote(repository.reproduce())
+    file = repository.root / GOLDEN / "provenance.json"
+    file.write_text(json.dumps({**provenance(repository), "responds": {"seed": 4, "metrics": []}}))
+    with pytest.raises(GoldenError, match="'responds' is malformed"):
+        repository.reproduce()
