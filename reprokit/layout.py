@@ -14,6 +14,9 @@ METRICS = "metrics.jsonl"
 TIMING = "timing.jsonl"
 TRACE = "trace.jsonl"
 RUNTIME = "runtime.json"
+#: Of an unmodified program that is watched: what the watch saw, and what it saw with another seed.
+INSTRUMENT = "instrument.json"
+OTHER_SEED = "other-seed.json"
 STDOUT = "stdout.log"
 STDERR = "stderr.log"
 MARKER = "COMPLETE"
@@ -23,6 +26,8 @@ OUTPUT = "output"
 CHECKPOINTS = "checkpoints"
 MANIFEST = "MANIFEST.json"
 FINAL_MODEL = "final_model.pt"
+#: How the names of files end that hold tensors, so far as they can be read without running code.
+TENSOR_FILES = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 SBOM = "sbom.cdx.json"
 IMAGE_PROVENANCE = "image-provenance.json"
 MOUNTED = ".mounted"  # only as long as the run is under way

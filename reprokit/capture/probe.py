@@ -160,6 +160,32 @@ def collect(*, with_torch: bool, device: str | None = None) -> Facts:
     return facts
 
 
+def loaded() -> Facts:
+    """What the libraries that this process has loaded say, and the variables that it was started with.
+
+    For the watch of a judged run, at the end of a program: nothing is imported for it.
+    """
+    missing: Missing = {}
+    facts: Facts = {"python": _python(), "variables": _variables_at_start()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if (numpy := sys.modules.get("numpy")) is not None:
+            facts["numpy"] = _numpy(numpy, missing)
+        if (torch := sys.modules.get("torch")) is not None:
+            facts["torch"] = _torch(torch, missing)
+    return facts
+
+
+def _variables_at_start() -> dict[str, str]:
+    """Those of ``VARIABLES`` as the kernel keeps them: the program may have set others since."""
+    try:
+        block = Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return {name: os.environ[name] for name in VARIABLES if name in os.environ}
+    pairs = (os.fsdecode(entry).partition("=") for entry in block.split(b"\0") if entry)
+    return {name: value for name, _, value in pairs if name in VARIABLES}
+
+
 def _python() -> Facts:
     return {
         "implementation": platform.python_implementation(),

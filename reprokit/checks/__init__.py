@@ -34,6 +34,8 @@ _SHOWN = 8
 _OF_TRAINERS = frozenset(
     {"checkpoints_complete", "config_saved", "numerics_in_force", "seeded", "trace_equal"}
 )
+#: Those of them that the watch over an unmodified program (``instrument: light``) can judge.
+_OF_WATCHED = _OF_TRAINERS - {"config_saved"}
 #: Rows that say something of an unmodified program only where its recipe has the key: row → key.
 _DECLARED_BY = {
     "expected_declared": "expected",
@@ -44,6 +46,7 @@ _DECLARED_BY = {
 }
 _MALFORMED = "recipe_checks"
 _WRITE_RECIPE = "write one: `reprokit help bring-your-own-program`"
+_WATCH_IT = "declare `instrument: light`, which watches it from outside: `reprokit help watch-a-program`"
 _WRITE_TRAINER = "write it as a trainer: `reprokit help bring-your-own-program`"
 _REPORT_IT = "this is a fault of the check itself: report it, or repair its file under reprokit/checks"
 
@@ -106,7 +109,10 @@ def _judged(check: Check, evidence: Evidence) -> Finding:
     if evidence.recipe is None and check.NEEDS_RECIPE:
         return not_applicable("a plain command has no recipe to judge", _WRITE_RECIPE)
     if "command" in (evidence.recipe or {}) and check.ID in _OF_TRAINERS:
-        return not_applicable("the program is unmodified, and nothing looked inside it", _WRITE_TRAINER)
+        if check.ID not in _OF_WATCHED:
+            return not_applicable("the program is unmodified; its settings are its own", _WRITE_TRAINER)
+        if not (evidence.recipe or {}).get("instrument"):
+            return not_applicable("the program is unmodified, and nothing looked inside it", _WATCH_IT)
     key = _DECLARED_BY.get(check.ID)
     if key is not None and _is_undeclared(evidence, check.ID, key):
         return not_applicable(

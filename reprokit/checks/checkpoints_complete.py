@@ -3,6 +3,8 @@
 Promised are the first end of an update at or after every ``logging.save_interval``, and the final model.
 Where the recipe keeps only the last ones (``checkpoints.keep``), these must be there, and MANIFEST.json must
 hold the digest of every other one. That a checkpoint loads was shown inside the environment that wrote it.
+Of an unmodified program with ``instrument: light`` those are promised that fit a pattern under ``outputs``;
+every tensor of them is in ``metrics.jsonl``.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, counted, failed_runs, passed
-from reprokit.layout import FINAL_MODEL
+from reprokit.core.rows import Finding, counted, failed_runs, not_applicable, passed, skipped
+from reprokit.layout import FINAL_MODEL, TENSOR_FILES
 
 ID = "checkpoints_complete"
 TITLE = "Checkpoints are there at the promised interval, unchanged and loadable"
@@ -23,11 +25,16 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_OUTPUT = "output/"
+_DECLARE = "declare the checkpoints that must repeat: `outputs: ['*.pt']`"
+_PLAIN = "save plain tensors and numbers (a `state_dict`, safetensors), which are read without running code"
 _AGAIN = "run it again; if it stays, see the trainer's calls of reprokit.runtime's checkpoint"
 
 
 def check(evidence: Evidence) -> Finding:
-    """Every run's checkpoints."""
+    """Every run's checkpoints; of a watched program those among its declared output files."""
+    if (evidence.recipe or {}).get("instrument"):
+        return _of_watched(evidence)
     keep = fact(evidence.recipe, "checkpoints.keep")
     if broken := failed_runs(evidence, lambda run: _problem(run, keep), _promise(evidence.runs) or _AGAIN):
         return broken
@@ -37,6 +44,31 @@ def check(evidence: Evidence) -> Finding:
     kept = f" (checkpoints.keep: {keep}; {counted(len(removed), 'earlier digest')})" if removed else ""
     reason = f"{count}{kept} and the final model, all unchanged and loadable, in every run"
     return passed(reason, checkpoints=names, **({"removed": removed} if removed else {}))
+
+
+def _of_watched(evidence: Evidence) -> Finding:
+    """The output files of a command that are checkpoints: the host has read them when the run had ended."""
+    if not (evidence.recipe or {}).get("outputs"):
+        return not_applicable("the recipe declares no output file", _DECLARE)
+    if not evidence.runs:
+        return skipped("there is no run to look at", _AGAIN)
+    files, tensors = set[str](), set[str]()
+    for run in evidence.runs:
+        names = [name for name in run.metric_names if name.startswith(_OUTPUT)]
+        found = {name for name in names if name.endswith(TENSOR_FILES)}
+        read = {name: [one for one in names if one.startswith(f"{name}:")] for name in found}
+        for name in sorted(found):
+            if not read[name]:
+                return skipped(f"{run.path}: {name} was not read: it is compared by its bytes alone", _PLAIN)
+        files |= found
+        tensors.update(*read.values())
+    if not files:
+        return not_applicable("no declared output file is a checkpoint", _DECLARE)
+    reason = (
+        f"{counted(len(files), 'checkpoint')} with {counted(len(tensors), 'tensor')}, read without running "
+        "code that may be in them, in every run"
+    )
+    return passed(reason, checkpoints=sorted(files))
 
 
 def _promise(runs: Sequence[RunEvidence]) -> str:

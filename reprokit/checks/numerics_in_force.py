@@ -1,17 +1,19 @@
 """Row ``numerics_in_force``: the profile that was asked for is what the libraries report.
 
 A record of another version of a profile is judged by what the runtime compared with its own table.
+Of an unmodified program with ``instrument: light`` the watch read what was in force when each process ended.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core import numerics
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.numerics import Profile, Setting
-from reprokit.core.rows import Finding, failed_runs, passed, unjudged
+from reprokit.core.rows import Finding, failed, failed_runs, not_applicable, passed, skipped, unjudged
 from reprokit.layout import RECORD, RUNTIME
 
 ID = "numerics_in_force"
@@ -21,11 +23,20 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 _RUN = "run it by `reprokit reproduce`, which sets the profile before the interpreter starts"
+_WATCH = "start it with Python, and let it end by itself: the watch writes at its end"
+_ALIKE = "let the program set them by its settings alone, not by what it finds"
+#: What is told of a program that nothing pins, and what is compared between its runs besides.
+_TOLD = ("torch.threads", "torch.interop_threads", "numpy.openblas.threads")
+_SWITCHES = ("torch.cpu_capability", "torch.mkl_cbwr", "numpy.openblas.core", "numpy.cpu_features.in_force")
+#: A setting that changes no number, and that no library reports.
+_NO_NUMBER = frozenset({"PYTHONDONTWRITEBYTECODE"})
 _SWITCHED_OFF = "numpy.cpu_features.in_force"
 
 
 def check(evidence: Evidence) -> Finding:
     """Recipe, host, runtime and libraries agree on one profile, in every run."""
+    if (evidence.recipe or {}).get("instrument"):
+        return _of_watched(evidence)
     name = (evidence.recipe or {}).get("numerics")
     profile = next((known for known in numerics.PROFILES if known.name == name), None)
     if profile is None:
@@ -43,6 +54,70 @@ def check(evidence: Evidence) -> Finding:
         requested=dict(held["requested"]),
         in_force=dict(held["in_force"]),
     )
+
+
+def _of_watched(evidence: Evidence) -> Finding:
+    """What was in force at the end of every process of an unmodified program, held against the profile."""
+    recipe, runs = evidence.recipe or {}, evidence.runs
+    if not runs or not all(fact(run.instrument, "processes.0.in_force") for run in runs):
+        return skipped("the program left no record of what was in force", _WATCH)
+    shown = [_shown(run) for run in runs]
+    for run, one in zip(runs[1:], shown[1:], strict=True):
+        if one != shown[0]:
+            names = sorted(name for name in {*one, *shown[0]} if one.get(name) != shown[0].get(name))
+            return failed(f"{run.path}: other settings than in {runs[0].path}: {', '.join(names)}", _ALIKE)
+    if recipe.get("variant") == "none":
+        said = ", ".join(f"{name} {value}" for name, value in shown[0].items() if name in _TOLD)
+        reason = f"nothing pins the environment, so no profile was asked for; in force at the end: {said}"
+        return not_applicable(reason, "lock an environment: `reprokit image lock`", in_force=shown[0])
+    profile = next((known for known in numerics.PROFILES if known.name == recipe.get("numerics")), None)
+    if profile is None:
+        return unjudged(f"the recipe asks for the profile {recipe.get('numerics')!r}", _RUN)
+    problem_of = functools.partial(_problem_of_watched, profile=profile)
+    if broken := failed_runs(evidence, problem_of, _RUN):
+        return broken
+    return passed(
+        f"profile {profile.name} (version {profile.version}) was in force at the end of every process",
+        profile=profile.name,
+        in_force=shown[0],
+    )
+
+
+def _shown(run: RunEvidence) -> dict[str, Any]:
+    """Threads and switches at the end of each process, by name; those of the first without its name."""
+    found: dict[str, Any] = {}
+    for process, record in sorted((fact(run.instrument, "processes") or {}).items()):
+        prefix = "" if process == "0" else f"{process}: "
+        for name in (*_TOLD, *_SWITCHES):
+            value = fact(record, f"in_force.{name}")
+            if value is not None:
+                found[f"{prefix}{name}"] = value
+        flags = {"": fact(record, "in_force.torch.flags"), "cuda ": fact(record, "in_force.torch.cuda_flags")}
+        for kind, values in flags.items():
+            for name, value in values.items() if isinstance(values, Mapping) else ():
+                found[f"{prefix}{kind}{name}"] = value
+    return found
+
+
+def _problem_of_watched(run: RunEvidence, *, profile: Profile) -> str:
+    if run.run.get("numerics") != profile.name:
+        return f"run.json has the profile {run.run.get('numerics')!r}, the recipe {profile.name}"
+    for process, record in sorted((fact(run.instrument, "processes") or {}).items()):
+        at_start = fact(record, "in_force.variables")
+        at_start = at_start if isinstance(at_start, Mapping) else {}
+        for setting in profile.settings:
+            given = fact(run.run, f"environment.{setting.name}")
+            if given != setting.value:
+                return f"run.json sets {setting.name} to {given!r}, the profile to {setting.value!r}"
+            if setting.name in _NO_NUMBER:
+                continue
+            if at_start.get(setting.name) != setting.value:
+                return f"process {process} was started with {setting.name} {at_start.get(setting.name)!r}"
+            library = setting.reported_as.partition(".")[0]
+            reported = fact(record, f"in_force.{setting.reported_as}")
+            if library and fact(record, f"in_force.{library}") and not _is_in_force(setting, reported):
+                return f"process {process} ended with {setting.reported_as} {reported!r}"
+    return ""
 
 
 def _problem(run: RunEvidence, profile: Profile) -> str:

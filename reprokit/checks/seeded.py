@@ -1,15 +1,18 @@
 """Row ``seeded``: every generator had a seed that follows from the run's, the same in every run.
 
 The runtime records (``runtime.json``: ``seeding``) the seeds that were handed out, and those that the
-environments were found with after every update.
+environments were found with after every update. Of an unmodified program with ``instrument: light`` the watch
+recorded what every generator was seeded with, in these runs and in one with another seed
+(``core.seed_following``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from reprokit.core import seed_following
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
-from reprokit.core.rows import Finding, failed, failed_runs, passed
+from reprokit.core.rows import Finding, counted, failed, failed_runs, not_applicable, passed, skipped
 
 ID = "seeded"
 TITLE = "Every random number generator is seeded"
@@ -24,10 +27,16 @@ _REMEDY = (
     "call run.seeding.seed_everything(), and reset each environment with its own seed of "
     "run.seeding.environment_seeds: env.reset(seed=…)"
 )
+_GIVE = "let that line take its seed from the one that the command is given ({seed})"
+_RUN = "run it twice: `reprokit reproduce`"
+_RELAX = "where this draws nothing that reaches a number, relax the row `seeded` with that reason"
+_MOST_SHOWN = 20
 
 
 def check(evidence: Evidence) -> Finding:
-    """Every run's record of seeds, and one record for all runs."""
+    """Every run's record of seeds, and one record for all runs; of a watched program what the watch saw."""
+    if (evidence.recipe or {}).get("instrument"):
+        return _of_watched(evidence)
     if broken := failed_runs(evidence, _problem, _REMEDY):
         return broken
     first = evidence.runs[0]
@@ -41,6 +50,30 @@ def check(evidence: Evidence) -> Finding:
     what = f"seed {fact(first.runtime, 'seeding.seed')} went to python, numpy, torch and {environments}"
     what += _use(first, number or 0)
     return passed(f"{what}; {_HASH_SEED} was {hash_seed} before the start", generators=dict(generators))
+
+
+def _of_watched(evidence: Evidence) -> Finding:
+    runs = evidence.runs
+    if not runs:
+        return skipped("there is no run to look at", _RUN)
+    wrong = list(seed_following.broken(runs))
+    if wrong:
+        return failed(wrong[0], _GIVE, all=wrong[:_MOST_SHOWN])
+    lacking = list(seed_following.unseen(runs))
+    if lacking:
+        return skipped(f"not every generator could be seen: {lacking[0]}", _RELAX, all=lacking[:_MOST_SHOWN])
+    sites = seed_following.sites_of(runs[0].instrument)
+    if not sites:
+        return not_applicable("the program seeds no generator and draws from none", _GIVE)
+    other = fact(runs[0].other_seed, "run.seed")
+    kinds = dict.fromkeys(site[1] for site in sites)
+    seeds = sum(map(len, sites.values()))
+    reason = (
+        f"{counted(seeds, 'seed')} of {', '.join(kinds)}: the same in every run with the seed "
+        f"{runs[0].run.get('seed')}, all others with the seed {other}"
+    )
+    lines = sorted({f"{file}:{line}" for _, _, file, line in sites})
+    return passed(reason, lines=lines[:_MOST_SHOWN], other_seed=other)
 
 
 def _problem(run: RunEvidence) -> str:

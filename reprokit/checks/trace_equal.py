@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from reprokit.core.evidence import Evidence, GoldenEvidence, TraceComparison
-from reprokit.core.rows import Finding, failed, not_applicable, passed, unjudged
+from reprokit.core.evidence import Evidence, GoldenEvidence, TraceComparison, fact
+from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
 
 ID = "trace_equal"
 TITLE = "Parameters and random states are equal after every update"
@@ -12,6 +12,8 @@ ADVISORY = False
 NEEDS_RECIPE = False
 
 _WRITE = "call reprokit.runtime's trace after every update, in every run"
+_WATCH = "start it with Python, and let it end by itself: the watch writes at its end"
+_OWN = "log what it updates as a metric, or declare it under `outputs`"
 _LOOK = "look at what that update reads; trace.jsonl of every run has the digests before and after it"
 
 
@@ -19,10 +21,12 @@ def check(evidence: Evidence) -> Finding:
     """Trace of every later run against the first's, and the first's against the golden's."""
     golden = evidence.golden
     traced = [run for run in evidence.runs if run.trace_records > 0 and run.trace_digest]
-    if not traced:
-        if golden is not None and golden.has_trace:
-            return failed(f"the runs wrote no trace, but {golden.path} has one", _WRITE)
-        return not_applicable("the program writes no trace.jsonl", _WRITE if evidence.recipe else "")
+    watched = bool((evidence.recipe or {}).get("instrument"))
+    found = _unread(evidence) if watched else None
+    if found is None and not traced:
+        found = _of_watched(evidence) if watched else _of_silent(evidence)
+    if found is not None:
+        return found
     if len(traced) != len(evidence.runs):
         return failed(f"only {len(traced)} of {len(evidence.runs)} runs wrote a trace", _WRITE)
     if len(traced) < 2 or len(evidence.trace_repeats) != len(traced) - 1:
@@ -32,6 +36,38 @@ def check(evidence: Evidence) -> Finding:
         if fault is not None:
             return fault
     return _against_golden(golden, traced[0].trace_records)
+
+
+def _of_silent(evidence: Evidence) -> Finding:
+    """A program that writes no trace, and that nobody watches."""
+    if evidence.golden is not None and evidence.golden.has_trace:
+        return failed(f"the runs wrote no trace, but {evidence.golden.path} has one", _WRITE)
+    return not_applicable("the program writes no trace.jsonl", _WRITE if evidence.recipe else "")
+
+
+def _unread(evidence: Evidence) -> Finding | None:
+    """Why parameters of a watched program could not be read; None where they could."""
+    for run in evidence.runs:
+        for one in (fact(run.instrument, "processes") or {}).values():
+            if problem := fact(one, "torch.problem"):
+                return unjudged(f"{run.path}: {problem}", _OWN)
+    return None
+
+
+def _of_watched(evidence: Evidence) -> Finding:
+    """Why the watch over an unmodified program has traced nothing."""
+    if not evidence.runs or not all(fact(run.instrument, "processes.0") for run in evidence.runs):
+        return skipped("the program left no record of what it did, so nothing was traced", _WATCH)
+    if evidence.golden is not None and evidence.golden.has_trace:
+        return failed(f"the runs took no step of an optimizer, but {evidence.golden.path} has a trace", _LOOK)
+    torch = any(
+        fact(one, "in_force.torch")
+        for run in evidence.runs
+        for one in (fact(run.instrument, "processes") or {}).values()
+    )
+    if torch:
+        return not_applicable("no optimizer of PyTorch took a step, so there is no update to trace", _OWN)
+    return not_applicable("the program does not use PyTorch, whose parameters alone can be traced", _OWN)
 
 
 def _against_golden(golden: GoldenEvidence | None, updates: int) -> Finding:
@@ -49,6 +85,9 @@ def _against_golden(golden: GoldenEvidence | None, updates: int) -> Finding:
         remedy = "promote it again, with its trace: `reprokit golden promote`"
         return unjudged(f"the trace was not compared with that of {golden.path}", remedy)
     fault = _fault(golden.trace, wanted=None)
+    if fault is not None and "instrumentation" in golden.changed:
+        what = f"the watch changed since {golden.noun}, and its traces differ: {fault.reason}"
+        return unjudged(what, "promote again: `reprokit golden promote`")
     if fault is not None:
         return fault
     reason = f"{updates} updates have equal parameters and random states in all runs and in {golden.noun}"

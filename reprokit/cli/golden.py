@@ -103,11 +103,13 @@ def promote(
     """Promote runs to a golden: the newest finished pair of RECIPE, the given runs, or those of a report.
 
     The runs must be complete, unmodified and equal byte for byte, and pass the required checks that are not
-    about the golden. Nothing is trained.
+    about the golden. Nothing is trained, except where the recipe says `instrument`: one more run, without the
+    watch, must have the same metrics.
     """
     from datetime import UTC, datetime
 
     from reprokit import runs
+    from reprokit.cli import show_report
     from reprokit.harness import curation
     from reprokit.reports import golden_list
 
@@ -120,15 +122,17 @@ def promote(
         folders = curation.newest_pair(project.runs_dir, what[0], seed=seed)
     else:
         folders = tuple(runs.find(project.runs_dir, one) for one in what)
-    promoted = curation.promote(
-        folders,
-        project=project,
-        reason=reason,
-        now=datetime.now(UTC).isoformat(timespec="seconds"),
-        allow_dirty=allow_dirty,
-        allow_nonfinite=allow_nonfinite,
-        allow_failed=allow_failed,
-    )
+    with show_report.progress() as progress:
+        promoted = curation.promote(
+            folders,
+            project=project,
+            reason=reason,
+            now=datetime.now(UTC).isoformat(timespec="seconds"),
+            allow_dirty=allow_dirty,
+            allow_nonfinite=allow_nonfinite,
+            allow_failed=allow_failed,
+            progress=progress,
+        )
     line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
     print_answer([line], data=lambda: dict(promoted.provenance), as_json=as_json)
     if promoted.provenance.get("sizes"):

@@ -90,6 +90,10 @@ VARIED = Question(
         "varied.names": "only one of the two runs was varied",
     },
 )
+WITH_OTHER_SEED = Question(
+    name="do the seeds of a program's generators follow from the run's?",
+    may_differ={"seed": "whether another seed leads to other generators is what is being asked"},
+)
 ACROSS_MACHINES = Question(
     name="where do runs on two machines first differ?",
     may_differ={

@@ -46,6 +46,8 @@ class RunEvidence:
     run: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     runtime: Mapping[str, Any] = field(default_factory=dict)
+    instrument: Mapping[str, Any] = field(default_factory=dict)
+    other_seed: Mapping[str, Any] = field(default_factory=dict)
     config: Mapping[str, Any] | None = None
     config_differs: tuple[str, ...] | None = None
     num_records: int = 0

@@ -11,7 +11,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ class FailedCheck:
     reason: str
 
 
-def promote(  # noqa: PLR0913 - one keyword for each thing that a golden says of itself
+def promote(  # noqa: PLR0913 - what a golden is made of, and what is allowed in it
     golden_dir: Path,
     *,
     runs: Sequence[Candidate],
@@ -84,13 +84,15 @@ def promote(  # noqa: PLR0913 - one keyword for each thing that a golden says of
     failed: Sequence[FailedCheck] = (),
     allow_failed: bool = False,
     limit_bytes: float = math.inf,
+    confirm: Callable[[], Mapping[str, Any]] = dict,
 ) -> Golden:
     """Promote a run: write its golden, in place of the one before it.
 
     ``runs`` are at least two complete ones of one recipe, platform and seed, equal byte for byte;
     ``created_at`` is ISO 8601, UTC; ``tolerances`` are the recipe's, as plain data. ``failed`` are the
-    required rows that the runs failed, which ``allow_failed`` records. Files that
-    are larger than ``limit_bytes`` together are compressed.
+    required rows that the runs failed, which ``allow_failed`` records. Files that are larger than
+    ``limit_bytes`` together are compressed. ``confirm`` is called last of all and may still refuse; what it
+    returns is added to the provenance.
 
     Raises:
         GoldenError: The runs cannot be promoted; nothing is written.
@@ -122,6 +124,7 @@ def promote(  # noqa: PLR0913 - one keyword for each thing that a golden says of
         "tool": {"name": "reprokit", "version": tool_version},
         **({"responds": dict(first.responds)} if first.responds else {}),
         **({"failed_checks": [_recorded(row) for row in failed]} if failed else {}),
+        **confirm(),
     }
     try:
         _write(folder, first, provenance, limit_bytes=limit_bytes)

@@ -55,7 +55,7 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     if request.resume:
         must_say_how(recipe, stop_at=request.stop_at)
     foresee(recipe, seed=request.seed_of(recipe.seeds), project=project, progress=progress)
-    pair = WholeRun(repeats=request.repeats)
+    pair = WholeRun(repeats=request.repeats, beside_other_seed=True)
     folders = run_recipe(recipe, request, pair, project=project, phases=phases)
     stopped = resumed = None
     if _is_resumed(recipe, folders, request):

@@ -123,7 +123,8 @@ def reproduce_run(
         side_by_side=request.side_by_side,
         command=request.command,
     )
-    folders = run_recipe(recipe, asked, WholeRun(repeats=asked.repeats), project=project, phases=phases)
+    kind = WholeRun(repeats=asked.repeats, beside_other_seed=True)
+    folders = run_recipe(recipe, asked, kind, project=project, phases=phases)
     with phases.of("judge"):
         report = judge_against(folders, reference, recipe, request=asked, phases=phases.seconds)
         place = project.reports_dir / recipe.name / stamp()

@@ -41,6 +41,8 @@ _DEVICES = ("cpu", "cuda", "tpu")
 _CONFIGURATION = ("command", "env", "working_dir")
 #: Keys of such a recipe that cannot change a number.
 _NOT_NUMBERS = frozenset({"resume", "unresponsive"})
+#: Keys with their defaults that recipes of before did not have: the digests of those stay as they were.
+_LATER = (("instrument", None),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +205,8 @@ def _recipe(
     config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
     numbers = {key: plain[key] for key in ("numerics", "device", "variant", "data")}
     if trainer is None:
-        numbers |= {key: plain[key] for key in ("command", *OF_COMMANDS) if key not in _NOT_NUMBERS}
+        given = [key for key in OF_COMMANDS if key not in _NOT_NUMBERS and (key, plain[key]) not in _LATER]
+        numbers |= {key: plain[key] for key in ("command", *given)}
     else:
         numbers |= {"trainer": trainer.digest, "config": config}
         if trainer.parts:  # so that a recipe without any keeps the digest that it had before there were parts
@@ -255,6 +258,7 @@ def _program(said: RecipeModel) -> Program:
         stop_args=None if said.resume is None else tuple(said.resume.stop_args),
         resume_args=None if said.resume is None else tuple(said.resume.resume_args),
         network=said.network is not None,
+        instrument=said.instrument,
     )
 
 

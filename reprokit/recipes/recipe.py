@@ -115,6 +115,7 @@ class Program:
             checkpoints too. None when the recipe does not say how it is resumed.
         resume_args: What resumes it from ``{stopped_run_dir}``; None likewise.
         network: Whether it may use the network.
+        instrument: ``light`` where it is watched from outside while it runs; None where nothing looks inside.
     """
 
     command: tuple[str, ...]
@@ -128,6 +129,7 @@ class Program:
     stop_args: tuple[str, ...] | None
     resume_args: tuple[str, ...] | None
     network: bool
+    instrument: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

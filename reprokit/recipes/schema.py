@@ -251,6 +251,7 @@ OF_COMMANDS = (
     "resume",
     "network",
     "unresponsive",
+    "instrument",
 )
 
 
@@ -277,6 +278,7 @@ class RecipeModel(BaseModel):
     resume: ResumeArguments | None = None
     network: Reason | None = None
     unresponsive: Reason | None = None
+    instrument: Literal["light"] | None = None
     seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(_distinct)]
     platforms: Annotated[list[Platform], Field(min_length=1), AfterValidator(_distinct)]
     expected: dict[Line, Expected] = {}

@@ -12,10 +12,11 @@ import struct
 from dataclasses import replace
 
 from reprokit import adapters, checks, golden, runs, variations
-from reprokit.checks import unchanged_when_varied
+from reprokit.checks import seeded, unchanged_when_varied
 from reprokit.core import agreement, checklist, fingerprint, json_values
 from reprokit.core.checklist import Judgement, Status, TraceComparison, Verdict
 from reprokit.core.comparison import compare_records
+from reprokit.core.rows import passed
 from reprokit.harness.judging import build_report, gather, resume_evidence, varied_evidence
 from reprokit.recipes import NarrowerTolerances
 
@@ -309,6 +310,10 @@ def takes_one_run_for_two(monkeypatch):
 def compares_runs_of_different_things(monkeypatch):
     for module in (agreement, resume_evidence, varied_evidence):
         monkeypatch.setattr(module, "why_not_comparable", lambda first, other, *, question: None)
+
+
+def passes_seeded_although_a_generator_is_unseeded(monkeypatch):
+    monkeypatch.setattr(seeded, "check", lambda told: passed("every generator has a seed"))
 
 
 def takes_every_varied_run_for_equal(monkeypatch):

@@ -14,6 +14,7 @@ from reprokit.core import fingerprint
 from reprokit.core.agreement import takes_seed
 from reprokit.core.checklist import Status
 from reprokit.errors import GoldenError
+from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.reference_run import recipe_of
@@ -23,6 +24,7 @@ from reprokit.harness.judging.seed_response import (
     run_with_another_seed,
     shown_by_other_goldens,
 )
+from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
@@ -42,14 +44,17 @@ def promote(
     allow_dirty: bool = False,
     allow_nonfinite: bool = False,
     allow_failed: bool = False,
+    progress: Progress | None = None,
 ) -> golden.Golden:
     """Promote two or more agreeing runs to the golden of their recipe, platform and seed.
 
     ``now`` is ISO 8601 in UTC; ``allow_dirty`` takes runs of changes that neither commit nor index has;
-    ``allow_failed`` takes runs that failed required checks, and records which.
+    ``allow_failed`` takes runs that failed required checks, and records which; ``progress`` is told of the
+    run that is made without the watch, where the recipe says ``instrument``.
 
     Raises:
-        GoldenError: The runs are not worthy.
+        CannotRunError: That run did not finish.
+        GoldenError: The runs are not worthy, or that run has other metrics.
         ReportError: One of the folders is not a run folder.
     """
     if not folders:
@@ -61,6 +66,13 @@ def promote(
         responds, silent = _response(candidates[0], recipe_data, project)
         candidates[0] = replace(candidates[0], responds=responds)
         failed = (*_failed_checks(folders, project), *silent)
+
+    def confirm() -> dict[str, Any]:
+        if not recipe_data.get("instrument"):
+            return {}
+        watched = runs.read(folders[0])
+        return {"plain_run": plain_run(watched, project=project, progress=progress or _Silent())}
+
     return golden.promote(
         project.golden_dir,
         runs=candidates,
@@ -73,6 +85,7 @@ def promote(
         failed=failed,
         allow_failed=allow_failed,
         limit_bytes=settings_of(project.root).golden_limit_mb * 1e6,
+        confirm=confirm,
     )
 
 
@@ -96,6 +109,20 @@ def _response(
         return None, ()
     fix = "say why in recipe.yaml (`unresponsive: {because: …}`) if that is meant"
     return None, (golden.FailedCheck(id=_RESPONDS, status="FAILED", reason=f"{seen.why_not}; {fix}"),)
+
+
+class _Silent:
+    """Nobody follows."""
+
+    def phase(self, name: str) -> None: ...
+
+    def update(
+        self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
+    ) -> None: ...
+
+    def alive(self, run_label: str, seen: str) -> None: ...
+
+    def note(self, text: str) -> None: ...
 
 
 def _failed_checks(folders: Sequence[Path], project: Project) -> tuple[golden.FailedCheck, ...]:

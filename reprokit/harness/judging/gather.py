@@ -31,8 +31,10 @@ from reprokit.harness.running.lock_files import locked_versions
 from reprokit.layout import (
     CHECKPOINTS,
     ENVIRONMENT,
+    INSTRUMENT,
     MANIFEST,
     METRICS,
+    OTHER_SEED,
     RECORD,
     RUNTIME,
     TRACE,
@@ -215,6 +217,8 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         run=run.record,
         environment=read_json(run.path / ENVIRONMENT),
         runtime=read_json(run.path / RUNTIME),
+        instrument=read_json(run.path / INSTRUMENT),
+        other_seed=read_json(run.path / OTHER_SEED),
         config=config,
         config_differs=_config_differs(recipe.training_config, config)
         if recipe and config is not None

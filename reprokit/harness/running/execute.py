@@ -17,7 +17,7 @@ from reprokit.core import fingerprint
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
-from reprokit.harness.running import program_output
+from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
 from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_json
@@ -128,9 +128,10 @@ def _run_and_close(
     try:
         if plan.program is not None:
             program_output.make_room(folder, plan.program)
+            instrumented.make_room(spec, folder)
         result = backend.run(spec, folder, on_tick=tick)
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
-        result, found = _with_output(result, folder, plan)
+        result, found = _with_output(_watched(result, spec, folder), folder, plan)
     except KeyboardInterrupt:
         runs.close_interrupted(folder, secrets=secrets)
         raise
@@ -159,6 +160,16 @@ def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str |
         message=f"the mounted package changed while the run was under way: {package}",
         remedy="run it again, and leave the package as it is until the run has ended",
     )
+
+
+def _watched(result: RunResult, spec: RunSpec, folder: Path) -> RunResult:
+    """The result, with what the watch saw brought home; never a completed one where that failed."""
+    try:
+        instrumented.bring_home(spec, folder)
+    except WorkspaceError as error:
+        outcome = Outcome(error.outcome) if result.completed else result.outcome
+        return replace(result, outcome=outcome, message=error.told(), remedy=error.fix or "")
+    return result
 
 
 def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult, dict[str, Any]]:

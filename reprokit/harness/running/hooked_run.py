@@ -34,8 +34,8 @@ class Places:
 
     Attributes:
         hook: The hook's folder; may hold placeholders.
-        orders: The file of orders; may hold placeholders. The same for all runs: a program may read
-            the variable that names it.
+        orders: The file of orders, or ``light`` for the watch that has none; may hold placeholders. The same
+            for all runs: a program may read the variable that names it.
         out: Where the trace goes.
         output: The run's own folder.
         replay: The trace of the run whose values are held, or None.

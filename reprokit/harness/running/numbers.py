@@ -4,7 +4,8 @@ Three questions, three answers:
 
 - ``digests_of``: what can change the numbers of *this* recipe. A golden and every ``run.json`` hold these
   digests; where one differs, the report says what changed and no stopped run goes on. Probes and
-  instrumentation are none of it: nothing of them is loaded before a judged training has ended.
+  instrumentation are none of it: nothing of them is loaded before a judged training has ended. Only where a
+  recipe says ``instrument`` its program is watched from the first line on, and the instrumentation counts.
 - ``mounted_digest``: the whole package that a run could import from. ``run.json`` records it, and a run
   during which it changes is not complete (``execute``). It is no part of a golden, and keeps no run from
   being resumed.
@@ -68,7 +69,10 @@ def recipe_digests(recipe: Recipe, *, files: tuple[ProgramFile, ...] | None = No
     if recipe.trainer is None:
         seen = program_files(recipe, recipe.project_dir) if files is None else files
         config = digest(recipe.training_config)
-        return {"recipe": recipe.digest, "program": digest_of_files(seen), "config": config}
+        found = {"recipe": recipe.digest, "program": digest_of_files(seen), "config": config}
+        if recipe.program is not None and recipe.program.instrument:
+            found["instrumentation"] = sha256_of_path(PACKAGE / "instrumentation", pattern="*.py")
+        return found
     return {
         "recipe": recipe.digest,
         "trainer": sha256_of_path(recipe.trainer),

@@ -56,7 +56,7 @@ class Plan:
     program: Program | None = None
 
 
-def plan_recipe(
+def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     recipe: Recipe,
     kind: RunKind = WholeRun(),  # noqa: B008 - frozen
     *,
@@ -68,6 +68,7 @@ def plan_recipe(
     cores: Sequence[int] = (),
     timeout_s: float | None = None,
     profile_step: int | None = None,
+    environments: Path | None = None,
 ) -> Plan:
     """Plan runs of a recipe with one seed.
 
@@ -82,13 +83,14 @@ def plan_recipe(
         cores: Core numbers to pin the runs to, one each in turn; empty for no pinning.
         timeout_s: Limit for each run; the recipe's own when None.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
+        environments: The folder that holds ``images/``; the recipe's project where None.
 
     Raises:
         UsageError: A run is to be resumed in an environment of another lock than it began in.
         RecipeError: Data that the recipe declares is missing or other than declared.
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
-    launch = launch_of(recipe, realisation, profile_step=profile_step)
+    launch = launch_of(recipe, realisation, profile_step=profile_step, environments=environments)
     own = _particulars(kind, realisation)
     specs = []
     for index, name in enumerate(own.names):

@@ -81,19 +81,29 @@ class DataFile:
     content: bytes
 
 
-def launch_of(recipe: Recipe, realisation: Realisation | None, *, profile_step: int | None) -> Launch:
+def launch_of(
+    recipe: Recipe,
+    realisation: Realisation | None,
+    *,
+    profile_step: int | None,
+    environments: Path | None = None,
+) -> Launch:
     """The trainer or the command of a recipe as a program.
 
     Args:
         recipe: The validated recipe, overrides applied.
         realisation: The environment that it runs in; None for a command in this Python.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
+        environments: The folder that holds ``images/``, which a recipe that was read from a run's folder has
+            not beside it. None for the recipe's project.
 
     Raises:
         RecipeError: Data that the recipe declares is missing or other than declared.
     """
     if recipe.program is not None:
-        return _launch_of_command(recipe, recipe.program, realisation)
+        return _launch_of_command(
+            recipe, recipe.program, realisation, environments=environments or recipe.project_dir
+        )
     trainer, data = trainer_of(recipe), declared(recipe)
     return Launch(
         command=(*_LAUNCH, *_options(recipe, data, profile_step=profile_step)),
@@ -122,7 +132,9 @@ def launch_of(recipe: Recipe, realisation: Realisation | None, *, profile_step: 
     )
 
 
-def _launch_of_command(recipe: Recipe, program: Program, realisation: Realisation | None) -> Launch:
+def _launch_of_command(
+    recipe: Recipe, program: Program, realisation: Realisation | None, *, environments: Path
+) -> Launch:
     refuse_near_misses(program.command)
     files, data = program_files(recipe, recipe.project_dir), declared(recipe)
     python = "{python}" if realisation else None
@@ -133,7 +145,7 @@ def _launch_of_command(recipe: Recipe, program: Program, realisation: Realisatio
         command=(first, *program.command[1:]),
         script=(),
         environment={
-            **(_of_environment(recipe, realisation) if realisation else {}),
+            **(_of_environment(recipe, realisation, environments) if realisation else {}),
             "PYTHONUNBUFFERED": "1",
             "PYTHONDONTWRITEBYTECODE": "1",  # the program's files stay as they were digested
             **program.variables,
@@ -175,9 +187,9 @@ def variables_of(recipe: Recipe) -> dict[str, str]:
     return {**found, **(recipe.program.variables if recipe.program else {})}
 
 
-def _of_environment(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
+def _of_environment(recipe: Recipe, realisation: Realisation, environments: Path) -> dict[str, str]:
     """The profile of the numerics, and where the repository's own packages are imported from."""
-    own = images.variables(realisation, project=recipe.project_dir, tree=f"{{{PROGRAM_MOUNT}}}")
+    own = images.variables(realisation, project=environments, tree=f"{{{PROGRAM_MOUNT}}}")
     imports = {name: value for name, value in own.items() if name == "PYTHONPATH"}
     return {**numerics.variables(recipe.numerics, hash_seed=0), **imports}
 

@@ -19,14 +19,13 @@ from reprokit.core.records import digest
 from reprokit.errors import CheckpointError, MetricsError
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
 from reprokit.file_tree import Kind
-from reprokit.layout import METRICS, OUTPUT, PROGRAM, STDERR, STDOUT
+from reprokit.layout import METRICS, OUTPUT, PROGRAM, STDERR, STDOUT, TENSOR_FILES
 from reprokit.recipes import Program
 
 #: In the folder that a program may write to: its own copy of the project, results included.
 WORK = ".work"
 #: What the copy of the project is mounted as.
 PROGRAM_MOUNT = "program"
-_TENSORS = (".pt", ".pth", ".bin", ".ckpt", ".safetensors")
 _MOST_OUTPUTS = 10_000
 
 
@@ -102,7 +101,7 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
             logs=(folder / STDOUT, folder / STDERR),
             volatile=program.volatile,
             printed=program.printed,
-            places=_places(folder),
+            places=places_of(folder),
         )
         left = _outputs(output, program.outputs)
     except MetricsError as error:
@@ -154,7 +153,7 @@ def _outputs(output: Path, patterns: Sequence[str]) -> dict[str, str]:
 
 def _digests_of(path: Path, name: str) -> dict[str, str]:
     """Of a checkpoint: all that is no tensor under its own name, and each tensor."""
-    if path.suffix in _TENSORS:
+    if path.suffix in TENSOR_FILES:
         is_safetensors = path.suffix == checkpoints.safetensors_file.SUFFIX
         try:
             tree, tensors = checkpoints.pack(checkpoints.read(path))
@@ -214,7 +213,7 @@ def _is_unchanged(path: Path, original: Path) -> bool:
     return original.is_file() and filecmp.cmp(path, original, shallow=False)
 
 
-def _places(folder: Path) -> dict[str, str]:
+def places_of(folder: Path) -> dict[str, str]:
     """Paths of the run as its program saw them on this host → what stands for them."""
     found = {RUN_DIR: "{run_dir}", f"{RUN_DIR}/{WORK}": "{project}", f"{MOUNTS}/{PROGRAM_MOUNT}": "{project}"}
     for name in {str(folder.resolve()), str(folder.absolute())}:

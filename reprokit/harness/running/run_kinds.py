@@ -38,11 +38,16 @@ class ResumePoint:
 class WholeRun:
     """A training from its first step to its last, as often as ``repeats`` says.
 
-    ``beside``: among how many runs it shares the cores, where it is held against runs made side by side.
+    Attributes:
+        repeats: How many runs with the one seed.
+        beside: Among how many runs it shares the cores, where it is held against runs made side by side.
+        beside_other_seed: Whether a watched program is run with another seed too, which shows whose seeds
+            follow from the run's.
     """
 
     repeats: int = 1
     beside: int = 1
+    beside_other_seed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,8 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
 from reprokit.harness.running.execute import Progress, execute
+from reprokit.harness.running.instrumented import instrumented
+from reprokit.harness.running.other_seed import held_against_other_seed
 from reprokit.harness.running.plain_recipe import as_recipe
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
@@ -176,6 +178,7 @@ def prepare(
         cores=cores,
         timeout_s=request.timeout_s,
         profile_step=request.profile_step,
+        environments=project.root,
     )
     return Prepared(
         plan=plan,
@@ -204,20 +207,26 @@ def _train(
                 if ready.realisation is None:
                     packages = host["plain_inside"].get("packages") or {}
                     facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
+        further = {"backend_asked": request.backend, **_asked_in(project), **facts}
         plan = replace(
             ready.plan,
-            facts={**ready.plan.facts, "backend_asked": request.backend, **_asked_in(project), **facts},
+            facts={**ready.plan.facts, **further},
             files={**ready.plan.files, **files},
         )
+        run = partial(
+            execute,
+            backend=ready.backend,
+            runs_dir=project.runs_dir,
+            host=host,
+            progress=phases.progress,
+        )
+        if recipe.program is not None and recipe.program.instrument:
+            plan = instrumented(plan)
+            if isinstance(kind, WholeRun) and kind.beside_other_seed:
+                with phases.of("other seed"):
+                    plan = held_against_other_seed(plan, recipe, run=run, project=project)
         with phases.of("train"):
-            return execute(
-                plan,
-                backend=ready.backend,
-                runs_dir=project.runs_dir,
-                host=host,
-                progress=phases.progress,
-                side_by_side=ready.side_by_side,
-            )
+            return run(plan, side_by_side=ready.side_by_side)
 
 
 def _must_have_variant(recipe: Recipe, *, project: Project) -> None:

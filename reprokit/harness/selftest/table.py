@@ -247,6 +247,9 @@ _FOLDERS = (
     _folder(
         "no-checkpoint", "a promised checkpoint that is not there", folders.without_checkpoint, "CHECK_FAILED"
     ),
+    _folder(
+        "unseeded-generator", "a generator that nobody seeded", folders.unseeded_generator, "CHECK_FAILED"
+    ),
     _folder("no-marker", "a run without COMPLETE", folders.without(MARKER)),
     _folder("cut-marker", "a COMPLETE cut short", folders.cut_short(MARKER)),
     _folder("missing-file", "a run folder with a file less", folders.without_any),

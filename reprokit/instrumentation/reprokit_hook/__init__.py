@@ -1,7 +1,7 @@
 """The hook inside a program: records which sources of randomness it uses, and from which of its lines.
 
 ``start`` reads its orders from the file that REPROKIT_HOOK names, and writes ``trace-<process>.json`` to the
-folder that the orders name.
+folder that the orders name. Where REPROKIT_HOOK is ``light``, there are no orders: see ``light``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["current", "start"]
 
+#: In place of a file of orders: the watch of a judged run, which changes nothing.
+LIGHT = "light"
+
 _current: list[Watch] = []
 
 
@@ -26,6 +29,15 @@ def current() -> Watch | None:
 
 def start() -> None:
     """Begin the watch in this process; its children begin their own."""
+    if os.environ["REPROKIT_HOOK"] == LIGHT:
+        from . import light
+
+        light.start(out=os.environ["REPROKIT_HOOK_OUT"], probe=os.environ["REPROKIT_HOOK_PROBE"])
+        return
+    _start_to_diagnose()
+
+
+def _start_to_diagnose() -> None:
     from . import (
         ast_transform,
         implicit_defaults,

@@ -11,7 +11,7 @@ from typing import Any
 from reprokit.harness.selftest.faults import Plant
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
-from reprokit.layout import CHECKPOINTS, CONFIG, METRICS, PROVENANCE, RECORD
+from reprokit.layout import CHECKPOINTS, CONFIG, INSTRUMENT, METRICS, OTHER_SEED, PROVENANCE, RECORD, RUNTIME
 from reprokit.runs.reading import files_of
 from reprokit.workspace import sha256_of
 
@@ -133,7 +133,29 @@ def another_program(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     digests = read_object(places[0] / RECORD)["digests"]
     name = "program" if "program" in digests else "trainer"
     changed = {**digests, name: f"sha256:{rng.randbytes(32).hex()}"}
+    for place in places:
+        beside = read_object(place / OTHER_SEED) if (place / OTHER_SEED).is_file() else {}
+        if beside:  # the run with another seed was one of the same code
+            beside["run"]["digests"] = changed
+            stage.write_json(place / OTHER_SEED, beside)
     return other_record({"digests": changed})(stage, rng, places)
+
+
+def unseeded_generator(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """A generator that nobody has given a seed: as the runtime tells it, or the watch over a program."""
+    name = next((name for name in (RUNTIME, INSTRUMENT) if (places[0] / name).is_file()), "")
+    if not name:
+        raise not_plantable("a generator that nobody looked at")
+    for place in places:
+        record = read_object(place / name)
+        if name == RUNTIME:
+            record["seeding"]["generators"]["numpy"] = None
+        else:
+            place_of_it = {"file": "train.py", "line": rng.randint(1, 99), "function": "main", "own": True}
+            made = {"generator": "a NumPy generator", "origin": "entropy", "seed": "", **place_of_it}
+            record["processes"]["0"]["seeds"].append(made)
+        stage.write_json(place / name, record)
+    return f"a generator without a seed in {name}"
 
 
 def another_seed(stage: Stage, rng: Random, places: Sequence[Path]) -> str:

@@ -1,0 +1,108 @@
+"""A run of a watched program with another seed: what shows whose seeds follow from the run's.
+
+It is a run like any other, with a folder of its own, made before the runs that are judged. What the watch saw
+in it goes into their folders as ``other-seed.json``, so that they can be judged without it. One that is there
+already, of the same program in the same environment, is taken in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import runs
+from reprokit.core.comparability import WITH_OTHER_SEED, identity, why_not_comparable
+from reprokit.core.records import to_json
+from reprokit.harness.running.clock import stamp
+from reprokit.harness.running.instrumented import instrumented, record_for_another
+from reprokit.harness.running.plan import Plan, plan_recipe
+from reprokit.layout import INSTRUMENT, OTHER_SEED
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+from reprokit.redaction import redact_command
+
+#: Far away: seeds that a program makes by counting on from the run's do not meet.
+_APART = 1_000_003
+_MOST = 2**32
+#: What of ``run.json`` says which run it was.
+_KEPT = (
+    "recipe",
+    "run_id",
+    "seed",
+    "device",
+    "command",
+    "numerics",
+    "modified",
+    "digests",
+    "image",
+    "backend",
+    "outcome",
+    "exit_code",
+    "message",
+)
+#: Keys of a run that is no whole one under natural surroundings.
+_PARTIAL = ("resumed_from", "stopped_by", "varied")
+
+
+def other_than(seed: int) -> int:
+    """The seed of that run."""
+    return seed + _APART if seed + _APART < _MOST else seed - _APART
+
+
+def held_against_other_seed(
+    plan: Plan, recipe: Recipe, *, run: Callable[[Plan], Sequence[Path]], project: Project
+) -> Plan:
+    """The plan with ``other-seed.json`` in the folder of each of its runs.
+
+    Args:
+        plan: The runs to be judged, with all keys of their ``run.json``.
+        recipe: Theirs.
+        run: Makes the runs of a plan, and returns their folders.
+        project: Where an earlier run with the other seed may be.
+    """
+    spec = plan.specs[0]
+    planned = {
+        "recipe": spec.recipe,
+        "seed": spec.seed,
+        "device": spec.device,
+        "command": list(redact_command(spec.command)),
+        "image": None if spec.realisation is None else to_json(spec.realisation),
+        **plan.facts,
+    }
+    folder = _found(planned, runs_dir=project.runs_dir) or run(_with_other_seed(plan, recipe, project))[0]
+    stored = runs.read(folder)
+    said = {name: stored.record[name] for name in _KEPT if name in stored.record}
+    if not stored.complete:
+        said["incomplete_because"] = stored.record.get("message") or stored.incomplete_because
+    return replace(plan, files={**plan.files, OTHER_SEED: record_for_another(folder, run=said)})
+
+
+def _with_other_seed(plan: Plan, recipe: Recipe, project: Project) -> Plan:
+    spec = plan.specs[0]
+    other = plan_recipe(
+        recipe,
+        seed=other_than(spec.seed),
+        realisation=spec.realisation,
+        backend=str(plan.facts["backend"]),
+        stamp=stamp(),
+        runs_dir=project.runs_dir,
+        timeout_s=spec.limits.timeout_s,
+        environments=project.root,
+    )
+    return instrumented(replace(other, facts=plan.facts, files=plan.files))
+
+
+def _found(planned: Mapping[str, Any], *, runs_dir: Path) -> Path | None:
+    wanted = other_than(int(planned["seed"]))
+    for folder in runs.list_all(runs_dir, recipe=str(planned["recipe"])):
+        record = runs.read(folder, verify=False).record
+        if record.get("seed") != wanted or any(record.get(name) is not None for name in _PARTIAL):
+            continue
+        objection = why_not_comparable(
+            identity(planned, config=None), identity(record, config=None), question=WITH_OTHER_SEED
+        )
+        if objection is None and (folder / INSTRUMENT).is_file() and runs.read(folder).complete:
+            return folder
+    return None

@@ -1,0 +1,116 @@
+"""Python's ``random``: who seeds it, and whether its global generator is drawn from before anybody does."""
+
+from __future__ import annotations
+
+import functools
+import random
+import sys
+from typing import Any
+
+from .light_seeds import where
+
+_GLOBAL = "Python's random"
+_OWN = "random.Random"
+_NO_DRAWS = frozenset({"seed", "getstate", "setstate"})
+_MOST_KEPT = 1_000
+#: Modules that draw nothing but names: of files, of symbols.
+_NAMES = frozenset({"tempfile", "sympy.core.symbol"})
+
+
+def watch(light: Any) -> None:
+    """Listen to seeds and states; note the line of a draw for as long as nobody has seeded."""
+    _Watched(light)
+
+
+def reseeded_by_fork(light: Any) -> None:
+    """Python has seeded its global generator from entropy in the child that was just forked."""
+    if light.random is not None:
+        light.random.begin()
+
+
+class _Watched:
+    def __init__(self, light: Any) -> None:
+        self._light = light
+        light.random = self
+        self._module: Any = random._inst
+        self._getstate = random.Random.getstate
+        self.begin()
+        self._listen()
+        light.at_end += [self._look, self._drop_unused]
+
+    def begin(self) -> None:
+        """The state that nobody has given: as Python made it."""
+        self.is_seeded = False
+        self._kept: dict[int, tuple[random.Random, Any, dict[str, Any]]] = {}
+        self._began = self._getstate(self._module)
+
+    def _listen(self) -> None:
+        seed, setstate = random.Random.seed, random.Random.setstate
+
+        @functools.wraps(seed)
+        def seeding(generator: random.Random, a: Any = None, version: int = 2) -> None:
+            self._before(generator)
+            seed(generator, a, version)
+            self._after(generator, a)
+
+        @functools.wraps(setstate)
+        def setting(generator: random.Random, state: Any) -> None:
+            self._before(generator)
+            setstate(generator, state)
+            self._after(generator, state)
+
+        random.Random.seed = seeding  # type: ignore[method-assign, assignment]
+        random.Random.setstate = setting  # type: ignore[method-assign, assignment]
+        random.seed, random.setstate = self._module.seed, self._module.setstate
+        random.SystemRandom.seed = self._unseedable  # type: ignore[method-assign]
+        for name, draw in list(vars(random).items()):
+            if name not in _NO_DRAWS and getattr(draw, "__self__", None) is self._module:
+                setattr(random, name, self._drawing(draw))
+
+    def _before(self, generator: random.Random) -> None:
+        if generator is self._module:
+            self._look()
+            self.is_seeded = True
+            return
+        _, state, entry = self._kept.pop(id(generator), (None, None, None))
+        if entry is not None and self._getstate(generator) == state:
+            entry["dropped"] = True  # made without a seed, and given one before it was used
+
+    def _after(self, generator: random.Random, value: Any) -> None:
+        name = _GLOBAL if generator is self._module else _OWN
+        if isinstance(generator, random.SystemRandom) or sys._getframe(2).f_globals.get("__name__") in _NAMES:
+            return
+        if value is not None:
+            self._light.seeds.note(name, "seed", value)
+            return
+        caller = sys._getframe(3)
+        if caller.f_globals.get("__name__") in _NAMES:
+            return
+        entry = self._light.seeds.note(name, "entropy")
+        if generator is not self._module and len(self._kept) < _MOST_KEPT:
+            self._kept[id(generator)] = generator, self._getstate(generator), entry
+
+    def _unseedable(self, *_: Any, **__: Any) -> None:
+        """``SystemRandom`` has no seed."""
+        place = where()
+        if place[3]:
+            self._light.seeds.note("random.SystemRandom", "entropy", place=place)
+
+    def _look(self) -> None:
+        if not self.is_seeded and self._getstate(self._module) != self._began:
+            self._light.seeds.drew(_GLOBAL, None, sure=True)
+
+    def _drop_unused(self) -> None:
+        for generator, state, entry in self._kept.values():
+            if self._getstate(generator) == state:
+                entry["dropped"] = True
+
+    def _drawing(self, natural: Any) -> Any:
+        @functools.wraps(natural, assigned=("__name__", "__doc__"))
+        def draw(*args: Any, **options: Any) -> Any:
+            if not self.is_seeded and _GLOBAL not in self._light.seeds.drawn:
+                self._light.seeds.drew(_GLOBAL, where(), sure=False)
+            return natural(*args, **options)
+
+        draw.__module__, draw.__qualname__ = "random", natural.__name__
+        return draw

@@ -1,0 +1,294 @@
+"""PyTorch: seeds of its generators, and digests of all parameters after each step of an optimizer.
+
+Parameters have the names that the module has for them which holds them. All steps are recorded up to the
+10,000th, then every tenth, then every hundredth; of a model of more than 32 MiB every second one, of more
+than 64 MiB every third one, and so on. Which ones follows from their number and the size of the model alone,
+so that two runs record the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import hashlib
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from . import digests
+from .light_seeds import where
+
+_DEFAULT = "PyTorch's default generator"
+_OWN = "a torch.Generator"
+_DIGESTED_BYTES = 32 << 20
+_ALL_UP_TO = 10_000
+_MOST_KEPT = 1_000
+
+
+def watch(torch: Any, light: Any) -> None:
+    """Listen to seeds and to optimizers."""
+    seeding = _Seeding(torch, light)
+    _watch_generators(torch, light)
+    _watch_devices(torch, light)
+    _Parameters(torch, light, seeding).listen()
+
+
+class _Seeding:
+    """The default generator: given a seed, or drawn from before that."""
+
+    def __init__(self, torch: Any, light: Any) -> None:
+        self._torch, self._light = torch, light
+        self._seeded = False
+        self._began = self._state()
+        light.at_end.append(self.look)
+        light.at_end.append(self._all_known)
+        self._wrap(torch.random.manual_seed, ("manual_seed",))
+        self._wrap(torch.random.set_rng_state, ("set_rng_state",))
+        self._wrap(torch.random.seed, ("seed",))
+        hooks = torch.nn.modules.module
+        self._handle = hooks.register_module_parameter_registration_hook(self._registered)
+
+    def _state(self) -> bytes:
+        """Read without an operation that anybody would watch."""
+        return bytes(self._torch.default_generator.get_state().numpy().tobytes())
+
+    def _registered(self, *_: Any) -> None:
+        """A parameter is about to be registered: by then, those before it have drawn."""
+        with suppress(Exception):  # looked at again at the end; the program must not fail by it
+            self.look()
+
+    def look(self) -> None:
+        """Whether something was drawn by now, and by which line at the latest."""
+        if not self._seeded and _DEFAULT not in self._light.seeds.drawn and self._state() != self._began:
+            self._light.seeds.drew(_DEFAULT, where(), sure=True)
+
+    def _wrap(self, natural: Any, names: tuple[str, ...]) -> None:
+        name = names[0]
+
+        @functools.wraps(natural)
+        def seed(*args: Any, **options: Any) -> Any:
+            self.look()
+            made = natural(*args, **options)
+            if not self._seeded:
+                self._seeded = True
+                self._handle.remove()
+            seeds, default = self._light.seeds, self._torch.default_generator
+            seeds.known.add(default.initial_seed())
+            if name == "seed":
+                seeds.note(_DEFAULT, "entropy")
+            else:
+                value = self._state() if name == "set_rng_state" else default.initial_seed()
+                seeds.note(_DEFAULT, "seed", value)
+            return made
+
+        setattr(self._torch.random, name, seed)
+        setattr(self._torch, name, seed)
+
+    def _all_known(self) -> None:
+        """The seeds that default generators have in the end were all given where it was seen."""
+        default = self._torch.default_generator
+        if self._seeded and default.initial_seed() not in self._light.seeds.known:
+            self._light.seeds.unseen.append(f"{_DEFAULT} was seeded in a way that was not seen")
+        for kind in ("cuda", "xpu"):
+            module = sys.modules.get(f"torch.{kind}")
+            if module is None or not getattr(module, "is_initialized", bool)():
+                continue
+            for number, one in enumerate(getattr(module, "default_generators", ())):
+                if one.initial_seed() not in self._light.seeds.known:
+                    self._light.seeds.drew(f"PyTorch's generator of {kind}:{number}", None, sure=True)
+
+
+def _watch_devices(torch: Any, light: Any) -> None:
+    """Seeds that are given to the generators of an accelerator alone."""
+    for kind in ("cuda", "xpu", "mps"):
+        module = getattr(torch, kind, None)
+        for name in ("manual_seed", "manual_seed_all"):
+            natural = getattr(module, name, None)
+            if natural is not None:
+                setattr(module, name, _device_seed(natural, f"PyTorch's generators of {kind}", light))
+
+
+def _device_seed(natural: Any, generator: str, light: Any) -> Any:
+    @functools.wraps(natural)
+    def manual_seed(seed: int) -> Any:
+        caller = sys._getframe(1).f_globals.get("__name__")
+        made = natural(seed)
+        light.seeds.known.add(int(seed))
+        if caller not in {"torch.random", "torch.cuda.random"}:  # which passes on what the program gave
+            light.seeds.note(generator, "seed", seed)
+        return made
+
+    return manual_seed
+
+
+def _watch_generators(torch: Any, light: Any) -> None:
+    """``torch.Generator``: a class of that name that tells its seeds; all others are instances of it too."""
+    natural = torch._C.Generator
+    unused = _Unused(light)
+
+    class Kind(type(natural)):  # type: ignore[misc]
+        def __instancecheck__(cls, one: Any) -> bool:
+            return isinstance(one, natural)
+
+        def __subclasscheck__(cls, one: Any) -> bool:
+            return issubclass(one, natural)
+
+    class Generator(natural, metaclass=Kind):  # type: ignore[misc, valid-type]
+        def __init__(self, *_: Any, **__: Any) -> None:
+            unused.made(self)
+
+        def manual_seed(self, seed: Any) -> Any:
+            unused.seeded(self, "seed", seed)
+            return natural.manual_seed(self, seed)
+
+        def seed(self) -> int:
+            unused.seeded(self, "entropy")
+            return int(natural.seed(self))
+
+        def set_state(self, state: Any) -> Any:
+            unused.seeded(self, "seed", digests.of(state))
+            return natural.set_state(self, state)
+
+    Generator.__module__, Generator.__qualname__ = natural.__module__, natural.__qualname__
+    Generator.__doc__ = natural.__doc__
+    light.at_end.append(unused.drop)
+    torch.Generator = Generator
+
+
+class _Unused:
+    """Generators that nobody has given a seed yet: they do not count before something is drawn from them."""
+
+    def __init__(self, light: Any) -> None:
+        self._light = light
+        self._kept: dict[int, tuple[Any, bytes, dict[str, Any]]] = {}
+
+    def made(self, generator: Any) -> None:
+        if not digests.at_work:
+            entry = self._light.seeds.note(_OWN, "default")
+            if len(self._kept) < _MOST_KEPT:
+                self._kept[id(generator)] = generator, _state_of(generator), entry
+
+    def seeded(self, generator: Any, origin: str, value: Any = None) -> None:
+        if not digests.at_work:
+            _, state, entry = self._kept.pop(id(generator), (None, None, None))
+            if entry is not None and _state_of(generator) == state:
+                entry["dropped"] = True
+            self._light.seeds.note(_OWN, origin, value)
+
+    def drop(self) -> None:
+        """At the end: whatever was not drawn from."""
+        for generator, state, entry in self._kept.values():
+            if _state_of(generator) == state:
+                entry["dropped"] = True
+
+
+def _state_of(generator: Any) -> bytes:
+    return bytes(generator.get_state().numpy().tobytes())
+
+
+class _Parameters:
+    """The trace: one record for a step of any optimizer."""
+
+    def __init__(self, torch: Any, light: Any, seeding: _Seeding) -> None:
+        self._torch, self._light, self._seeding = torch, light, seeding
+        self._steps = 0
+        self._named: dict[int, list[tuple[str, Any]]] = {}
+        self._numbers: dict[int, int] = {}
+
+    def listen(self) -> None:
+        from torch.optim import optimizer as optim  # type: ignore[import-not-found, unused-ignore]
+
+        optim.register_optimizer_step_post_hook(lambda one, *_: self._stepped(one))
+
+    def _stepped(self, optimizer: Any) -> None:
+        """An optimizer has taken a step."""
+        try:
+            self._record(optimizer)
+        except Exception as error:  # said in the record; the program must not fail by it
+            self._light.torch["problem"] = f"the parameters could not be read: {error!r}"
+
+    def _record(self, optimizer: Any) -> None:
+        self._seeding.look()
+        facts = self._light.torch
+        if not facts:  # of a child that was forked since
+            self._steps = 0
+        self._steps += 1
+        facts["steps"] = self._steps
+        key = id(optimizer)
+        count = len(list(_parameters(optimizer)))
+        if key not in self._named or len(self._named[key]) != count:
+            self._numbers.setdefault(key, len(self._numbers))
+            self._named[key] = list(_names(self._torch, optimizer))
+        named = self._named[key]
+        num_bytes = sum(one.numel() * one.element_size() for _, one in named)
+        every = max(1, -(-num_bytes // _DIGESTED_BYTES)) * _thinned(self._steps)
+        if self._steps > 1 and self._steps % every:
+            return
+        facts["traced"] = facts.get("traced", 0) + 1
+        record: dict[str, Any] = {"update": self._steps, "step": self._steps}
+        if self._light.process != "0":
+            record["process"] = self._light.process
+        if self._numbers[key]:
+            record["of_optimizer"] = self._numbers[key]
+        record["parameters"] = {name: _digest(one) for name, one in named}
+        record["random"] = dict(self._states())
+        self._light.line(record)
+
+    def _states(self) -> Iterator[tuple[str, str]]:
+        """Digests of the global generators that somebody has seeded."""
+        if self._light.random.is_seeded:
+            yield "python", _digest(repr(random.getstate()))
+        numpy = self._light.numpy
+        if numpy is not None and numpy.is_seeded:
+            yield "numpy", _digest(numpy.state())
+        yield "torch", _digest(_state_of(self._torch.default_generator))
+
+
+def _digest(value: Any) -> str:
+    """128 bits, as in the traces of trainers."""
+    seen = hashlib.blake2b(digest_size=16)
+    digests.feed(seen, value)
+    return seen.hexdigest()
+
+
+def _thinned(step: int) -> int:
+    every = 1
+    while step > _ALL_UP_TO * every:
+        every *= 10
+    return every
+
+
+def _parameters(optimizer: Any) -> Iterator[Any]:
+    for group in optimizer.param_groups:
+        yield from group["params"]
+
+
+def _names(torch: Any, optimizer: Any) -> Iterator[tuple[str, Any]]:
+    """Every parameter of an optimizer with a name that is the same in every run, each name once."""
+    names = _names_in_modules(torch, {id(one) for one in _parameters(optimizer)})
+    taken: set[str] = set()
+    for index, one in enumerate(_parameters(optimizer)):
+        name = names.get(id(one), f"parameter {index}")
+        name = f"{name} ({index})" if name in taken else name
+        taken.add(name)
+        yield name, one
+
+
+def _names_in_modules(torch: Any, wanted: set[int]) -> dict[int, str]:
+    """Names from the module that holds most of them, then from that which holds most of the others."""
+    kind, found = torch.nn.Module, {}
+    candidates = []
+    for one in gc.get_objects():
+        if issubclass(type(one), kind):
+            all_named = kind.named_parameters(one)
+            held = {id(tensor): name for name, tensor in all_named if id(tensor) in wanted}
+            if held:
+                candidates.append((-len(held), -sum(1 for _ in one.modules()), type(one).__qualname__, held))
+    candidates.sort(key=lambda one: one[:3])
+    for number, (*_, name, held) in enumerate(candidates):
+        new = {key: one for key, one in held.items() if key not in found}
+        prefix = f"{name}." if number else ""
+        found.update({key: f"{prefix}{one}" for key, one in new.items()})
+    return found
