@@ -13,6 +13,7 @@ it holds, and its curves.
 from reprokit.adapters.canonical import Canonical, canonical_records
 from reprokit.adapters.comparing import compare, compare_sources
 from reprokit.adapters.divergence_context import around
+from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
 from reprokit.adapters.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.sources import adapter_named, adapters, find, find_all, source_of
@@ -21,6 +22,7 @@ from reprokit.adapters.summaries import ignored_metrics, read_from, read_series,
 __all__ = [
     "Adapter",
     "Canonical",
+    "ForeignLog",
     "MetricsSource",
     "MetricsSummary",
     "Pair",
@@ -31,6 +33,7 @@ __all__ = [
     "around",
     "canonical_records",
     "compare",
+    "compare_at_steps",
     "compare_paths",
     "compare_runs",
     "compare_sources",
@@ -39,6 +42,7 @@ __all__ = [
     "ignored_metrics",
     "no_metrics",
     "pair_runs",
+    "read_foreign",
     "read_from",
     "read_series",
     "series_of_pairs",

@@ -1,7 +1,8 @@
 """Comma-separated tables, such as the ``progress.csv`` of many training programs.
 
 A cell is a number if it is written like one, ``nan`` and ``inf`` in any case of letters too, otherwise a
-string; an empty cell is null.
+string; an empty cell is null. Columns that two libraries add by themselves are left out: those of Ray Tune's
+``progress.csv`` (``tune_fields``), and the time ``t`` of Stable-Baselines3's ``monitor.csv``.
 
     >>> next(read(Path("progress.csv"))).record
     {'step': 256, 'loss': 0.5, 'note': None}
@@ -14,11 +15,12 @@ import math
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
+from reprokit.adapters import tune_fields
 from reprokit.adapters.reading import Note, Reading, open_file
 
 NAME = "csv"
@@ -38,6 +40,11 @@ _ASSIGNED = re.compile(r"[A-Za-z]\s*[=:]\s*[-+]?\d")
 _SENTENCE = re.compile(r"[A-Za-z](?:\s++|\s*+[=:]\s*+)[-+]?\d")
 
 Cell = int | float | str | None
+
+
+def reads(_path: Path) -> bool:
+    """Whatever has such a name is read."""
+    return True
 
 
 def read(path: Path) -> Iterator[Reading]:
@@ -64,7 +71,7 @@ def read(path: Path) -> Iterator[Reading]:
 def _readings(file: TextIO) -> Iterator[Reading]:
     rows = csv.reader(file, strict=True)
     try:
-        header = next((row for row in rows if not row or not row[0].startswith("#")), None)
+        header, comments = _header(rows)
         if not header:
             word = "empty_file" if header is None else "blank_line"
             yield Reading(line=None, record=None, notes=((word, ""),))
@@ -73,6 +80,7 @@ def _readings(file: TextIO) -> Iterator[Reading]:
         if twice:
             yield Reading(line=None, record=None, notes=(("duplicate_key", f"column '{twice[0][:80]}'"),))
             return
+        left_out = _added_by_library(header, comments)
         for at, row in enumerate(rows):
             if at == 0 and _is_text(header, row):
                 detail = (
@@ -80,11 +88,29 @@ def _readings(file: TextIO) -> Iterator[Reading]:
                 )
                 yield Reading(line=1, record=None, notes=(("not_a_table", detail),))
                 return
-            yield _reading(header, row, rows.line_num)
+            yield _reading(header, row, rows.line_num, left_out)
     except UnicodeDecodeError as error:
         yield Reading(line=rows.line_num + 1, record=None, notes=(("invalid_utf8", error.reason),))
     except csv.Error as error:
         yield Reading(line=rows.line_num, record=None, notes=(("ragged_row", str(error)),))
+
+
+def _header(rows: Iterator[list[str]]) -> tuple[list[str] | None, str]:
+    """The names, None in an empty file, and the first line above them that is a comment, or ""."""
+    comment = ""
+    for row in rows:
+        if not row or not row[0].startswith("#"):
+            return row, comment
+        comment = comment or ",".join(row)
+    return None, comment
+
+
+def _added_by_library(header: Sequence[str], comment: str) -> frozenset[str]:
+    """Columns that hold a library's own times and places, where the table is known to be of that library."""
+    if set(header) >= tune_fields.SIGNATURE:
+        return frozenset(filter(tune_fields.is_added, header))
+    is_monitor = list(header[:3]) == ["r", "l", "t"] and comment.startswith('#{"t_start":')
+    return frozenset({"t"} if is_monitor else ())
 
 
 def _is_text(header: Sequence[str], row: Sequence[str]) -> bool:
@@ -96,14 +122,15 @@ def _is_text(header: Sequence[str], row: Sequence[str]) -> bool:
     )
 
 
-def _reading(header: Sequence[str], row: Sequence[str], line: int) -> Reading:
+def _reading(header: Sequence[str], row: Sequence[str], line: int, left_out: Collection[str]) -> Reading:
     if not row:
         return Reading(line=line, record=None, notes=(("blank_line", ""),))
     if len(row) != len(header):
         detail = f"{len(row)} cells under {len(header)} names"
         return Reading(line=line, record=None, notes=(("ragged_row", detail),))
     notes: list[Note] = []
-    record = {name: _cell(text, notes) for name, text in zip(header, row, strict=True)}
+    cells = zip(header, row, strict=True)
+    record = {name: _cell(text, notes) for name, text in cells if name not in left_out}
     return Reading(line=line, record=record, notes=tuple(notes))
 
 

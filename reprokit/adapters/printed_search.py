@@ -2,7 +2,8 @@
 
 ``python -I -S printed_search.py '{"patterns": […], "limit_s": 20, "line_bytes": 4194304}' < stdout.log``
 prints a line of JSON for each line that a pattern fits: its number, and the named groups as text; null for a
-line that is longer than ``line_bytes``.
+line that is longer than ``line_bytes``. A bar that is drawn again by a carriage return is a line each time; a
+pattern that begins with ``(?#final)``, a comment to ``re``, looks only at lines that end with a line feed.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import sys
 from typing import Any, NoReturn
 
 TOO_SLOW = 9
+FINAL = "(?#final)"
 _LINE_ENDS = re.compile(rb"[\r\n]+")
 
 
 def search(content: bytes, asked: dict[str, Any]) -> None:
     """Print what is found; ends the process with ``TOO_SLOW`` and the number of the line."""
-    patterns = [re.compile(pattern) for pattern in asked["patterns"]]
-    number = 0
+    patterns = [(re.compile(pattern), pattern.startswith(FINAL)) for pattern in asked["patterns"]]
+    number = end = 0
 
     def stop(_number: int, _frame: Any) -> NoReturn:
         sys.stderr.write(str(number))
@@ -30,11 +32,16 @@ def search(content: bytes, asked: dict[str, Any]) -> None:
     signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, asked["limit_s"])
     for number, line in enumerate(_LINE_ENDS.split(content), start=1):
+        begin = end
+        ended = _LINE_ENDS.match(content, begin + len(line))
+        end = ended.end() if ended else len(content)
+        is_final = ended is None or b"\n" in ended[0]
         if len(line) > asked["line_bytes"]:
             sys.stdout.write(f"{json.dumps([number, None])}\n")
             continue
         text = line.decode("utf-8", errors="backslashreplace")
-        match = next((match for pattern in patterns if (match := pattern.search(text))), None)
+        tried = (pattern for pattern, is_of_final in patterns if is_final or not is_of_final)
+        match = next((match for pattern in tried if (match := pattern.search(text))), None)
         if match:
             groups = {name: value for name, value in match.groupdict().items() if value is not None}
             sys.stdout.write(f"{json.dumps([number, groups])}\n")

@@ -68,8 +68,16 @@ class Adapter(Protocol):
 
     NAME: str  # what people call the format
     ORDER: int  # adapters with a smaller number are asked first
-    PATTERNS: Sequence[str]  # file names that it reads, in the manner of `fnmatch`, the likeliest first
+    # File names that it reads, in the manner of `fnmatch`, the likeliest first. With `/` the folders above
+    # count; with `/**` at the end all that is below, and the folder that the pattern begins with is a source.
+    PATTERNS: Sequence[str]
     WHOLE_FOLDER: bool  # whether all its files in one folder are one source
+
+    def reads(self, path: Path) -> bool:
+        """Whether a file of such a name is of this format: it may be something else of another program.
+
+        Where the name leaves no doubt, a damaged file is read too, so that the damage is named.
+        """
 
     def read(self, path: Path) -> Iterator[Reading]:
         """The records of a source, in order.

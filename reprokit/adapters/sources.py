@@ -1,6 +1,7 @@
-"""Which files of a run folder hold metrics, and who reads them, by their names alone.
+"""Which files of a run folder hold metrics, and who reads them, by their names.
 
-An adapter is found because its module is called ``from_….py``: adding one is adding a file.
+An adapter is found because its module is called ``from_….py``: adding one is adding a file. Only where many
+programs use a name for something else does the adapter look into the file before it is taken for a source.
 
     >>> find(Path("runs/x")).name
     'metrics.jsonl'
@@ -8,13 +9,15 @@ An adapter is found because its module is called ``from_….py``: adding one is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import NamedTuple
 
 from reprokit import file_tree
+from reprokit.adapters import source_names
 from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
 from reprokit.file_tree import Kind
@@ -70,12 +73,13 @@ def source_of(path: Path) -> MetricsSource:
         MetricsError: A folder that no adapter reads as a whole.
     """
     if path.is_dir():
-        inside = [(child, _reader_of(child.name)) for child in sorted(path.iterdir())]
-        reader = next((found[0] for _, found in inside if found and found[0].WHOLE_FOLDER), None)
+        files = (path / name for child in sorted(path.iterdir()) for name in (child.name, f"{child.name}/*"))
+        inside = map(_reader_of, files)
+        reader = next((found[0] for found in inside if found and found[0].WHOLE_FOLDER), None)
         if reader is None:
             raise not_a_file(path, path.stat().st_mode)
         return MetricsSource(adapter=reader.NAME, path=path, name=path.name)
-    found = _reader_of(path.name)
+    found = _reader_of(path)
     return MetricsSource(adapter=found[0].NAME if found else "jsonl", path=path, name=path.name)
 
 
@@ -91,25 +95,52 @@ def find_all(run_dir: Path, *, skipped: Collection[str] | None = None) -> tuple[
     """Every source of metrics in a run folder and its subfolders; links to folders are not followed.
 
     The order is fixed: JSON Lines before tables before event files, likelier names first, then the files
-    nearest to the top, then by name. What the harness writes (in a recipe's run ``source/`` and
+    nearest to the top, then by name. Names are without times and ids (``source_names``); of several that are
+    then called alike, the second gets ``(2)``. What the harness writes (in a recipe's run ``source/`` and
     ``checkpoints/`` too) is left out, or what is ``skipped`` directly in the folder.
     """
     if skipped is None:
         skipped = NOT_METRICS | _NO_METRICS_OF[is_of_plain_command(run_dir)]
-    ranked: dict[tuple[int, int, int, str], MetricsSource] = {}
+    ranked: dict[_Rank, MetricsSource] = {}
     for path in _files(run_dir, skipped=skipped):
-        found = _reader_of(path.name)
-        if found is None:
+        place = path.relative_to(run_dir)
+        found = _reader_of(place)
+        if found is None or not found[0].reads(path):
             continue
         adapter, likeliness = found
-        place = path.relative_to(run_dir)
-        name = place.as_posix()
+        source, name = path, place.as_posix()
         if adapter.WHOLE_FOLDER:
-            name = (place.parent / f"{adapter.NAME} events").as_posix()
-        key = (adapter.ORDER, likeliness, len(place.parts), name)
-        source = path.parent if key in ranked else path
-        ranked[key] = MetricsSource(adapter=adapter.NAME, path=source, name=name)
-    return tuple(ranked[key] for key in sorted(ranked))
+            folder = _folder_of(place, adapter)
+            is_nested = folder != place.parent
+            name = folder.as_posix() if is_nested else (folder / f"{adapter.NAME} events").as_posix()
+        rank = _Rank(adapter.ORDER, likeliness, len(PurePath(name).parts), name)
+        if adapter.WHOLE_FOLDER and (is_nested or rank in ranked):
+            source = run_dir / folder
+        ranked[rank] = MetricsSource(adapter=adapter.NAME, path=source, name=name)
+    return _with_lasting_names(ranked)
+
+
+class _Rank(NamedTuple):
+    """Where a source stands among the others."""
+
+    order: int
+    likeliness: int
+    depth: int
+    name: str
+
+
+def _with_lasting_names(ranked: Mapping[_Rank, MetricsSource]) -> tuple[MetricsSource, ...]:
+    alike: dict[_Rank, list[MetricsSource]] = {}
+    for rank, source in ranked.items():
+        alike.setdefault(rank._replace(name=source_names.lasting(rank.name)), []).append(source)
+    found = []
+    for rank in sorted(alike):
+        members = alike[rank]
+        order = source_names.in_order_begun((one.name, one.path.stat().st_mtime_ns) for one in members)
+        for number, at in enumerate(order, start=1):
+            name = rank.name if number == 1 else f"{rank.name} ({number})"
+            found.append(replace(members[at], name=name))
+    return tuple(found)
 
 
 def _files(run_dir: Path, *, skipped: Collection[str]) -> Iterator[Path]:
@@ -120,7 +151,7 @@ def _files(run_dir: Path, *, skipped: Collection[str]) -> Iterator[Path]:
     """
     for entry in file_tree.walk(run_dir, skipped=skipped):
         path = run_dir / entry.name
-        if entry.kind is Kind.OVER_LIMIT and (not entry.num_bytes or _reader_of(path.name)):
+        if entry.kind is Kind.OVER_LIMIT and (not entry.num_bytes or _reader_of(PurePath(entry.name))):
             fix = "leave it out of the folder, or compare the metrics files by name"
             raise MetricsError(f"the folder cannot be searched: {entry.because}", where=str(path), fix=fix)
         is_link = entry.kind is Kind.LINK
@@ -135,7 +166,7 @@ def _leads_to_another(link: Path, run_dir: Path) -> bool:
     except (OSError, RuntimeError):
         return False
     inside = target.is_file() and target.is_relative_to(run_dir.resolve())
-    return inside and _reader_of(target.name) is None
+    return inside and _reader_of(target.relative_to(run_dir.resolve())) is None
 
 
 def is_of_plain_command(run_dir: Path) -> bool | None:
@@ -146,10 +177,35 @@ def is_of_plain_command(run_dir: Path) -> bool | None:
         return None
 
 
-def _reader_of(name: str) -> tuple[Adapter, int] | None:
-    """Who reads a file of this name, and how likely such a name is (0 is likeliest)."""
+def _reader_of(path: PurePath) -> tuple[Adapter, int] | None:
+    """Who reads a file, and how likely such a name is (0 is likeliest)."""
+    parts = [part.lower() for part in path.parts]
     for adapter in adapters():
         for likeliness, pattern in enumerate(adapter.PATTERNS):
-            if fnmatchcase(name.lower(), pattern):
+            if _begins_at(parts, pattern) is not None:
                 return adapter, likeliness
+    return None
+
+
+def _folder_of(place: PurePath, adapter: Adapter) -> PurePath:
+    """The folder of a source that is a whole folder, from one of its files."""
+    parts = [part.lower() for part in place.parts]
+    begins = (_begins_at(parts, pattern) for pattern in adapter.PATTERNS)
+    begin = next(at for at in begins if at is not None)
+    return PurePath(*place.parts[: begin + 1]) if begin < len(parts) - 1 else place.parent
+
+
+def _begins_at(parts: Sequence[str], pattern: str) -> int | None:
+    """Which part of a path a pattern begins with; None where it does not fit.
+
+    A pattern with ``/`` fits the end of a path, folder by folder; with ``**`` at its end, whatever is below.
+    """
+    *folders, last = pattern.split("/")
+    ends = range(len(folders), len(parts)) if last == "**" else [len(parts) - 1] * (len(parts) > len(folders))
+    for end in ends:
+        begin = end - len(folders)
+        if all(map(fnmatchcase, parts[begin:end], folders)) and (
+            last == "**" or fnmatchcase(parts[end], last)
+        ):
+            return begin
     return None

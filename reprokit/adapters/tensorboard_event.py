@@ -2,7 +2,7 @@
 
 Only what is compared is decoded: scalars and texts; of anything else the bytes are given. Unknown fields are
 skipped, as protobuf asks of readers.
-Source: protobuf.dev/programming-guides/encoding; tensorflow's event.proto, summary.proto and tensor.proto.
+Source: tensorflow's event.proto, summary.proto and tensor.proto.
 
     >>> parse(data)
     Event(step=256, values=(('loss', 0.5),))
@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+from reprokit.adapters.protobuf_wire import BYTES, FIXED32, VARINT, Field, fields, signed, varint
+
 #: Numbers of fields: of an event, of a summary, of one value in it, of a tensor, of a tensor's shape.
 _STEP, _SUMMARY = 2, 5
 #: Of which an event, and a value, has one: the last of several would count, or all of them put together.
@@ -31,7 +32,6 @@ _SCALAR_TYPES = {1: "<f4", 2: "<f8", 3: "<i4", 9: "<i8", 19: "<f2"}  # tensorflo
 _NUMBERS: dict[int, str | None] = {5: "<f", 6: "<d", 7: None, 10: None}
 
 Scalar = float | int | str | bytes
-_Field = tuple[int, int, int | bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,10 @@ def parse(data: bytes) -> Event:
     """
     step, values = 0, None
     for number, wire, value in _fields_with_one_of(data, _ONE_OF_EVENT):
-        if number == _STEP and wire == _VARINT and isinstance(value, int):
-            step = _signed(value)
-        elif number == _SUMMARY and wire == _BYTES and isinstance(value, bytes):
-            found = (one for field, _, one in _fields(value) if field == _VALUE and isinstance(one, bytes))
+        if number == _STEP and wire == VARINT and isinstance(value, int):
+            step = signed(value)
+        elif number == _SUMMARY and wire == BYTES and isinstance(value, bytes):
+            found = (one for field, _, one in fields(value) if field == _VALUE and isinstance(one, bytes))
             values = (*(values or ()), *map(_value, found))
     return Event(step=step, values=values)
 
@@ -64,30 +64,30 @@ def _value(data: bytes) -> tuple[str, Scalar]:
     for number, wire, value in _fields_with_one_of(data, _ONE_OF_VALUE):
         if number == _TAG and isinstance(value, bytes):
             tag = value.decode("utf-8")
-        elif number == _SIMPLE and wire == _FIXED32 and isinstance(value, bytes):
+        elif number == _SIMPLE and wire == FIXED32 and isinstance(value, bytes):
             held = struct.unpack("<f", value)[0]
         elif number == _TENSOR and isinstance(value, bytes):
             held = _tensor(value)
     return tag, data if held is None else held
 
 
-def _fields_with_one_of(data: bytes, alternatives: frozenset[int]) -> list[_Field]:
+def _fields_with_one_of(data: bytes, alternatives: frozenset[int]) -> list[Field]:
     """The fields of a message that holds at most one of some."""
-    fields = list(_fields(data))
-    if sum(number in alternatives for number, _, _ in fields) > 1:
+    found = list(fields(data))
+    if sum(number in alternatives for number, _, _ in found) > 1:
         raise ValueError("it has several values where there is one")
-    return fields
+    return found
 
 
 def _tensor(data: bytes) -> float | int | str | None:
     """A scalar or a text; None for any other tensor."""
     held = dict[int, list[int | bytes]]()
-    for number, _, value in _fields(data):
+    for number, _, value in fields(data):
         held.setdefault(number, []).append(value)
     dtype = held.get(_DTYPE, [0])[-1]
     if dtype == _DT_STRING and _STRINGS in held:
         return _text(_only_bytes(held, _STRINGS))
-    dims = sum(field == _DIM for shape in _only_bytes(held, _SHAPE) for field, _, _ in _fields(shape))
+    dims = sum(field == _DIM for shape in _only_bytes(held, _SHAPE) for field, _, _ in fields(shape))
     if dtype not in _SCALAR_TYPES or dims:
         return None
     numbers = [one for field, form in _NUMBERS.items() for one in _numbers(form, held.get(field, []))]
@@ -114,7 +114,7 @@ def _numbers(form: str | None, values: Iterable[int | bytes]) -> Iterator[float 
     """The numbers of a repeated field, which may be packed into one or stand one by one."""
     for value in values:
         if isinstance(value, int):
-            yield _signed(value)
+            yield signed(value)
         elif form is not None:
             if len(value) % struct.calcsize(form):
                 raise ValueError("a number is cut off")
@@ -122,47 +122,5 @@ def _numbers(form: str | None, values: Iterable[int | bytes]) -> Iterator[float 
         else:
             at = 0
             while at < len(value):
-                number, at = _varint(value, at)
-                yield _signed(number)
-
-
-def _fields(data: bytes) -> Iterator[_Field]:
-    """The fields of a message in order: number, wire type, and a varint's number or anything else's bytes."""
-    at = 0
-    while at < len(data):
-        key, at = _varint(data, at)
-        number, wire = key >> 3, key & 7
-        if not number:
-            raise ValueError("a field has the number 0")
-        if wire == _VARINT:
-            value, at = _varint(data, at)
-            yield number, wire, value
-            continue
-        if wire == _BYTES:
-            length, at = _varint(data, at)
-        elif wire in {_FIXED64, _FIXED32}:
-            length = 8 if wire == _FIXED64 else 4
-        else:
-            raise ValueError(f"a field has the wire type {wire}")
-        if at + length > len(data):
-            raise ValueError("a field is cut off")
-        yield number, wire, data[at : at + length]
-        at += length
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """An integer of seven bits a byte, and where it ends."""
-    number = shift = 0
-    while shift < 70:
-        if at >= len(data):
-            raise ValueError("an integer is cut off")
-        number |= (data[at] & 0x7F) << shift
-        at += 1
-        if data[at - 1] < 0x80:
-            return number & 0xFFFF_FFFF_FFFF_FFFF, at
-        shift += 7
-    raise ValueError("an integer has more than ten bytes")
-
-
-def _signed(number: int) -> int:
-    return number - (1 << 64) if number >> 63 else number
+                number, at = varint(value, at)
+                yield signed(number)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from reprokit.core.agreement import why_not_golden
 from reprokit.core.evidence import Evidence, GoldenEvidence
-from reprokit.core.rows import Finding, failed, passed, skipped, unjudged
+from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
 
 ID = "environment_compatible"
 TITLE = "The environment computes as the golden's did"
@@ -24,8 +24,14 @@ def check(evidence: Evidence) -> Finding:
     golden = evidence.golden
     if golden is None:
         return skipped("there is no golden to compare with", _PROMOTE)
+    if golden.is_foreign:
+        return not_applicable("a foreign log says nothing of the environment that it was made in", _PROMOTE)
     if not evidence.runs or not all(run.environment for run in evidence.runs):
         return unjudged("a run has no environment record to compare", "run it again: `reprokit reproduce`")
+    return _against(evidence, golden)
+
+
+def _against(evidence: Evidence, golden: GoldenEvidence) -> Finding:
     recorded = golden.provenance.get("fingerprint")
     if not isinstance(recorded, str) or not recorded.startswith("sha256:"):
         return unjudged(f"{golden.path} holds no numerics fingerprint", _PROMOTE)

@@ -34,10 +34,14 @@ def check(evidence: Evidence) -> Finding:
         return skipped(because, _how_to_get_one(evidence), **_beside(evidence))
     if not evidence.runs or not evidence.runs[0].complete:
         return unjudged("there is no finished run to compare with the golden", "run it to the end")
-    run, comparison = evidence.runs[0], golden.comparison
-    alien = _not_its_golden(evidence, golden, run)
+    alien = _not_its_golden(evidence, golden, evidence.runs[0])
     if alien is not None:
         return unjudged(alien.about(golden.path).reason, "name the golden of this recipe, platform and seed")
+    return (_against_foreign if golden.is_foreign else _against_own)(evidence, golden)
+
+
+def _against_own(evidence: Evidence, golden: GoldenEvidence) -> Finding:
+    run, comparison = evidence.runs[0], golden.comparison
     if comparison.comparable and not comparison.within_tolerance:
         see = f"see what changed: `reprokit diff {golden.path} {run.path}`"
         may_be_promoted = not evidence.modified and _agree(evidence)
@@ -59,6 +63,28 @@ def check(evidence: Evidence) -> Finding:
         identical=comparison.identical,
         tiers=_tiers(comparison),
         **_beside(evidence),
+    )
+
+
+def _against_foreign(evidence: Evidence, golden: GoldenEvidence) -> Finding:
+    """A log that somebody published: what differs from it is no regression, for no more is known of it."""
+    comparison = golden.comparison
+    see = f"see both: `reprokit diff {golden.path} {evidence.runs[0].path}`"
+    objection = why_not_golden(evidence)
+    if objection is not None:
+        beyond = comparison.comparable and not comparison.within_tolerance
+        far = f"more than the declared tolerance from a foreign log, {difference(comparison)}"
+        why = far if beyond else objection.about(golden.path).reason
+        return unjudged(why, see, tiers=_tiers(comparison))
+    records = counted(comparison.records_compared, "record")
+    metrics = counted(comparison.metrics_compared, "metric")
+    return passed(
+        f"within the declared tolerance of a foreign log ({golden.path}) in {records} of {metrics}",
+        golden=golden.path,
+        records=comparison.records_compared,
+        metrics=comparison.metrics_compared,
+        foreign=True,
+        tiers=_tiers(comparison),
     )
 
 

@@ -19,7 +19,7 @@ _LOOK = "look at what that update reads; trace.jsonl of every run has the digest
 
 def check(evidence: Evidence) -> Finding:
     """Trace of every later run against the first's, and the first's against the golden's."""
-    golden = evidence.golden
+    golden = None if evidence.golden and evidence.golden.is_foreign else evidence.golden
     traced = [run for run in evidence.runs if run.trace_records > 0 and run.trace_digest]
     watched = bool((evidence.recipe or {}).get("instrument"))
     found = _unread(evidence) if watched else None

@@ -40,7 +40,7 @@ VERBS = {
     "runs": ("runs", "List, show, compare, repeat, prune and copy run folders."),
     "learning": ("learning", "Say whether a run learned, and if not, where to look."),
     "recipe": ("recipe", "Check recipes without running them; print their schema."),
-    "golden": ("golden", "List, show, compare, check and promote goldens."),
+    "golden": ("golden", "List, show, compare, check, promote and import goldens."),
     "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),
     "capture": ("capture", "Record what can change numbers in this environment."),
     "env": ("env", "Compare environment records; check this host against a golden's."),

@@ -24,7 +24,7 @@ from reprokit.layout import RECORD
 
 @click.group(
     "golden",
-    short_help="List, show, compare, check and promote goldens.",
+    short_help="List, show, compare, check, promote and import goldens.",
     epilog=examples("reprokit golden list"),
 )
 def command() -> None:
@@ -138,6 +138,73 @@ def promote(
     if promoted.provenance.get("sizes"):
         click.echo(golden_list.compressed_line(promoted), err=True)
     click.echo("Commit it together with the change that --reason names.", err=True)
+    return 0
+
+
+@command.command(
+    "import",
+    epilog=examples(
+        "reprokit golden import log.csv --recipe ppo --rtol 0.05 --reason 'table 2'",
+        "reprokit golden import log.csv --recipe ppo --rename R=return --atol 5 …",
+    ),
+)
+@click.argument("log", type=click.Path(path_type=Path))
+@click.option("--recipe", required=True, help="The recipe whose runs are held against the log.")
+@click.option("--seed", type=int, help="Of those runs; the recipe's only one by default.")
+@click.option("--platform", help="Of those runs; this machine's by default.")
+@click.option("--rtol", type=float, help="Relative tolerance of every number; 0 with --atol alone.")
+@click.option("--atol", type=float, help="Absolute tolerance of every number; 0 with --rtol alone.")
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only this metric of the log.")
+@click.option(
+    "--rename", "renames", multiple=True, metavar="THEIRS=OURS", help="What the recipe's runs call a metric."
+)
+@click.option("--reason", required=True, help="Who published the log, and where.")
+@json_option("Print provenance.json.")
+@folder_options
+def import_log(
+    log: Path,
+    recipe: str,
+    seed: int | None,
+    platform: str | None,
+    rtol: float | None,
+    atol: float | None,
+    metrics: tuple[str, ...],
+    renames: tuple[str, ...],
+    reason: str,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Make a foreign golden of a LOG that somebody published: any file whose metrics reprokit reads.
+
+    A run is held against every number of it, at the same step, within the tolerance. Within it the runs are
+    REPEATABLE and "within the declared tolerance of a foreign log", never REPRODUCED; beyond it UNJUDGED,
+    never REGRESSION, because nothing is known of how the log was made.
+    """
+    from datetime import UTC, datetime
+
+    from reprokit.core import comparison
+    from reprokit.harness import curation
+
+    if rtol is None and atol is None:
+        raise click.UsageError("declare how far a run may be from the log: --rtol, --atol or both")
+    pairs = [one.partition("=")[::2] for one in renames]
+    if not all(theirs and ours for theirs, ours in pairs):
+        raise click.UsageError("--rename wants THEIRS=OURS")
+    imported = curation.import_log(
+        log,
+        recipe=recipe,
+        project=project_of(options, may_lack_goldens=True),
+        seed=seed,
+        platform=platform,
+        tolerance=comparison.Tolerance(rtol=rtol or 0.0, atol=atol or 0.0),
+        metrics=metrics,
+        renamed=dict(pairs),
+        reason=reason,
+        now=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+    held = imported.provenance["foreign"]["metrics"]
+    line = f"{imported.path}: a foreign log, {len(held)} of whose metrics runs are held against"
+    print_answer([line], data=lambda: dict(imported.provenance), as_json=as_json)
     return 0
 
 

@@ -127,10 +127,15 @@ def why_not_golden(evidence: Evidence) -> Objection | None:
     """Why it is not proven that the first run agrees with the golden in every metric; None when it is."""
     if evidence.golden is None or not evidence.runs:
         return Objection("there is no golden, or no run to compare with it")
-    records = max(evidence.runs[0].num_records, evidence.golden.num_records)
-    if evidence.golden.num_records <= 0:
+    golden = evidence.golden
+    if golden.num_records <= 0:
         return Objection("the golden's records were not counted")
-    return why_not_equal(evidence.golden.comparison, records=records, tolerant=True)
+    if golden.is_foreign:  # a published log has fewer steps than the run, and all of it is held
+        if any(problem.kind == "only_nan" for problem in golden.comparison.problems):
+            return Objection("every number of the foreign log is NaN, which is no evidence of anything")
+        return why_not_equal(golden.comparison, records=golden.num_records, tolerant=True)
+    records = max(evidence.runs[0].num_records, golden.num_records)
+    return why_not_equal(golden.comparison, records=records, tolerant=True)
 
 
 def why_not_responding(evidence: Evidence) -> Objection | None:

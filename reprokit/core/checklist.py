@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from reprokit.core.agreement import (
+    difference,
     differing,
     differing_trace,
     why_not_golden,
@@ -199,14 +200,25 @@ def _against_golden(evidence: Evidence) -> Judgement | None:
         because = evidence.golden_missing_because or "there is no golden"
         return Judgement(verdict=Verdict.NO_GOLDEN, because=because)
     if golden.comparison.comparable and not golden.comparison.within_tolerance:
-        if golden.fingerprint_equal:
-            return Judgement(verdict=Verdict.REGRESSION, because=f"the metrics differ from {golden.noun}")
-        because = f"the metrics differ from {golden.noun}, in an environment that computes differently"
-        return Judgement(verdict=Verdict.STALE_GOLDEN, because=because)
-    objection = why_not_golden(evidence) or why_not_responding(evidence)
+        return _beyond_tolerance(golden)
+    objection = why_not_golden(evidence)
+    if objection is None and not golden.is_foreign:  # as of a plain command, only that runs agree is said
+        objection = why_not_responding(evidence)
     if objection is None:
         return None
     return Judgement(verdict=Verdict.UNJUDGED, because=f"against {golden.noun}: {objection.reason}")
+
+
+def _beyond_tolerance(golden: GoldenEvidence) -> Judgement:
+    """What it means that the metrics differ: of a foreign log nothing, for nobody knows how it was made."""
+    if golden.is_foreign:
+        beyond = f"differ from {golden.noun} by more than the declared tolerance"
+        because = f"the metrics {beyond}, {difference(golden.comparison)}"
+        return Judgement(verdict=Verdict.UNJUDGED, because=because)
+    if golden.fingerprint_equal:
+        return Judgement(verdict=Verdict.REGRESSION, because=f"the metrics differ from {golden.noun}")
+    because = f"the metrics differ from {golden.noun}, in an environment that computes differently"
+    return Judgement(verdict=Verdict.STALE_GOLDEN, because=because)
 
 
 def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mapping[str, bool]) -> Judgement:
@@ -226,6 +238,9 @@ def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mappin
         return Judgement(verdict=Verdict.UNJUDGED, because=objection.reason)
     if evidence.recipe is None:
         return Judgement(verdict=Verdict.REPEATABLE, because="all runs agree")
+    if evidence.golden is not None and evidence.golden.is_foreign:
+        because = f"all runs agree, and are within the declared tolerance of {evidence.golden.noun}"
+        return Judgement(verdict=Verdict.REPEATABLE, because=because)
     noun = evidence.golden.noun if evidence.golden else "the golden"
     return Judgement(verdict=Verdict.REPRODUCED, because=f"all runs agree with each other and with {noun}")
 

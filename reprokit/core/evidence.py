@@ -104,6 +104,7 @@ class GoldenEvidence:
         program_changes: Where an unmodified program is not the golden's: ``file:line old → new``.
         trace: The first run's trace against the golden's thinned one, at the steps that the golden
             holds. None when the golden or the run has none.
+        is_foreign: Whether it is a log that somebody published, of which nothing is known but its numbers.
     """
 
     noun: str = "the golden"
@@ -118,6 +119,7 @@ class GoldenEvidence:
     program_changes: tuple[str, ...] = ()
     trace: TraceComparison | None = None
     has_trace: bool = False
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

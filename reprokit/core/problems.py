@@ -48,6 +48,9 @@ KINDS = MappingProxyType(
         "ragged_row": (ERROR, "a row has not as many cells as the header"),
         "not_a_table": (ERROR, "the lines are sentences with numbers in them, not a table with a header"),
         "corrupt_event": (ERROR, "an event's checksum or content is wrong"),
+        "corrupt_database": (ERROR, "the database is damaged, or not laid out as its library does it"),
+        "not_closed": (ERROR, "the program did not close its log"),
+        "too_large": (ERROR, "the log is larger than is read"),
         # Both sides are readable, and they differ.
         "missing_record": (DIFFERENCE, "actual ends before expected does"),
         "extra_record": (DIFFERENCE, "actual goes on after expected ends"),

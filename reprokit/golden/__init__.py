@@ -1,6 +1,19 @@
-"""Goldens on disk: ``golden/<recipe>/<platform>/seed-<n>/``, the promoted run of a recipe."""
+"""Goldens on disk: ``golden/<recipe>/<platform>/seed-<n>/``, a promoted run, or a foreign log."""
 
 from reprokit.golden.folder import Golden, GoldenRow, find, list_all, load, locate
+from reprokit.golden.foreign import ForeignNumbers, write_foreign
 from reprokit.golden.promotion import Candidate, FailedCheck, promote
 
-__all__ = ["Candidate", "FailedCheck", "Golden", "GoldenRow", "find", "list_all", "load", "locate", "promote"]
+__all__ = [
+    "Candidate",
+    "FailedCheck",
+    "ForeignNumbers",
+    "Golden",
+    "GoldenRow",
+    "find",
+    "list_all",
+    "load",
+    "locate",
+    "promote",
+    "write_foreign",
+]

@@ -56,6 +56,11 @@ class Golden:
     # The promoted `trace.jsonl`, thinned, its records exact; None for an unmodified program not watched
     trace: Path | None
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it is a log that somebody published, not a run of one's own."""
+        return "foreign" in self.provenance
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenRow:
@@ -69,6 +74,7 @@ class GoldenRow:
     reason: str = ""  # why it was promoted, or ""
     command: bool = False  # whether it is of a plain command, which has no recipe
     runs_agreed: int = 0  # how many runs agreed when it was promoted, or 0
+    foreign: bool = False  # whether it is a log that somebody published
     problem: str = ""  # why it cannot be used, or ""
 
 
@@ -153,6 +159,7 @@ def _row(path: Path) -> GoldenRow:
         created_at=provenance["created_at"],
         reason=provenance["reason"],
         runs_agreed=provenance["runs_agreed"],
+        foreign="foreign" in provenance,
         command=bool(provenance.get("command")),
     )
 
@@ -202,6 +209,12 @@ def _provenance(file: Path) -> dict[str, Any]:
     return dict(value)
 
 
+def _digests_of_runs(digests: Mapping[str, Any]) -> tuple[str, ...]:
+    """The digests that a golden made of runs must have."""
+    traced = ["trace"] if "program" not in digests or "trace" in digests else []
+    return (*inputs.names_in(digests), "metrics", *traced)
+
+
 def _problem_of(value: Any) -> str:
     if not isinstance(value, dict):
         return "not a JSON object"
@@ -211,8 +224,9 @@ def _problem_of(value: Any) -> str:
         if not isinstance(value.get(key, ...), kinds) or isinstance(value[key], bool):
             return f"{key!r} is missing or of the wrong type"
     digests = value["digests"]
-    traced = ["trace"] if "program" not in digests or "trace" in digests else []
-    for name in (*inputs.names_in(digests), "metrics", *traced):
+    if not isinstance(value.get("foreign", {}), dict):
+        return "'foreign' is of the wrong type"
+    for name in ("metrics",) if "foreign" in value else _digests_of_runs(digests):
         if not isinstance(digests.get(name), str) or not _SHA256.fullmatch(digests[name]):
             return f"the digest of {name!r} is missing or malformed"
     return _problem_of_sizes(value.get("sizes")) or _problem_of_response(value.get("responds"))

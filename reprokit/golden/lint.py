@@ -35,6 +35,8 @@ class Finding:
 
 def lint(golden: Golden, *, min_runs: int) -> list[Finding]:
     """Everything wrong with one golden that its own files show; ``min_runs`` must have agreed on it."""
+    if golden.is_foreign:
+        return list(_not_finite(golden))
     return [
         *_not_finite(golden),
         *_numerics(golden),

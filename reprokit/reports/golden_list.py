@@ -18,7 +18,8 @@ _KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "p
 
 def golden_line(row: GoldenRow) -> str:
     """One golden: what it is of, and why it was promoted, or what is wrong with it."""
-    tail = row.problem or f"{row.created_at}  {row.runs_agreed} runs agreed  {row.reason}"
+    made = "a foreign log" if row.foreign else f"{row.runs_agreed} runs agreed"
+    tail = row.problem or f"{row.created_at}  {made}  {row.reason}"
     return one_line(f"{row.recipe}  {row.platform}  seed {row.seed}  {tail}")
 
 
@@ -27,6 +28,8 @@ def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:
     for key in _KEYS:
         value = provenance[key]
         yield f"{key:<12} {one_line(value if value is not None else 'none: the first golden')}"
+    for name, value in (provenance.get("foreign") or {}).items():
+        yield f"  {one_line('foreign ' + name):<16} {one_line(value)}"
     for name, value in provenance["digests"].items():
         yield f"  {one_line(name):<10} {one_line(value)}"
     for name, value in provenance["image"].items():

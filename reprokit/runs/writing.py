@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -27,6 +28,8 @@ from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, 
 _WHY_LEFT = {Kind.LINK: "it is a link", Kind.SPECIAL: "it is a special file"}
 _LISTED = 100  # of what was left, in run.json
 _SHOWN = 3  # of it, in a line for a person
+#: Links that a library makes to a log of its own outside the run; by such a name nothing is ever compared.
+_OF_LIBRARIES = re.compile(r"(?:.*/)?wandb/(?:offline-)?run-\d{8}_\d{6}-[^/]+/logs/debug-core\.log")
 
 
 def create(
@@ -207,7 +210,7 @@ def _move_up(run_dir: Path) -> dict[str, str]:
         left = {name: "its name is reserved" for name in names if name in taken}
         found = list(file_tree.walk(output, skipped=taken))
         links = [entry.name for entry in found if entry.kind is Kind.LINK]
-        lossless = {name for name in links if _leads_inside(output / name, output, renaming=False)}
+        lossless = {name for name in links if _loses_nothing(name, output, renaming=False)}
         for entry in found:
             if entry.because or entry.kind in _WHY_LEFT:
                 if entry.name not in lossless:
@@ -232,11 +235,15 @@ def _special_files(output: Path) -> dict[str, str]:
     return {
         entry.name or OUTPUT: entry.because or _WHY_LEFT[entry.kind]
         for entry in odd
-        if entry.kind is not Kind.LINK or not _leads_inside(output / entry.name, output)
+        if entry.kind is not Kind.LINK or not _loses_nothing(entry.name, output)
     }
 
 
-def _leads_inside(link: Path, output: Path, *, renaming: bool = True) -> bool:
+def _loses_nothing(name: str, output: Path, *, renaming: bool = True) -> bool:
+    """Whether a link leads to something within the run, or is a library's own."""
+    if _OF_LIBRARIES.fullmatch(name):
+        return True
+    link = output / name
     try:
         target = link.resolve()
         inside = link.exists() and target.is_relative_to(output.resolve())

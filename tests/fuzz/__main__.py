@@ -9,12 +9,12 @@ import sys
 import time
 import traceback
 
-from . import checkpoint_files, json_records, metrics_files, project_files
+from . import checkpoint_files, json_records, library_logs, metrics_files, project_files
 from .target import fuzz, limit_memory
 
 TARGETS = {
     one.name: one
-    for module in (metrics_files, checkpoint_files, json_records, project_files)
+    for module in (metrics_files, library_logs, checkpoint_files, json_records, project_files)
     for one in module.TARGETS
 }
 

@@ -80,6 +80,7 @@ class Theirs:
             "OTHER": str(runs[1]),
             "REPORT": str(reports[0].parent),
             "GOLDEN": GOLDEN,
+            "LOG": str(runs[0] / "output" / "log.jsonl"),
             "URL": f"file://{self.root}/reports/pushed",
         }
 
@@ -208,6 +209,13 @@ VERBS = {
     "golden show": [("golden show GOLDEN", 0, "program")],
     "golden diff": [("golden diff GOLDEN GOLDEN", 0, "no number changed")],
     "golden lint": [("golden lint", 0, "0 findings")],
+    "golden import": [
+        ("golden import LOG --recipe train --rtol 0.1 --reason x --golden reports/f", 0, "a foreign log"),
+        ("golden import LOG --recipe train --rtol 0.1 --reason x", 2, "there is a golden"),
+        ("golden import LOG --recipe train --reason x", 2, "--rtol"),
+        ("golden import LOG --recipe train --rtol -1 --reason x", 2, "not a tolerance"),
+        ("golden import LOG --recipe train --atol 1 --rename loss --reason x", 2, "THEIRS=OURS"),
+    ],
     "golden promote": [("golden promote RUN OTHER --reason again --golden reports/g", 0, "2 runs agreed")],
     "checkpoint show": [("checkpoint show RUN", 2, "known to the program alone")],
     "checkpoint verify": [("checkpoint verify RUN", 2, "known to the program alone")],

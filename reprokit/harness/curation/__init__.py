@@ -1,9 +1,10 @@
-"""Curation: promoting, comparing, linting, pruning and exporting what runs leave behind."""
+"""Curation: promoting, importing, comparing, linting, pruning and exporting what runs leave behind."""
 
 from reprokit.harness.curation import checkpoint_files
 from reprokit.harness.curation.convert_checkpoint import convert as convert_checkpoint
 from reprokit.harness.curation.export_environment import export_environment
 from reprokit.harness.curation.golden_diff import compare_goldens, opened
+from reprokit.harness.curation.import_log import import_log
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.prune import Choice, plan_prune, prune
@@ -17,6 +18,7 @@ __all__ = [
     "compare_goldens",
     "convert_checkpoint",
     "export_environment",
+    "import_log",
     "lint_goldens",
     "newest_pair",
     "opened",

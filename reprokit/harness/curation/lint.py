@@ -49,6 +49,8 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
     if told["seed"] not in recipe.seeds:
         what = f"its recipe does not declare the seed {told['seed']}"
         yield Finding(rule="orphan", where=where, what=what, remedy=remove)
+    if blessed.is_foreign:
+        return
     changed = inputs.changed(told["digests"], {**told["digests"], "parts": None, **today})
     if changed:
         what = f"{', '.join(changed)} changed since it was promoted"

@@ -167,7 +167,7 @@ def _golden_evidence(
     reference: Reference, first: runs.StoredRun, environment: Mapping[str, Any]
 ) -> GoldenEvidence:
     digests = first.record.get("digests") or {}
-    changed = inputs.changed(reference.digests, digests)
+    changed = () if reference.is_foreign else inputs.changed(reference.digests, digests)
     trace = reference.trace
     return GoldenEvidence(
         noun=reference.noun,
@@ -184,6 +184,7 @@ def _golden_evidence(
         program_changes=program_changes(reference.path, reference.provenance, first),
         trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
         has_trace=trace is not None,
+        is_foreign=reference.is_foreign,
     )
 
 
@@ -200,8 +201,9 @@ def _recipe_data(recipe: Recipe | None, *, overrides: Sequence[str]) -> dict[str
 
 
 def _compare_with(reference: Reference, actual: Path) -> Comparison:
+    compare = adapters.compare_at_steps if reference.is_foreign else adapters.compare
     try:
-        return adapters.compare(reference.metrics, actual, tolerances=reference.tolerances)
+        return compare(reference.metrics, actual, tolerances=reference.tolerances)
     except MetricsError as error:
         return unreadable(error, side="both")
 

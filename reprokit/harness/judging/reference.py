@@ -31,6 +31,7 @@ class Reference:
         tolerances: How far a run may be from it.
         num_records: Records of its metrics; 0 where they cannot be read.
         thinned: Whether its trace holds only some updates.
+        is_foreign: Whether it is a log that somebody published.
     """
 
     noun: str
@@ -42,6 +43,7 @@ class Reference:
     num_records: int
     thinned: bool
     run: ReferenceRun | None = None
+    is_foreign: bool = False
 
     @property
     def metrics(self) -> Path:
@@ -49,6 +51,8 @@ class Reference:
 
     @property
     def trace(self) -> Path | None:
+        if self.is_foreign:
+            return None
         path = self.path / TRACE
         of_command = "program" in self.digests
         return path if (self.thinned and not of_command) or stored(path).is_file() else None
@@ -66,7 +70,8 @@ def golden_reference(blessed: golden.Golden, recipe: Recipe) -> Reference:
         MetricsError: Its metrics cannot be.
     """
     return Reference(
-        noun="the golden",
+        noun="a foreign log" if blessed.is_foreign else "the golden",
+        is_foreign=blessed.is_foreign,
         path=blessed.path,
         provenance=blessed.provenance,
         environment=blessed.provenance["environment"],
@@ -100,13 +105,18 @@ def run_reference(stored: runs.StoredRun, recipe: Recipe) -> Reference:
     )
 
 
-def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> recipes.NarrowerTolerances:
-    """What both recipe and golden grant on its platform; a ``GoldenError`` where that is unreadable."""
+def tolerances_of(recipe: Recipe, blessed: golden.Golden) -> Tolerances:
+    """What both recipe and golden grant on its platform; a ``GoldenError`` where that is unreadable.
+
+    Of a foreign log, what was declared when it was imported.
+    """
     platform = str(blessed.provenance["platform"])
     try:
         then = recipes.tolerances_from(blessed.provenance["tolerances"], platform=platform)
     except (UsageError, TypeError, AttributeError) as error:
         raise GoldenError(f"its tolerances cannot be read: {error}", where=str(blessed.path)) from error
+    if blessed.is_foreign:  # the recipe's are those of one's own runs
+        return then
     return recipes.NarrowerTolerances(one=recipe.tolerances_on(platform), other=then)
 
 

@@ -197,7 +197,11 @@ def _drift(golden: GoldenEvidence) -> str:
 
 
 def _repeatable(case: Case) -> str:
-    return f"{case.count} runs agree with each other, bit for bit."
+    agree = f"{case.count} runs agree with each other, bit for bit"
+    golden = case.evidence.golden
+    if golden is None or not golden.is_foreign:
+        return f"{agree}."
+    return f"{agree}, and are within the declared tolerance of {golden.noun}{_unpinned(case)}."
 
 
 def _paths(case: Case) -> str:

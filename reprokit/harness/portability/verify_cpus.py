@@ -188,11 +188,11 @@ class _Judge:
         path = golden.locate(
             self.project.golden_dir, recipe=self.recipe.name, platform=self.platform, seed=seed
         )
-        if not path.is_dir() or self.recipe.modified:
+        blessed = golden.load(path) if path.is_dir() else None
+        if blessed is None or blessed.is_foreign or self.recipe.modified:
             why = "its settings were changed" if self.recipe.modified else f"no golden for seed {seed} here"
             self.progress.note(f"{self.recipe.name}: {why}, so the native run is the reference")
             return Measure(trace=native.trace, metrics=native.metrics, name="the native run"), False
-        blessed = golden.load(path)
         folder.mkdir(parents=True)
         trace, metrics = folder / TRACE, folder / METRICS
         if blessed.trace is None:

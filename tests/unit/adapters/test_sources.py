@@ -102,7 +102,16 @@ def test_every_module_of_the_folder_that_is_called_so_is_an_adapter():
     assert {module.__name__.rpartition(".")[2] for module in adapters.adapters()} == {
         path.stem for path in FOLDER.glob("from_*.py")
     }
-    assert [adapter.NAME for adapter in adapters.adapters()] == ["jsonl", "csv", "tensorboard"]
+    assert [adapter.NAME for adapter in adapters.adapters()] == [
+        "jsonl",
+        "rllib",
+        "csv",
+        "tensorboard",
+        "mlflow",
+        "mlflow_files",
+        "wandb",
+        "trainer_state",
+    ]
 
 
 @pytest.mark.parametrize("adapter", adapters.adapters(), ids=lambda adapter: adapter.NAME)

@@ -225,3 +225,27 @@ def test_a_comparison_of_folders_says_that_it_cannot_see_everything(tmp_path: Pa
     _nest(tmp_path, "d", depth=100)
     with pytest.raises(MetricsError, match="nested"):
         adapters.find_all(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_left"),
+    [
+        ("wandb/offline-run-20261122_123456-ab12cd34/logs/debug-core.log", False),
+        ("out/wandb/run-20261122_123456-ab12cd34/logs/debug-core.log", False),
+        ("wandb/run-20261122_123456-ab12cd34/logs/metrics.jsonl", True),
+        ("wandb/run-20261122_123456-ab12cd34/debug-core.log", True),
+        ("debug-core.log", True),
+    ],
+)
+def test_only_the_link_that_wandb_makes_to_its_own_log_is_no_loss(
+    run_dir: Path, tmp_path: Path, name: str, is_left: bool
+) -> None:
+    (tmp_path / "secret.txt").write_text("of the host")
+    link = run_dir / "output" / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path / "secret.txt")
+    runs.finish(run_dir, _result(), environment={})
+    stored = runs.read(run_dir)
+    assert stored.record["left_in_output"] == ([name] if is_left else [])
+    assert not (run_dir / name).exists()
+    assert stored.complete
