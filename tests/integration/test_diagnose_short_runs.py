@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+IDENTITY = ("-c", "user.name=somebody", "-c", "user.email=somebody@example.org")
 PROGRAM = """
 import json, random, sys, time
 from pathlib import Path
@@ -40,3 +41,42 @@ def test_runs_are_cut_where_the_first_two_part_and_what_differs_later_is_found(t
     assert sizes.count(1) >= 2  # cut
     assert sizes[:2] == [60, 60]
     assert sizes.count(60) >= 4  # the two, and one each that confirms
+
+
+RECIPE = """\
+schema: 1
+name: train
+title: A program as it is
+variant: none
+command: [python, train.py, "{run_dir}"]
+seeds: [3]
+platforms: [cpu-x86_64]
+"""
+
+
+VOLATILE = "volatile: [{metric: end, because: the clock}]\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "are_cut"), [("", True), (VOLATILE, True), ("outputs: [metrics.jsonl]\n", False)]
+)
+def test_the_program_of_a_recipe_is_cut_unless_what_it_leaves_at_its_end_is_compared(tmp_path, more, are_cut):
+    (tmp_path / "train.py").write_text(PROGRAM.replace("LATE", "True" if "volatile" in more else "False"))
+    (tmp_path / "recipes" / "train").mkdir(parents=True)
+    (tmp_path / "recipes" / "train" / "recipe.yaml").write_text(RECIPE + more)
+    for words in (["init", "--quiet"], ["add", "--all"], [*IDENTITY, "commit", "--quiet", "-m", "a program"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "reprokit", "diagnose", "train", "--json", "--vary", "hash_seed"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=400,
+    )
+    answer = json.loads(done.stdout)
+    assert {one["line"] for one in answer["causes"]} == {4}, done.stderr
+    kept = sorted(tmp_path.glob("reports/*/*/[0-9]*/metrics.jsonl"))
+    sizes = [len(path.read_text().splitlines()) for path in kept]
+    assert (sizes.count(1) >= 2) is are_cut, sizes

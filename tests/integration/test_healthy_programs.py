@@ -14,9 +14,8 @@ import pytest
 from reprokit import variations
 from reprokit.execution.local import LocalBackend
 from reprokit.harness.diagnosing.conditions import Conditions
-from reprokit.harness.diagnosing.experiments import all_held
 from reprokit.harness.diagnosing.first_divergence import MEASURE, like
-from reprokit.harness.diagnosing.inquiry import Inquiry, under
+from reprokit.harness.diagnosing.inquiry import Inquiry, all_held, under
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, need
 from reprokit.harness.running.apply_variations import there
 from reprokit.harness.running.plan import plan_command

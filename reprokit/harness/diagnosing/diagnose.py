@@ -19,12 +19,13 @@ from reprokit.execution import local as local_backend
 from reprokit.execution.docker_config import MOUNTS
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, InterruptedDiagnosisError, Tap
-from reprokit.harness.diagnosing.experiments import explain, in_turn
+from reprokit.harness.diagnosing.experiments import explain
 from reprokit.harness.diagnosing.first_divergence import MEASURE, by_operation, like, where_it_began
 from reprokit.harness.diagnosing.inquiry import VARIATION, Inquiry
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
+from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
@@ -237,7 +238,8 @@ def _equal_by_luck(
 def _explained(inquiry: Inquiry) -> Diagnosis:
     """Hold lines fixed; where that is not enough, run threads in turn; then compare operations."""
     lab, first = inquiry.lab, inquiry.first
-    lab.cut = cut_for(first, inquiry.other, lab.compare(first, inquiry.other), folder=lab.folder)
+    found = lab.compare(first, inquiry.other)
+    lab.cut = cut_for(first, inquiry.other, found, folder=lab.folder, program=lab.program)
     held = explain(inquiry)
     lab.cut = None
     if inquiry.suspected:

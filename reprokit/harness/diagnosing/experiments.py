@@ -12,17 +12,13 @@ from dataclasses import replace
 from typing import Any
 
 from reprokit import diagnosis
-from reprokit.diagnosis import Cause
-from reprokit.harness.diagnosing.conditions import Conditions
 from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.evidence import EQUAL_RUNS
 from reprokit.harness.diagnosing.inquiry import (
     BY_HASH,
     CAREFUL,
-    DIFFERENT_RUNS,
-    EQUAL_RUNS,
     HASH_SEED,
     LEFTOVERS,
-    MOVES,
     VARIATION,
     Inquiry,
     described,
@@ -32,13 +28,17 @@ from reprokit.harness.diagnosing.inquiry import (
 
 #: Kinds of lines that seldom decide a number.
 _SELDOM = frozenset(["library_clock", "thread_order"])
+#: Kind → how likely such a line decides a number, where any other counts 1. Clocks, listings and surroundings
+#: are read in libraries too, mostly to no effect.
+_LIKELY = {"unseeded": 8.0, "torch_unseeded": 8.0}
+_LIKELY |= dict.fromkeys(["set_order", "completion_order", "queue_order"], 4.0)
 
 
 def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
     """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
     lab = inquiry.lab
     lab.progress.phase("isolate")
-    inquiry.held_runs.clear()
+    inquiry.forget_runs()
     units = _units(inquiry)
     held = _suspected_units(inquiry, units)
     if not held or lab.spent:
@@ -67,15 +67,17 @@ def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
 def _suspected_units(inquiry: Inquiry, units: tuple[str, ...]) -> tuple[str, ...] | None:
     """The smallest set that was equal whenever it was held, confirmed unless the budget is used up."""
     lab = inquiry.lab
-    if not units or not (inquiry.variations or _enough(inquiry, units)):
+    if not units or not (inquiry.variations or _all_are_enough(inquiry, units)):
         return None
     held = _isolated(inquiry, units, repeats=1)
-    if lab.cut is not None and not (lab.spent or _equal_with(inquiry, held, closely=True)):
-        lab.cut = None  # what differs later has another cause
-        inquiry.held_runs.clear()
-        return _suspected_units(inquiry, units)
+    if lab.cut is not None and not lab.spent:
+        if not _equal_with(inquiry, held, closely=True):
+            lab.cut = None  # what differs later has another cause
+            inquiry.forget_runs()
+            return _suspected_units(inquiry, units)
+        inquiry.confirmed += 1
     inquiry.suspect(held)
-    if lab.spent or _confirmed(inquiry, held):
+    if lab.spent or _confirmed(inquiry, held, rest=_rest(units, held)):
         return held
     held = _isolated(inquiry, units, repeats=CAREFUL)  # equal by luck: ask more than once
     if not _enough(inquiry, held, repeats=CAREFUL):
@@ -86,17 +88,26 @@ def _suspected_units(inquiry: Inquiry, units: tuple[str, ...]) -> tuple[str, ...
     return held
 
 
-def _confirmed(inquiry: Inquiry, held: tuple[str, ...]) -> bool:
+def _all_are_enough(inquiry: Inquiry, units: tuple[str, ...]) -> bool:
+    """Whether the runs are equal where all is held: lines first, which mostly are enough."""
+    lines = tuple(one for one in units if one not in _general(units))
+    return bool(lines and _enough(inquiry, lines)) or _enough(inquiry, units)
+
+
+def _confirmed(inquiry: Inquiry, held: tuple[str, ...], *, rest: tuple[str, ...]) -> bool:
     """Whether every run in which these were held, with whatever else, is equal: in enough runs.
 
-    Those that are made for it are looked at where the runs begin to differ.
+    Those that are made for it are looked at where the runs begin to differ. Where no run was left free yet,
+    one goes first: the more outcomes there are, the fewer equal runs it takes.
     """
     wanted = frozenset(held)
+    if not (inquiry.variations or inquiry.outcomes or inquiry.evidence(held).equal >= EQUAL_RUNS):
+        _equal_with(inquiry, rest)
     while True:
         seen = [equal for one, equal in inquiry.held_runs if wanted <= one]
-        if not all(seen) or len(seen) >= EQUAL_RUNS:
+        if not all(seen) or len(seen) >= inquiry.evidence(held).equal_wanted:
             return all(seen)
-        _equal_with(inquiry, held, closely=True)
+        inquiry.confirmed += _equal_with(inquiry, held, closely=True)
 
 
 def _differs_without(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...]) -> bool:
@@ -104,7 +115,7 @@ def _differs_without(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, .
     seen = [
         equal for one, equal in inquiry.held_runs if frozenset(rest) <= one and not frozenset(held) <= one
     ]
-    if seen:
+    if len(seen) > 1 or not all(seen):
         return not all(seen)
     return not inquiry.lab.spent and not _enough(inquiry, rest, repeats=2)
 
@@ -153,15 +164,11 @@ def _brings_back(inquiry: Inquiry, held: tuple[str, ...], rest: tuple[str, ...])
     free. Otherwise, most runs in which the suspected lines alone are left free must differ, and none in which
     they are held.
     """
-    free = sum(not equal and not frozenset(held) <= one for one, equal in inquiry.held_runs)
-    moves = sum(count for one, count in inquiry.moves.items() if frozenset(held) <= one)
-    least = MOVES - bool(inquiry.variations)  # where two runs are equal, no luck makes one differ often
-    while moves < least or moves + free < DIFFERENT_RUNS:
+    while inquiry.evidence(held).moves_left:
         if inquiry.lab.spent:
             return False
         if not _reproduces(inquiry, held, closely=True):
             break
-        moves += 1
     else:
         return True
     if not all(_equal_with(inquiry, held) for _ in range(EQUAL_RUNS)):
@@ -225,6 +232,7 @@ def _isolated(inquiry: Inquiry, units: tuple[str, ...], *, repeats: int) -> tupl
     return diagnosis.isolate(
         units,
         last=_general(units),
+        weight=lambda one: _LIKELY.get(one.split("|")[0], 1.0),
         enough=lambda some: not inquiry.lab.spent and _enough(inquiry, some, repeats=repeats),
     )
 
@@ -254,6 +262,7 @@ def _enough(inquiry: Inquiry, held: Sequence[str], *, repeats: int = 1) -> bool:
 
 def _equal_with(inquiry: Inquiry, held: Sequence[str], *, closely: bool = False) -> bool:
     varied = [one for one in inquiry.variations if VARIATION + one.name not in held]
+    closely = closely or (inquiry.lab.cut is None and inquiry.close_pair[0] is None)
     given = replace(
         under(varied, inquiry.first),
         pins=tuple(one for one in held if is_site(one)),
@@ -263,8 +272,7 @@ def _equal_with(inquiry: Inquiry, held: Sequence[str], *, closely: bool = False)
         short=not closely,
     )
     ran = inquiry.lab.run(_label(held), given)
-    equal = inquiry.lab.equal(inquiry.first, ran)
-    inquiry.held_runs.append((frozenset(held), equal))
+    equal = inquiry.saw(ran, held=held)
     if closely and equal:
         inquiry.close_pair[0] = ran
     return equal
@@ -273,29 +281,3 @@ def _equal_with(inquiry: Inquiry, held: Sequence[str], *, closely: bool = False)
 def _label(held: Sequence[str]) -> str:
     one = held[0].split("|") if len(held) == 1 else []
     return f"held-{one[0].replace(' ', '-')}-{one[-1]}"[:60] if one else f"held-{len(held)}"
-
-
-def in_turn(inquiry: Inquiry) -> tuple[Cause, ...]:
-    """Threads whose interleaving makes the runs differ: run one after another, two runs are equal."""
-    sites = [one for one in inquiry.first.trace.sites if one.startswith("thread_order|")]
-    if not sites or not _equal_in_turn(inquiry, ("*",)):
-        return ()
-    held = tuple(sites)
-    if len(sites) > 1:
-        held = diagnosis.isolate(
-            sites, enough=lambda some: not inquiry.lab.spent and _equal_in_turn(inquiry, some)
-        )
-    inquiry.confidence = "high"
-    found = [inquiry.first.trace.sites[one] for one in held]
-    return tuple(diagnosis.cause_of(site, confidence="high") for site in found)
-
-
-def _equal_in_turn(inquiry: Inquiry, serial: tuple[str, ...]) -> bool:
-    given = replace(all_held(inquiry), serial=serial)
-    one, other = (inquiry.lab.run("threads-in-turn", given) for _ in range(2))
-    return not one.trouble and inquiry.lab.equal(one, other)
-
-
-def all_held(inquiry: Inquiry) -> Conditions:
-    """Everything that can be held is the first run's."""
-    return Conditions(pins=("*",), like=inquiry.first, hash_seed=True, fresh=True)

@@ -15,8 +15,7 @@ from typing import Any
 from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.experiments import all_held
-from reprokit.harness.diagnosing.inquiry import Inquiry, under
+from reprokit.harness.diagnosing.inquiry import Inquiry, all_held, under
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
 _ENVIRONMENT = "environment "

@@ -9,17 +9,14 @@ from reprokit.core.rows import counted
 from reprokit.diagnosis import Began, Cause
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
+from reprokit.harness.diagnosing.evidence import Evidence
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory
 from reprokit.harness.running.apply_variations import joined
 from reprokit.variations import Variation
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
-#: How many runs must be equal in which a suspicion was held, with whatever else; and how many in which
-#: nothing else was, where runs were equal by luck before.
-EQUAL_RUNS, CAREFUL = 3, 5
-#: How often what was held must bring the difference back, each time; and how many runs must differ by it,
-#: those counted in which it was left free, for it not to be luck.
-MOVES, DIFFERENT_RUNS = 2, 4
+#: In how many runs nothing else is held, where runs were equal by luck before.
+CAREFUL = 5
 BY_HASH = {"set_order", "hash"}
 
 
@@ -35,6 +32,7 @@ class Inquiry:
         began: Where it began, as far as that is known.
         held_runs: What was held in a run, and whether it equals the first.
         moves: How often a set brought the difference back.
+        outcomes: Runs that differ from the first, from the other and from each other.
         suspected: What explains the difference so far, where that is not confirmed.
         close_pair: A run that equals the first and one that differs, looked at where they begin to differ.
     """
@@ -51,15 +49,45 @@ class Inquiry:
     began: Began | None = None
     held_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
     moves: dict[frozenset[str], int] = field(default_factory=dict)
+    outcomes: list[InstrumentedRun] = field(default_factory=list)
+    confirmed: int = 0
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
     suspected: tuple[str, ...] = ()
+
+    def forget_runs(self) -> None:
+        """Forget which runs were equal: they were compared otherwise."""
+        self.held_runs.clear()
+        self.outcomes.clear()
+        self.confirmed = 0
+
+    def saw(self, ran: InstrumentedRun, *, held: Sequence[str]) -> bool:
+        """Note a run in which these were held; whether it equals the first."""
+        equal = self.lab.equal(self.first, ran)
+        self.held_runs.append((frozenset(held), equal))
+        if not (equal or ran.trouble):
+            # one that was cut and one that was not cannot be compared; of the other run both is there
+            alike = [self.other, *(one for one in self.outcomes if one.cut == ran.cut)]
+            if len(alike) == 1 + len(self.outcomes) and not any(self.lab.equal(one, ran) for one in alike):
+                self.outcomes.append(ran)
+        return equal
+
+    def evidence(self, held: Sequence[str]) -> Evidence:
+        """What was seen so far of these as the cause."""
+        wanted = frozenset(held)
+        equal = sum(wanted <= one for one, _ in self.held_runs)
+        return Evidence(
+            equal=equal,
+            confirmed=self.confirmed,
+            moved=sum(count for one, count in self.moves.items() if wanted <= one),
+            free=sum(not equal and not wanted <= one for one, equal in self.held_runs),
+            results=2 + len(self.outcomes),
+            varied=bool(self.variations),
+        )
 
     def suspect(self, held: tuple[str, ...]) -> None:
         """Take over what explains the difference so far, and say it with what it takes to confirm it."""
         self.suspected = held
-        equal = sum(frozenset(held) <= one for one, _ in self.held_runs)
-        free = len(self.held_runs) - equal
-        left = max(0, EQUAL_RUNS - equal) + max(MOVES, DIFFERENT_RUNS - free)
+        left = self.evidence(held).left
         told = self.lab.in_source(self.described)
         self.lab.progress.note(f"so far: {told} explains it, {counted(left, 'confirmation')} to go")
 
@@ -80,6 +108,11 @@ def under(chosen: Sequence[Variation], first: InstrumentedRun) -> Conditions:
         start=found.start,
         cpu=found.cpu,
     )
+
+
+def all_held(inquiry: Inquiry) -> Conditions:
+    """Everything that can be held is the first run's."""
+    return Conditions(pins=("*",), like=inquiry.first, hash_seed=True, fresh=True)
 
 
 def described(inquiry: Inquiry, unit: str) -> str:

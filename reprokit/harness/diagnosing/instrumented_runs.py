@@ -81,7 +81,7 @@ class Laboratory:
         self.spec, self.folder, self.progress = spec, folder, progress
         self.budget, self.made = budget, 0
         self._backend, self._files, self._ignore = backend, dict(files or {}), tuple(ignore)
-        self._executables, self._program = tuple(executables), program
+        self._executables, self.program = tuple(executables), program
         self.in_source: Callable[[str], str] = str
         self.draws = self.deep = False
         self.vary: tuple[str, ...] | None = None
@@ -142,8 +142,8 @@ class Laboratory:
                 (stage / name).write_bytes(content)
             for name in self._executables:
                 (stage / name).chmod(0o755)
-            if self._program is not None:
-                program_output.make_room(stage, self._program)
+            if self.program is not None:
+                program_output.make_room(stage, self.program)
             make_room(self.spec, stage)
             places = places_of(
                 self.spec,
@@ -163,8 +163,8 @@ class Laboratory:
         ended = time.time()
         if result is not None:
             bring_out(self.spec, stage, traced)
-        if self._program is not None and not program_output.collect(stage, self._program):
-            program_output.write_metrics(stage, self._program)  # rather none than half of them
+        if self.program is not None and not program_output.collect(stage, self.program):
+            program_output.write_metrics(stage, self.program)  # rather none than half of them
         if self._first_s is None:
             self._first_s = ended - begun
         stage.rename(self.folder / label)
@@ -190,7 +190,7 @@ class Laboratory:
 
     def _until_cut(self, spec: RunSpec, stage: Path, label: str, given: Conditions) -> RunResult | None:
         """Run to the end, or until it may be cut: None."""
-        whole = self.left or in_container(self.spec) or self._program is not None
+        whole = self.left or in_container(self.spec)
         cut = self.cut if given.short and not whole else None
 
         def tick() -> None:
@@ -207,10 +207,10 @@ class Laboratory:
     def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
         """Whether two runs have the same numbers; a ``MetricsError`` where one has none."""
         ignore = (*self._ignore, *map(escape, self.left_out))
-        if self._program is not None:  # without what is volatile, with what was printed
-            pair = first.folder / METRICS, second.folder / METRICS
-            return adapters.compare_paths(*pair, ignore=ignore)[0]
         beginning = self.cut.beginnings.get(first.label) if self.cut is not None and second.cut else None
+        if self.program is not None:  # without what is volatile, with what was printed
+            pair = (beginning or first.folder) / METRICS, second.folder / METRICS
+            return adapters.compare_paths(*pair, ignore=ignore)[0]
         return adapters.compare_runs(
             beginning or first.folder / OUTPUT,
             second.folder / OUTPUT,

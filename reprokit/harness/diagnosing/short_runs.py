@@ -16,7 +16,8 @@ from reprokit.core import problems
 from reprokit.core.clock_metrics import speaks_of_time
 from reprokit.core.difference import Comparison
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
-from reprokit.layout import OUTPUT
+from reprokit.layout import METRICS, OUTPUT
+from reprokit.recipes import Program
 
 #: A run that takes less than this is not cut: nothing to speak of would be saved.
 _WORTH_S = 5.0
@@ -31,7 +32,7 @@ class Cut:
     Attributes:
         name: The metrics file, relative to a run's output.
         lines: How many of its lines are compared.
-        beginnings: Run → a folder with these lines of it.
+        beginnings: Run → a folder with what is compared of these lines.
     """
 
     name: str
@@ -63,7 +64,14 @@ class FarEnough(Exception):  # noqa: N818 - not an error
         self.cut = cut
 
 
-def cut_for(first: InstrumentedRun, other: InstrumentedRun, found: Comparison, *, folder: Path) -> Cut | None:
+def cut_for(
+    first: InstrumentedRun,
+    other: InstrumentedRun,
+    found: Comparison,
+    *,
+    folder: Path,
+    program: Program | None = None,
+) -> Cut | None:
     """Where further runs can be cut; None where they cannot, or where that saves less than half.
 
     Args:
@@ -71,6 +79,7 @@ def cut_for(first: InstrumentedRun, other: InstrumentedRun, found: Comparison, *
         other: One that differs from it.
         found: How they compare. Metrics of the clock are known only by whole runs.
         folder: For the beginnings of the two.
+        program: The unmodified program of a recipe, whose metrics the host writes, or None.
     """
     outputs = first.folder / OUTPUT, other.folder / OUTPUT
     pairs, log = adapters.pair_runs(*outputs)
@@ -83,17 +92,35 @@ def cut_for(first: InstrumentedRun, other: InstrumentedRun, found: Comparison, *
     names = {one.path.relative_to(output) for one, output in zip((source, twin), outputs, strict=True)}
     if log.has(problems.DIFFERENCE) or source.adapter not in _HEADS or len(names) != 1:
         return None
-    lines = _HEADS[source.adapter] + where.record + 1
-    if 2 * lines > len(source.path.read_bytes().splitlines()):
+    head, records = _HEADS[source.adapter], where.record + 1
+    written = len(source.path.read_bytes().splitlines())
+    if 2 * (head + records) > written or not _has_its_records_alone(first, program, records=written - head):
         return None
     name = names.pop()
-    beginnings = {}
-    for run, path in ((first, source.path), (other, twin.path)):
-        kept = folder / "beginnings" / run.label / name
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        kept.write_bytes(b"".join(_first_lines(path, lines)))
-        beginnings[run.label] = folder / "beginnings" / run.label
-    return Cut(name=str(name), lines=lines, beginnings=beginnings)
+    begun = {run.label: folder / "beginnings" / run.label for run in (first, other)}
+    for run in (first, other):
+        if program is not None:
+            _begin(run.folder / METRICS, begun[run.label] / METRICS, lines=records)
+        else:
+            _begin(run.folder / OUTPUT / name, begun[run.label] / name, lines=head + records)
+    return Cut(name=str(name), lines=head + records, beginnings=begun)
+
+
+def _has_its_records_alone(run: InstrumentedRun, program: Program | None, *, records: int) -> bool:
+    """Whether what is compared of a run is its metrics file, record by record.
+
+    The host makes the metrics of a recipe's program from all of its sources, and of files that it leaves.
+    """
+    if program is None:
+        return True
+    if program.collect or program.outputs or program.printed is not None:
+        return False
+    return len((run.folder / METRICS).read_bytes().splitlines()) == records
+
+
+def _begin(path: Path, kept: Path, *, lines: int) -> None:
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_bytes(b"".join(_first_lines(path, lines)))
 
 
 def _first_lines(path: Path, lines: int) -> list[bytes]:

@@ -49,3 +49,20 @@ def test_four_causes_among_four_are_found_in_six_experiments():
 
     assert isolate(range(4), enough=enough) == (0, 1, 2, 3)
     assert len(asked) == 6
+
+
+def test_what_is_likely_is_found_in_fewer_experiments():
+    asked = []
+
+    def enough(held):
+        asked.append(held)
+        return 11 in held
+
+    assert isolate(range(16), enough=enough, weight=lambda one: 32.0 if one == 11 else 1.0) == (11,)
+    assert len(asked) == 3  # with it, without it, it alone
+
+
+@given(st.sets(st.integers(0, 11), min_size=1), st.lists(st.floats(0.1, 100), min_size=12, max_size=12))
+def test_what_is_likely_changes_no_answer(causes, weights):
+    found = isolate(range(12), enough=lambda held: causes <= set(held), weight=weights.__getitem__)
+    assert set(found) == causes

@@ -1,0 +1,78 @@
+"""A laboratory for experiments of ``diagnose`` whose program is known, and takes no time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+from reprokit.diagnosis import Site, Trace
+from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
+from reprokit.harness.diagnosing.inquiry import Inquiry
+
+CLOCK, ENTROPY = "clock|train.py|8", "entropy|train.py|9"
+
+
+class Lab:
+    """A laboratory for a program that reads a clock and takes a byte, and has a number.
+
+    Args:
+        number: From what its lines drew, and the run's rank, to the program's number.
+    """
+
+    def __init__(self, number, *, budget=60, names=(CLOCK, ENTROPY)):
+        self._names = names
+        self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
+        self.hash_is_fixed, self.left, self.made, self.budget, self.cut = True, {}, 0, budget, None
+        self.in_source = str
+        self._number, self._of = number, {}
+
+    def can_make(self, runs):
+        return self.made + runs <= self.budget
+
+    @property
+    def spent(self):
+        return self.made >= self.budget
+
+    def run(self, label, given):
+        self.made += 1
+        drawn = {name: self.made * 10 + at for at, name in enumerate(self._names)}
+        if given.like is not None:
+            drawn |= {name: self._of[given.like.label][0][name] for name in given.pins}
+        label = f"{self.made}-{label}"
+        self._of[label] = (drawn, self._number(drawn, self.made, given))
+        return ran(label, drawn)
+
+    def equal(self, first, second):
+        return self._of[first.label][1] == self._of[second.label][1]
+
+
+def ran(label, drawn):
+    sites = {
+        name: Site(
+            kind=name.split("|")[0],
+            file="train.py",
+            line=int(name.split("|")[2]),
+            function="main",
+            what="",
+            count=1,
+            digest=str(value),
+            first=int(name.split("|")[2]),
+        )
+        for name, value in drawn.items()
+    }
+    trace = Trace(sites=sites, files={}, processes=1, started=1)
+    return InstrumentedRun(
+        label=label,
+        folder=Path("none"),
+        trace=trace,
+        traced=Path("none"),
+        key="k",
+        hash_seed="1",
+        trouble="",
+        duration_s=1,
+    )
+
+
+def asked(lab, **more):
+    first, other = (lab.run(name, Conditions()) for name in ("first", "other"))
+    return Inquiry(lab=lab, first=first, other=other, **more)
