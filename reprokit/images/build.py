@@ -14,7 +14,6 @@ from reprokit.errors import ImageError
 from reprokit.images import bases, build_record, builders, image_documents, image_store, wheels
 from reprokit.images.build_steps import Ingredients, Surroundings, made
 from reprokit.images.cache import Progress, held
-from reprokit.images.canonical import FORM_VERSION
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
 from reprokit.images.subprocesses import heartbeat
@@ -85,7 +84,7 @@ def content_of(lock: Lock, variant: Variant, *, machine: str, base_identity: str
     """Digest of everything that goes into a variant's image; equal content, same image."""
     lock = lock.based_for(variant)
     content = {
-        "form": FORM_VERSION,
+        "form": variant.form,
         "epoch": lock.bootstrap.epoch,
         "dockerfile": digest_of(lock.dockerfile),
         "lock": digest_of(variant.packages_path),

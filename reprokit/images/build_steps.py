@@ -162,6 +162,7 @@ def _form(client: DockerClient, ingredients: Ingredients) -> Form:
         labels=_labels(ingredients),
         tag=ingredients.tag,
         made_by=f"reprokit image build {ingredients.variant.name}",
+        version=ingredients.variant.form,
     )
 
 

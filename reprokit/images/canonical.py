@@ -1,8 +1,8 @@
 """The canonical form of a built image: the same inputs give the same image ID.
 
 A builder leaves the date, the order of its work and container names in what it makes. Here the base's
-layers stay byte for byte; everything above becomes one layer, sorted by name, with no time later than
-the lock's date and no names of owners.
+layers stay byte for byte; everything above becomes one layer, or one for each large package and one for the
+rest, sorted by name, with no time later than the lock's date and no names of owners.
 
     >>> with layers.opened(archive) as image:
     ...     canonical(image, form).id
@@ -21,8 +21,10 @@ from typing import Any
 from reprokit.core.records import canonical_json, digest_bytes
 from reprokit.errors import ImageError
 from reprokit.images.layers import DIRECTORY, FILE, HARD_LINK, REMOVED, SYMLINK, File, SavedImage
+from reprokit.images.package_layers import Part, divided
 
-FORM_VERSION = 1  # of what this module writes; raise it when equal files become other bytes
+#: Forms of an image: equal files become other bytes in another form. An environment says which one it has.
+ONE_LAYER, PACKAGE_LAYERS = 1, 2
 _BLOCK = tarfile.BLOCKSIZE
 _KEPT = ("Env", "Cmd", "Entrypoint", "User", "WorkingDir", "ExposedPorts", "Volumes", "StopSignal")
 # Empty files that a builder makes to mount its own over, where the base has none (Podman: /etc/hosts).
@@ -47,6 +49,7 @@ class Form:
     labels: Mapping[str, str]  # all of its labels
     tag: str  # the name it gets when it is loaded
     made_by: str  # what its history says about the layer
+    version: int = ONE_LAYER  # `ONE_LAYER` or `PACKAGE_LAYERS`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,7 @@ class Canonical:
 
     id: str  # its ID in engines with a classic image store: the digest of `configuration`
     files: tuple[File, ...]  # the files above the base, sorted, with their final times
+    parts: tuple[Part, ...]  # the same files by layer, the lowest first
     configuration: bytes
     image: SavedImage  # what it was made from
     num_base_layers: int  # how many layers of it are the base's
@@ -62,11 +66,12 @@ class Canonical:
 
     def archive(self) -> Iterator[bytes]:
         """The image as ``docker load`` takes it, block by block; nothing is written to disk."""
-        names = [f"{number}.tar" for number in range(self.num_base_layers + 1)]
-        for number, name in enumerate(names[:-1]):
+        names = [f"{number}.tar" for number in range(self.num_base_layers + len(self.parts))]
+        for number, name in enumerate(names[: self.num_base_layers]):
             size = self.image.layers[number][1]
             yield from _member(name, size, self.image.layer_bytes(number))
-        yield from _member(names[-1], _layer_size(self.files), _layer(self.image, self.files))
+        for name, part in zip(names[self.num_base_layers :], self.parts, strict=True):
+            yield from _member(name, _layer_size(part.files), _layer(self.image, part.files))
         config = f"{self.id.removeprefix('sha256:')}.json"
         manifest = canonical_json([{"Config": config, "Layers": names, "RepoTags": [self.tag]}]).encode()
         yield from _member(config, len(self.configuration), iter([self.configuration]))
@@ -87,13 +92,12 @@ def canonical(image: SavedImage, form: Form) -> Canonical:
         dataclasses.replace(one, mtime=min(one.mtime, form.epoch))
         for one in image.added(after=len(below), without_empty=_MOUNTED)
     )
-    layer = hashlib.sha256()
-    for block in _layer(image, files):
-        layer.update(block)
-    configuration = canonical_json(_configuration(image, form, f"sha256:{layer.hexdigest()}")).encode()
+    parts = divided(image, files) if form.version == PACKAGE_LAYERS else (Part(package="", files=files),)
+    configuration = canonical_json(_configuration(image, form, parts)).encode()
     return Canonical(
         id=digest_bytes(configuration),
         files=files,
+        parts=parts,
         configuration=configuration,
         image=image,
         num_base_layers=len(below),
@@ -101,7 +105,7 @@ def canonical(image: SavedImage, form: Form) -> Canonical:
     )
 
 
-def _configuration(image: SavedImage, form: Form, layer: str) -> dict[str, Any]:
+def _configuration(image: SavedImage, form: Form, parts: tuple[Part, ...]) -> dict[str, Any]:
     built = image.configuration
     config = built.get("config") or {}
     return {
@@ -109,12 +113,26 @@ def _configuration(image: SavedImage, form: Form, layer: str) -> dict[str, Any]:
         "os": built["os"],
         "created": form.created,
         "config": {**{key: config[key] for key in _KEPT if config.get(key)}, "Labels": dict(form.labels)},
-        "rootfs": {"type": "layers", "diff_ids": [*form.base_layers, layer]},
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": [*form.base_layers, *(_digest(image, one) for one in parts)],
+        },
         "history": [
             *(built.get("history") or ())[: form.num_base_steps],
-            {"created": form.created, "created_by": form.made_by},
+            *({"created": form.created, "created_by": _step(form, one)} for one in parts),
         ],
     }
+
+
+def _step(form: Form, part: Part) -> str:
+    return f"{form.made_by}: {part.package}" if part.package else form.made_by
+
+
+def _digest(image: SavedImage, part: Part) -> str:
+    layer = hashlib.sha256()
+    for block in _layer(image, part.files):
+        layer.update(block)
+    return f"sha256:{layer.hexdigest()}"
 
 
 def _layer(image: SavedImage, files: tuple[File, ...]) -> Iterator[bytes]:

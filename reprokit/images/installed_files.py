@@ -53,6 +53,15 @@ def list_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.files.json")
 
 
+def listed(folder: Path) -> Mapping[str, str]:
+    """The files of an environment with their digests, as they were when it was made; empty without a list."""
+    try:
+        files = json.loads(list_of(folder).read_text(encoding="utf-8"))["files"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return files if isinstance(files, dict) else {}
+
+
 def write_list(folder: Path) -> None:
     """List the files of an environment that was made this moment."""
     seen = _stats(folder)

@@ -108,6 +108,7 @@ class Variant:
     sources: tuple[str, ...] = ()  # files that its lock is solved from; empty: `requirements.in`
     imports_from: tuple[str, ...] = ()  # folders of the repository to import from: what `-e .` stands for
     own: Foundation | None = None  # its own bases and wheels hosted elsewhere; None for those of `lock.toml`
+    form: int = 1  # how its image is divided into layers: `canonical.ONE_LAYER` or `PACKAGE_LAYERS`
     accepted_images: tuple[
         str, ...
     ] = ()  # IDs of images that were built elsewhere and are taken all the same
@@ -331,6 +332,13 @@ def _foundation(data: Mapping[str, Any], *, where: Path) -> Foundation:
     )
 
 
+def _form(data: Mapping[str, Any]) -> int:
+    form = data.get("form", 1)
+    if form not in (1, 2) or isinstance(form, bool):
+        raise ValueError(f"form is {form!r}: this version of reprokit knows 1 and 2")
+    return int(form)
+
+
 def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
     accepted = tuple(data.get("accepted_images", ()))
     if wrong := [one for one in accepted if not _DIGEST.fullmatch(one)]:
@@ -350,5 +358,6 @@ def _variant(name: str, data: Mapping[str, Any], folder: Path) -> Variant:
         relaxations=dict(data.get("relaxations", {})),
         device=data.get("device", ""),
         imports_from=tuple(data.get("imports_from", ())),
+        form=_form(data),
         accepted_images=accepted,
     )

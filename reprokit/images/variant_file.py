@@ -16,6 +16,7 @@ from reprokit.errors import ImageError, UsageError
 from reprokit.images.locks import SCHEMA, External
 from reprokit.images.packages import read_text
 
+_NEWEST_FORM = 2
 _BASE_IMAGE = re.compile(r"(?P<image>[^\s@]+?):(?P<tag>[^\s:@/]+)@(?P<digest>sha256:[0-9a-f]{64})")
 
 
@@ -57,6 +58,7 @@ class Declared:
     indexes: tuple[str, ...] = ()
     system_packages: tuple[str, ...] = ()
     imports_from: tuple[str, ...] = ()
+    form: int = 0  # how its image is divided into layers; 0 where nothing is said, which means 1
     base: Mapping[str, Any] = field(default_factory=dict)
     external: tuple[External, ...] = ()
     others: Mapping[str, Any] = field(default_factory=dict)
@@ -76,6 +78,7 @@ _KEYS = {
     "indexes": "indexes",
     "system_packages": "system_packages",
     "imports_from": "imports_from",
+    "form": "form",
 }
 _HEAD = """\
 # The environment {name}: requirements.lock is solved from the files under `from`, by
@@ -108,7 +111,7 @@ def read(path: Path) -> Declared | None:
 
 def new(template: Mapping[str, Any]) -> Declared:
     """What a new environment is built on: the bases of the installed tool."""
-    return Declared(base=template["base"])
+    return Declared(base=template["base"], form=_NEWEST_FORM)
 
 
 def externals(data: Mapping[str, Any]) -> tuple[External, ...]:

@@ -14,7 +14,8 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ import uv
 
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
-from reprokit.images import installed_files, wheels
+from reprokit.images import byte_code, installed_files, wheels
 from reprokit.images.cache import Progress, held, mark_used
 from reprokit.images.installed_files import MARKER, Installed
 from reprokit.images.locks import Variant
@@ -67,8 +68,10 @@ def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisat
         with held(cache, f"venv-{folder.name}", on_progress=on_progress):
             if not _is_whole(folder, made_from):
                 from_wheels = wheels.fetch(variant, target, cache=cache, on_progress=on_progress)
-                _make(folder, interpreter, from_wheels, variant, on_progress=on_progress)
-                installed_files.write_list(folder)
+                earlier = _of_interpreter(cache, interpreter)
+                _make(folder, interpreter, from_wheels, variant, earlier, on_progress=on_progress)
+                with heartbeat(on_progress, f"environment of {variant.name}: listing its files"):
+                    installed_files.write_list(folder)
                 write_json(folder / MARKER, {"variant": variant.name, **made_from})
     mark_used(folder / MARKER)
     return Realisation(
@@ -137,6 +140,16 @@ def made(cache: Path) -> list[dict[str, Any]]:
     return found
 
 
+def _of_interpreter(cache: Path, interpreter: Interpreter) -> tuple[Path, ...]:
+    """The finished environments of one interpreter, the last used first."""
+    same = (
+        Path(one["path"])
+        for one in made(cache)
+        if (one.get("python"), one.get("python_path")) == (interpreter.version, interpreter.path)
+    )
+    return tuple(sorted(same, key=lambda one: (one / MARKER).stat().st_mtime, reverse=True))
+
+
 def _this_machine() -> str:
     if sys.platform != "linux":
         raise ImageError(
@@ -177,7 +190,13 @@ def _is_whole(folder: Path, made_from: Mapping[str, Any]) -> bool:
 
 
 def _make(
-    folder: Path, interpreter: Interpreter, from_wheels: Path, variant: Variant, *, on_progress: Progress
+    folder: Path,
+    interpreter: Interpreter,
+    from_wheels: Path,
+    variant: Variant,
+    earlier: Sequence[Path],
+    *,
+    on_progress: Progress,
 ) -> None:
     """Make the environment where it will stay: its scripts name their own place."""
     try:
@@ -185,54 +204,58 @@ def _make(
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
-    environment = _undisturbed()
-    for step, command, accepted in _steps(folder, interpreter, from_wheels):
-        what = f"environment of {variant.name}: {step}"
-        with heartbeat(on_progress, what):
-            ended = run_command(command, environment=environment)
-        if ended.exit_code not in accepted:
-            raise ImageError(
-                f"{what}: failed with exit code {ended.exit_code}",
-                where=str(folder),
-                actual=ended.last_lines,
-                fix="the lines above say why; a full disk is the usual cause (df -h)",
-            )
-
-
-def _steps(
-    folder: Path, interpreter: Interpreter, from_wheels: Path
-) -> Iterator[tuple[str, list[str], set[int]]]:
-    """What, command, accepted exit codes: the same steps as in ``images/Dockerfile``."""
+    environment, title = _undisturbed(), f"environment of {variant.name}"
     python = str(folder / "bin" / "python")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--isolated", "--python", python]
-    install = [
-        *pip,
+    venv = [interpreter.path, "-I", "-m", "venv", "--without-pip", str(folder)]
+    _step(f"{title}: Python {interpreter.version}", venv, folder, environment, on_progress)
+    with tempfile.TemporaryDirectory(prefix=".unpacked-", dir=folder) as unpacked:
+        install = _install(python, from_wheels, unpacked)
+        _step(f"{title}: installing packages", install, folder, environment, on_progress)
+    with heartbeat(on_progress, f"{title}: compiling packages"):
+        byte_code.write(folder, python=variant.python, earlier=earlier, environment=environment)
+    check = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--isolated", "--python", python]
+    _step(f"{title}: checking packages", [*check, "check"], folder, environment, on_progress)
+
+
+def _step(
+    what: str, command: Sequence[str], folder: Path, environment: Mapping[str, str], on_progress: Progress
+) -> None:
+    with heartbeat(on_progress, what):
+        ended = run_command(command, environment=environment)
+    if ended.exit_code:
+        raise ImageError(
+            f"{what}: failed with exit code {ended.exit_code}",
+            where=str(folder),
+            actual=ended.last_lines,
+            fix="the lines above say why; a full disk is the usual cause (df -h)",
+        )
+
+
+def _install(python: str, from_wheels: Path, unpacked: str) -> list[str]:
+    """Install by uv, which checks the hashes as pip does and unpacks several wheels at a time.
+
+    What it unpacks lies in the environment until the end, so that a file is put in place by a link.
+    """
+    return [
+        uv.find_uv_bin(),
+        "pip",
         "install",
+        "--no-config",
+        "--offline",
+        "--quiet",
+        f"--cache-dir={unpacked}",
+        "--link-mode=hardlink",
+        f"--python={python}",
         "--no-index",
         "--no-deps",
-        "--no-cache-dir",
-        "--no-compile",
+        "--no-build",
         "--require-hashes",
-        "--only-binary",
-        ":all:",
-        "--find-links",
-        str(from_wheels),
-        "--requirement",
-        str(from_wheels / wheels.REQUIREMENTS),
+        f"--find-links={from_wheels}",
+        f"--requirement={from_wheels / wheels.REQUIREMENTS}",
     ]
-    compile_all = [python, "-I", "-m", "compileall", "-qq", "-j", "0", "--invalidation-mode", "checked-hash"]
-    yield (
-        f"Python {interpreter.version}",
-        [interpreter.path, "-I", "-m", "venv", "--without-pip", str(folder)],
-        {0},
-    )
-    yield "installing packages", install, {0}
-    # 1: some file is for another Python (torch ships one for 3.12); it is compiled when imported, if ever.
-    yield "compiling packages", [*compile_all, str(folder / "lib")], {0, 1}
-    yield "checking packages", [*pip, "check"], {0}
 
 
 def _undisturbed() -> dict[str, str]:
     """The caller's variables without those of pip and Python, which could add packages or places."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PIP_", "PYTHON"))}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("PIP_", "UV_", "PYTHON"))}
     return {**kept, "PIP_CONFIG_FILE": os.devnull}

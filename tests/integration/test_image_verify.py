@@ -14,7 +14,7 @@ import pytest
 
 from reprokit import images
 from reprokit.errors import ImageError
-from reprokit.images import builders, cache, image_documents, vendor, verify
+from reprokit.images import builders, cache, image_documents, package_layers, vendor, verify
 from reprokit.images import image_store as image_engine
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of
@@ -74,6 +74,23 @@ def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, cli
     assert found.difference is None
     assert {one.id for one in found.builds} == {realisation.reference} == {found.in_engine}
     assert client.images.get(realisation.reference).attrs["Created"].startswith("2026-10-01")
+
+
+def test_two_environments_with_an_equal_large_package_share_its_layer(light, client, monkeypatch):
+    monkeypatch.setattr(package_layers, "_SMALLEST_BYTES", 10_000)
+    path = light.root / "images" / "lock.toml"
+    path.write_text(path.read_text().replace("[variants.cpu]", "[variants.cpu]\nform = 2"), encoding="utf-8")
+    large = light.add_wheel("large", text=f"WORDS = {'word ' * 4000!r}\n")
+    layers = []
+    for version, builder in (("1.0", builders.CLASSIC), ("2.0", builders.available()[-1])):
+        light.lock.write_text(large + light.add_wheel(version=version), encoding="utf-8")
+        where = {"project": light.root, "cache_dir": light.cache, "builder": builder}
+        found = images.resolve("cpu", kind="image", base="bootstrap", on_progress=print, **where)
+        layers.append(client.images.get(found.reference).attrs["RootFS"]["Layers"])
+        client.images.remove(found.reference, force=True)
+    (base, shared, own), (other_base, other_shared, other_own) = layers
+    assert (base, shared) == (other_base, other_shared)
+    assert own != other_own
 
 
 @pytest.mark.slow  # one form and what is said of differences, on archives: test_image_form.py

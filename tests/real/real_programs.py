@@ -55,6 +55,21 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AsRecipe:
+    """How a program becomes a recipe of a repository of its own.
+
+    Attributes:
+        command: What stands after ``reprokit init --yes --``.
+        setting: ``file``, ``replace``, ``by``: another value of a hyperparameter.
+        fault: The same for a seed call that is removed; that of the program's `faulty` where it is empty.
+    """
+
+    command: tuple[str, ...]
+    setting: dict[str, str]
+    fault: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """One folder: a program that nobody here wrote, and how it is called.
 
@@ -64,6 +79,7 @@ class Program:
         package: An installed package that is copied beside the program, so that its files can be changed.
         names_options: The metrics that ``reproduce`` has to name as the clock's; empty where none is.
         known: A shortcoming of reprokit that is seen on this program, by the name of the test that shows it.
+        recipe: How it becomes a recipe; None where it is only run as a plain command.
     """
 
     name: str
@@ -80,6 +96,7 @@ class Program:
     prepare: tuple[str, ...] = ()
     names_options: tuple[str, ...] = ()
     known: dict[str, str] = field(default_factory=dict)
+    recipe: AsRecipe | None = None
 
     @property
     def folder(self) -> Path:
@@ -97,6 +114,8 @@ def _read(path: Path) -> Program:
         key: tuple(value) if isinstance(value, list) else value for key, value in told.pop("faulty").items()
     }
     told = {key: tuple(value) if isinstance(value, list) else value for key, value in told.items()}
+    if recipe := told.pop("recipe", None):
+        told["recipe"] = AsRecipe(**{**recipe, "command": tuple(recipe["command"])})
     return Program(name=path.parent.name, faulty=Fault(**fault), **told)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import hashlib
 import io
+import itertools
 import json
 import tarfile
 from pathlib import Path
@@ -13,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError
-from reprokit.images import layers
-from reprokit.images.canonical import Canonical, Form, canonical
+from reprokit.images import layers, package_layers
+from reprokit.images.canonical import PACKAGE_LAYERS, Canonical, Form, canonical
 from reprokit.images.image_difference import first_difference
 
 EPOCH = 1_000_000
@@ -74,9 +75,9 @@ def form_of(tmp_path):
     with contextlib.ExitStack() as stack:
         count = iter(range(99))
 
-        def make(*above: bytes, **settings) -> Canonical:
+        def make(*above: bytes, form: Form | None = None, **settings) -> Canonical:
             path = saved(tmp_path / f"{next(count)}.tar", *above, **settings)
-            return canonical(stack.enter_context(layers.opened(path)), FORM)
+            return canonical(stack.enter_context(layers.opened(path)), form or FORM)
 
         yield make
 
@@ -161,6 +162,83 @@ def test_what_the_engine_loads_is_what_was_promised(form_of):
     with tarfile.open(fileobj=io.BytesIO(parts[1])) as layer:
         assert layer.extractfile("opt/a").read() == b"1" * 3000
         assert {one.mtime for one in layer} == {EPOCH}
+
+
+SITE = "opt/reprokit/lib/python3.11/site-packages"
+
+
+def wheel(name: str, content: bytes, *, also: str = "") -> list[tuple[tarfile.TarInfo, bytes]]:
+    """What an installed package leaves: a module, its byte-code, a script and its own list."""
+    record = f"{name}/__init__.py,,\n../../../bin/{name},,\n{name}-1.dist-info/RECORD,,\n{also}"
+    return [
+        member(f"{SITE}/{name}", None),
+        member(f"{SITE}/{name}/__init__.py", content),
+        member(f"{SITE}/{name}/__pycache__", None),
+        member(f"{SITE}/{name}/__pycache__/__init__.cpython-311.pyc", content[::-1]),
+        member(f"{SITE}/{name}-1.dist-info", None),
+        member(f"{SITE}/{name}-1.dist-info/RECORD", record.encode()),
+        member(f"opt/reprokit/bin/{name}", b"#!"),
+    ]
+
+
+@pytest.fixture
+def divided_form(form_of, monkeypatch):
+    """The form with a layer for each package of 100 bytes and more."""
+    monkeypatch.setattr(package_layers, "_SMALLEST_BYTES", 100)
+    form = dataclasses.replace(FORM, version=PACKAGE_LAYERS)
+    folders = [member("/".join(SITE.split("/")[:n]), None) for n in range(1, 6)]
+    folders.append(member("opt/reprokit/bin", None))
+    return lambda *packages: form_of(packed(*folders, *itertools.chain(*packages)), form=form)
+
+
+def diff_ids(made: Canonical) -> list[str]:
+    return json.loads(made.configuration)["rootfs"]["diff_ids"]
+
+
+def test_equal_large_packages_of_two_images_are_one_layer_and_the_largest_is_the_lowest(divided_form):
+    torch, numpy, small = wheel("torch", b"t" * 500), wheel("numpy", b"n" * 90), wheel("tiny", b"s")
+    one, other = divided_form(torch, numpy, small), divided_form(wheel("other", b"o"), torch)
+    assert [part.package for part in one.parts] == ["torch-1", "numpy-1", ""]
+    assert [part.package for part in other.parts] == ["torch-1", ""]
+    assert diff_ids(one)[:2] == diff_ids(other)[:2]
+    assert diff_ids(one)[2:] != diff_ids(other)[2:]
+    assert one.id != other.id
+
+
+def test_a_package_with_another_byte_has_another_layer(divided_form):
+    one, other = divided_form(wheel("torch", b"t" * 500)), divided_form(wheel("torch", b"u" * 500))
+    assert diff_ids(one)[1] != diff_ids(other)[1]
+
+
+def test_every_file_is_in_one_layer_and_every_layer_brings_its_folders(divided_form):
+    made = divided_form(wheel("torch", b"t" * 500), wheel("tiny", b"s"))
+    files = [one.name for part in made.parts for one in part.files if one.kind != layers.DIRECTORY]
+    assert sorted(files) == [one.name for one in made.files if one.kind != layers.DIRECTORY]
+    assert f"{SITE}/torch/__pycache__/__init__.cpython-311.pyc" in {one.name for one in made.parts[0].files}
+    assert "opt/reprokit/bin/torch" in {one.name for one in made.parts[-1].files}
+    for part in made.parts:
+        names = {one.name for one in part.files}
+        assert all("/" not in name or name.rpartition("/")[0] in names for name in names)
+
+
+def test_a_file_of_two_packages_and_a_file_with_two_names_stay_with_the_rest(divided_form):
+    both = wheel("tiny", b"s", also="torch/__init__.py,,\n")
+    hard = link(f"{SITE}/torch/second.py", f"{SITE}/torch/first.py", tarfile.LNKTYPE)
+    extra = [member(f"{SITE}/torch/data", b"d" * 300), member(f"{SITE}/torch/first.py", b"1" * 300), hard]
+    listed = "torch/data,,\ntorch/first.py,,\ntorch/second.py,,\n"
+    made = divided_form(wheel("torch", b"t" * 500, also=listed), extra, both)
+    assert f"{SITE}/torch/data" in {one.name for one in made.parts[0].files}
+    rest = {one.name for one in made.parts[-1].files}
+    assert {f"{SITE}/torch/{name}.py" for name in ("__init__", "first", "second")} <= rest
+
+
+def test_what_the_engine_loads_of_several_layers_is_what_was_promised(divided_form):
+    made = divided_form(wheel("torch", b"t" * 500), wheel("tiny", b"s"))
+    with tarfile.open(fileobj=io.BytesIO(b"".join(made.archive()))) as tar:
+        (entry,) = json.load(tar.extractfile("manifest.json"))
+        parts = [tar.extractfile(name).read() for name in entry["Layers"]]
+    assert diff_ids(made) == [f"sha256:{hashlib.sha256(part).hexdigest()}" for part in parts]
+    assert len(json.loads(made.configuration)["history"]) == len(parts) == 3
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,26 @@ def test_a_requirements_file_becomes_an_environment_that_needs_nothing_but_its_f
     assert variables(found, project=mine.root, tree="/repo")["VIRTUAL_ENV"] == found.reference
 
 
+def test_a_new_environment_shares_layers_and_one_of_before_keeps_its_form(mine):
+    source = mine.write("requirements.txt", "tiny\n")
+    mine.lock(source)
+    path = mine.root / "images/mine/variant.toml"
+    assert read_lock(mine.root).variant("mine").form == 2
+    path.write_text(path.read_text().replace("form = 2\n", ""))
+    before = path.read_text()
+    assert read_lock(mine.root).variant("mine").form == 1
+    assert mine.lock(source).agrees
+    assert path.read_text() == before
+
+
+def test_a_form_of_a_later_tool_is_refused(mine):
+    mine.lock(mine.write("requirements.txt", "tiny\n"))
+    path = mine.root / "images/mine/variant.toml"
+    path.write_text(path.read_text().replace("form = 2\n", "form = 3\n"))
+    with pytest.raises(ImageError, match="form is 3"):
+        read_lock(mine.root)
+
+
 def test_doing_it_again_changes_nothing(mine):
     source = mine.write("requirements.txt", "tiny\n")
     mine.lock(source)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError
-from reprokit.images import resolve, venvs, wheels
+from reprokit.images import byte_code, resolve, venvs, wheels
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import Target, digest_of
 
@@ -27,6 +27,18 @@ def make(small_project, *, on_progress=print):
     return resolve(
         "cpu", project=small_project.root, kind="venv", cache_dir=small_project.cache, on_progress=on_progress
     )
+
+
+def with_second_package(small_project, *, version: str) -> Path:
+    """An environment of two packages, the second of that version."""
+    lines = small_project.add_wheel() + small_project.add_wheel("second", version)
+    small_project.lock.write_text(lines, encoding="utf-8")
+    return Path(make(small_project).reference)
+
+
+def compiled_of(module: str, folder: Path) -> Path:
+    (found,) = folder.glob(f"lib/*/site-packages/__pycache__/{module}.*.pyc")
+    return found
 
 
 def packages_in(python: str) -> dict[str, str]:
@@ -50,6 +62,44 @@ def test_byte_code_is_there_and_checked_by_hash(shared_small_project):
     folder = Path(make(shared_small_project).reference)
     (compiled,) = folder.glob("lib/*/site-packages/__pycache__/tiny.*.pyc")
     assert int.from_bytes(compiled.read_bytes()[4:8], "little") == 0b11
+
+
+def test_byte_code_names_no_folder_and_a_traceback_names_the_real_one(small_project):
+    small_project.lock.write_text(small_project.add_wheel("loud", text="def shout():\n    raise OSError\n"))
+    made = make(small_project)
+    (compiled,) = Path(made.reference).glob("lib/*/site-packages/__pycache__/loud.*.pyc")
+    assert made.reference.encode() not in compiled.read_bytes()
+    done = subprocess.run(
+        [made.python, "-c", "import loud; loud.shout()"], capture_output=True, text=True, check=False
+    )
+    assert f'File "{made.reference}/lib/python{HERE}/site-packages/loud.py", line 2' in done.stderr
+
+
+def test_a_later_environment_takes_the_byte_code_of_files_that_an_earlier_one_has_too(small_project):
+    first = with_second_package(small_project, version="1.0")
+    again = with_second_package(small_project, version="2.0")
+    assert again != first
+    assert compiled_of("tiny", again).read_bytes() == compiled_of("tiny", first).read_bytes()
+    assert compiled_of("second", again).read_bytes() != compiled_of("second", first).read_bytes()
+
+
+def test_byte_code_that_was_changed_in_an_earlier_environment_is_compiled_anew(small_project):
+    first = with_second_package(small_project, version="1.0")
+    good = compiled_of("tiny", first).read_bytes()
+    compiled_of("tiny", first).write_bytes(good[:-1] + b"!")
+    again = with_second_package(small_project, version="2.0")
+    assert compiled_of("tiny", again).read_bytes() == good
+
+
+def test_byte_code_of_a_file_with_another_content_is_not_taken(small_project):
+    earlier = with_second_package(small_project, version="1.0")
+    made = with_second_package(small_project, version="2.0")
+    as_it_is = byte_code.write(made, python=HERE, earlier=[earlier], environment={})
+    (source,) = made.glob("lib/*/site-packages/tiny.py")
+    source.write_text("VERSION = 'another'\n")
+    changed = byte_code.write(made, python=HERE, earlier=[earlier], environment={})
+    assert (as_it_is.num_taken, as_it_is.num_compiled) == (1, 1)
+    assert (changed.num_taken, changed.num_compiled) == (0, 2)
 
 
 def test_the_same_lock_in_another_cache_has_the_same_digest(shared_small_project, tmp_path):

@@ -1,0 +1,53 @@
+"""Programs that nobody here wrote become recipes with a gate, which answers rightly for a fault of each kind.
+
+One of them is played in a virtual environment in every test run; the others, and containers, are slow.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from own_recipes import FIVE, page, play
+from real_programs import CannotBeMadeError, programs
+
+SMALLEST = "sklearn_mlp"
+RECIPES = [one for one in programs() if one.recipe is not None]
+
+
+def _cases():
+    """The five in both environments; `own_recipes.py --only FOLDER` plays the others that have a recipe."""
+    for program in (one for one in RECIPES if one.name in FIVE):
+        for backend in ("local", "docker"):
+            quick = program.name == SMALLEST and backend == "local"
+            marks = [pytest.mark.timeout(7200), *([] if quick else [pytest.mark.slow])]
+            marks += [pytest.mark.engine] if backend == "docker" else []
+            yield pytest.param(program, backend, id=f"{program.name}-{backend}", marks=marks)
+
+
+@pytest.mark.parametrize(("program", "backend"), list(_cases()))
+def test_a_program_gets_a_gate_that_is_right_about_it(program, backend, tmp_path):
+    try:
+        play(program, tmp_path, backend=backend)
+    except CannotBeMadeError as problem:
+        pytest.skip(f"the files of {program.name} cannot be made here: {problem}")
+
+
+def test_the_five_programs_of_both_environments_are_there():
+    assert set(FIVE) <= {one.name for one in RECIPES}
+
+
+def test_a_row_of_the_table_says_when_the_first_verdict_was_there():
+    verbs = ("init", "reproduce", "golden promote", "verify", "reproduce", "bisect", "reproduce")
+    told = [{"typed": verb, "seconds": 60.0, "cpu": 30.0, "code": 0} for verb in verbs]
+    row = {"program": "mine", "backend": "local", "fresh": True, "machine": "a CPU", "cores": 2, "load": 1.0}
+    row["day"] = "2026-11-22"
+    written = page([{**row, "told": told}, {**row, "program": "wronged", "wrong": "an answer"}])
+    assert "wronged" not in written
+    assert (
+        "| mine | virtual environment | 8 | 1.0 | 2.0 | 1.0 | 4.0 | 1.0 | 1.0 | 1.0 | 2026-11-22 |" in written
+    )
