@@ -52,7 +52,8 @@ def check(names: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
 @command.command("schema", epilog=examples("reprokit recipe schema > recipe.schema.json"))
 @click.option("--trainer", metavar="NAME", help="With the sections of this trainer.")
-def schema(trainer: str | None) -> int:
+@json_option("Print JSON, as it is without.")
+def schema(trainer: str | None, as_json: bool) -> int:
     """Print the JSON Schema of recipe.yaml, for editors.
 
     An editor with the YAML language server takes it from a first line such as
@@ -60,6 +61,7 @@ def schema(trainer: str | None) -> int:
     """
     from reprokit import recipes
 
+    del as_json  # a schema has no other form
     recipes_dir = project_of({}).recipes_dir
     print_json(recipes.editor_schema(recipes_dir=recipes_dir, trainer=trainer))
     return 0

@@ -36,7 +36,7 @@ from reprokit.layout import PROVENANCE
         "reprokit reproduce cartpole_baseline --resume      # kill and resume a run",
         "reprokit reproduce cartpole_baseline --attribute   # code or environment?",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
-        "reprokit reproduce --golden golden -- python train.py --seed {seed} --logdir {run_dir}",
+        "reprokit reproduce --golden golden -- python train.py {seed} {run_dir}",
     ),
 )
 @click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")

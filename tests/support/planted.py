@@ -601,13 +601,6 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no outcome": in_run("run", "outcome", ...),
     },
     "equals_golden": {
-        "nobody looked whether a metric responds to the seed": AS_COMMAND,
-        "no metric responds to the seed": both(
-            AS_COMMAND, with_(seed_response=SeedResponse(why_not="no metric responds to the seed"))
-        ),
-        "a reason why none responds that is blank": both(
-            AS_COMMAND, in_recipe("unresponsive", {"because": " "})
-        ),
         "other numbers": on_golden(comparison=DIFFERENT),
         "nothing compared": on_golden(comparison=NOTHING),
         "a torn line": on_golden(comparison=TORN),
@@ -623,6 +616,13 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "neither run nor golden says which seed": both(in_golden("seed", None), in_runs("run", "seed", None)),
         "the golden of a seed with a fraction": in_golden("seed", 42.0),
         "an unfinished run": on_run(0, complete=False),
+        "nobody looked whether a metric responds to the seed": AS_COMMAND,
+        "no metric responds to the seed": both(
+            AS_COMMAND, with_(seed_response=SeedResponse(why_not="no metric responds to the seed"))
+        ),
+        "a reason why none responds that is blank": both(
+            AS_COMMAND, in_recipe("unresponsive", {"because": " "})
+        ),
         "no run": with_(runs=()),
     },
     "trace_equal": {

@@ -405,7 +405,12 @@ def test_each_shell_gets_its_completion_and_the_page_tells_how(shell):
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("re", {"reproduce", "report"}), ("golden pro", {"promote"}), ("diff --at", {"--atol"}), ("xyz", set())],
+    [
+        ("re", {"reproduce", "report", "recipe"}),
+        ("golden pro", {"promote"}),
+        ("diff --at", {"--atol"}),
+        ("xyz", set()),
+    ],
 )
 def test_words_are_completed(line, expected):
     words = f"reprokit {line}"

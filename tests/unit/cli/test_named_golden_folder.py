@@ -13,7 +13,7 @@ from reprokit import cli
 #: Verbs that say what is in the folder, or make it.
 MAY_LACK = {("golden", "list"), ("golden", "lint"), ("golden", "promote")}
 
-REFUSE_THE_ARGUMENT_FIRST = {"report verify", "checkpoint convert"}
+REFUSE_THE_ARGUMENT_FIRST = {"report verify", "checkpoint convert", "golden import"}
 
 
 def _verbs(
