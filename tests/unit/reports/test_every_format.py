@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import reprokit.reports
-from reprokit.core.checklist import Report, Verdict
+from reprokit.core.checklist import Report, Status, Verdict
 from reprokit.reports.to_github import step_summary
 from reprokit.reports.to_html import to_html
 from reprokit.reports.to_json import from_json, to_json
@@ -51,7 +51,9 @@ def test_a_format_has_the_verdict_before_the_rows_and_every_row(
 
     text = _DRAW[name](report)
 
-    positions = [text.index(row.id) for row in report.checks]
+    folded = name == "to_html"  # rows that passed stand below the others there
+    rows = sorted(report.checks, key=lambda row: folded and row.status is Status.PASSED)
+    positions = [text.index(row.id) for row in rows]
     assert 0 <= text.index(verdict.value) < min(positions)
     assert sorted(positions) == positions
     assert text.endswith("\n")
