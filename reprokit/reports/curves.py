@@ -213,7 +213,8 @@ def _stops(series: Sequence[Mapping[str, Any]], across: _Axis) -> tuple[Stop, ..
         for step, value in zip(one["steps"], one["values"], strict=True):
             if (at := _finite(step)) is not None:
                 told.setdefault(at, []).append(f"{one['label']} {value_text(value)}")
-    steps = sorted(told)[:: math.ceil(len(told) / _MAX_STOPS)]
+    drawn = sorted(step for step in told if across.low <= step <= across.high)
+    steps = drawn[:: math.ceil(len(drawn) / _MAX_STOPS)]
     places = [across.at(step) for step in steps]
     edges = [across.start, *(round((one + two) / 2, 2) for one, two in pairwise(places)), across.end]
     return tuple(

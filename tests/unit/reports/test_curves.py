@@ -131,6 +131,13 @@ def test_every_step_tells_the_exact_values_of_all_series(sample_report: Sample) 
     assert chart.stops[-1].left + chart.stops[-1].width == pytest.approx(chart.right)
 
 
+def test_a_step_outside_of_what_is_drawn_has_no_place_for_the_pointer(chart_of: Callable[..., Chart]) -> None:
+    stops = chart_of(_series([None, 1.0, 2.0, None], steps=[0, 10, 20, 30])).stops
+
+    assert [stop.told for stop in stops] == ["step 10: run 1 1.0", "step 20: run 1 2.0"]
+    assert all(stop.width > 0 for stop in stops)
+
+
 def test_many_steps_are_thinned_for_the_pointer(chart_of: Callable[..., Chart]) -> None:
     assert len(chart_of(_series([float(step) for step in range(1000)])).stops) == 63
 
