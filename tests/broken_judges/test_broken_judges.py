@@ -76,3 +76,8 @@ def everything(stage):
             yield judging.judged(stage, fault, seed=0)
         except CannotJudgeError:
             continue
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_what_a_broken_judge_replaces_is_still_there(broken, monkeypatch):
+    broken(monkeypatch)

@@ -67,7 +67,7 @@ class Stage:
             for original, copy in zip(samples.runs, run_dirs, strict=True):
                 shutil.copytree(original, copy, symlinks=True)
             other = run_with_another_seed(samples.runs[0])
-            if other is not None:
+            if other is not None and other.name not in {run.name for run in samples.runs}:
                 shutil.copytree(other, project.runs_dir / samples.recipe / other.name, symlinks=True)
             blessed = None
             if samples.golden is not None:
