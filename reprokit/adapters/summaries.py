@@ -64,7 +64,9 @@ def summarise(path: Path) -> MetricsSummary:
             step = reading.record.get(step_name, MISSING)
             watch.see(step, step, lines=(reading.line, reading.line))
             last_step = last_step if step is MISSING else step
-        waiting |= reading.record.keys() - final.keys()
+        waiting |= {
+            name for name in reading.record if name not in final
+        }  # a difference would read all of final
         waiting -= {name for name in waiting if _has_value(reading.record.get(name))}
         final.update(reading.record)
     if not num_records and not log.has(problems.ERROR):
