@@ -39,7 +39,7 @@ verify: setup ## Reproduce every recipe of this platform and hold it against gol
 # worker is left with a long file when the others are done.
 test: $(VENV)/.dev ## Run the tests, without those that take long
 	$(VENV)/bin/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile \
-		--no-loadscope-reorder $(ARGS)
+		--no-loadscope-reorder --durations 25 --durations-min 10 $(ARGS)
 
 test-all: $(VENV)/.dev ## Run all tests
 	$(VENV)/bin/python -m pytest $(ARGS)

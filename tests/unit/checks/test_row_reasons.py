@@ -864,3 +864,14 @@ def test_what_makes_an_environment_may_be_in_it_without_the_lock(installer):
         "environment", "inside.packages", {"numpy": "2.4.0", "torch": "2.13.0+cpu", installer: "1"}
     )
     assert said("versions_locked", there)[0] is Status.PASSED
+
+
+def test_a_torn_log_is_to_be_looked_at_and_not_to_be_moved():
+    evidence = planted.on_run(1, metrics_problems=(planted.odd("torn_line", "torn"),))(planted.plain())
+    assert CHECKS["logs_complete"].check(evidence).remedy == "read stderr.log of that run, then run it again"
+
+
+def test_a_resumed_run_is_named_with_what_it_was_resumed_from():
+    clean = planted.clean()
+    found = CHECKS["resume_equal"].check(planted.CLEAN.get("resume_equal", lambda one: one)(clean))
+    assert {"stopped", "resumed", "checkpoint"} <= set(found.evidence)

@@ -106,3 +106,10 @@ def test_two_records_are_enough_for_a_rate():
 
 def test_one_metric_of_a_group_is_named_alone():
     assert patterns_for(["time/fps"]) == ("time/fps",)
+
+
+def test_a_rate_that_is_rounded_may_seem_to_go_back_in_time_by_its_rounding_only():
+    """0.4 steps a second may be printed as 0.3 or 0.5, not as 0.1 and then 0.9."""
+    slow = (1.0, 2.0, 3.0, 4.0)
+    jumping = curve(0.1, 0.9, 0.4, 0.4, steps=slow), curve(0.1, 0.8, 0.4, 0.3, steps=slow)
+    assert kind_of("fps", *jumping, spans=SPANS) == ""
