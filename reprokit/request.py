@@ -32,6 +32,7 @@ class Request:
         stop_at: The step at which; None for one that is drawn from the seed.
         resume_from: A run or a checkpoint to go on from; None to start anew.
         against_golden: Hold a plain command against the project's goldens.
+        watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
     """
 
@@ -52,6 +53,7 @@ class Request:
     stop_at: int | None = None
     resume_from: str | None = None
     against_golden: bool = False
+    watch_golden: bool = False
     profile_step: int | None = None
 
     def seed_of(self, seeds: Sequence[int]) -> int:

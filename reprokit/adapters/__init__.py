@@ -11,7 +11,7 @@ it holds, and its curves.
 """
 
 from reprokit.adapters.canonical import Canonical, canonical_records
-from reprokit.adapters.comparing import compare, compare_sources
+from reprokit.adapters.comparing import compare, compare_first, compare_sources, whole_records
 from reprokit.adapters.divergence_context import around
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
@@ -34,6 +34,7 @@ __all__ = [
     "canonical_records",
     "compare",
     "compare_at_steps",
+    "compare_first",
     "compare_paths",
     "compare_runs",
     "compare_sources",
@@ -48,4 +49,5 @@ __all__ = [
     "series_of_pairs",
     "source_of",
     "summarise",
+    "whole_records",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
 from reprokit.adapters import from_jsonl, sources
-from reprokit.adapters.reading import MetricsSource, Reading
+from reprokit.adapters.reading import MetricsSource, Reading, open_file
 from reprokit.core import means, problems
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison
@@ -17,6 +18,7 @@ from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
 
 _SIDES = ("expected", "actual")
+_BLOCK_BYTES = 1 << 20
 
 
 def compare(
@@ -38,6 +40,43 @@ def compare(
     """
     pair = sources.source_of(expected), sources.source_of(actual)
     return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore)
+
+
+def compare_first(
+    expected: Path,
+    actual: Path,
+    *,
+    records: int | None = None,
+    tolerances: Tolerances | None = None,
+    metrics: Sequence[str] | None = None,
+    ignore: Sequence[str] = (),
+) -> Comparison:
+    """Compare the first records of two JSON Lines files; how either goes on is not looked at.
+
+    ``records`` None is as many as both have whole. A metric of which means are judged (``mean_of``) differs
+    in nothing here, unless it is no finite number.
+
+    Raises:
+        MetricsError: A path cannot be opened as a file.
+    """
+    sides = expected, actual
+    number = min(map(whole_records, sides)) if records is None else records
+    granted = means.AnyNumber(granted=tolerances or Tolerances())
+    comparer = Comparer(tolerances=granted, metrics=metrics, ignore=ignore)
+    left, right = (islice(from_jsonl.read(path), number) for path in sides)
+    _compare_readings(left, right, comparer)
+    return comparer.finish()
+
+
+def whole_records(path: Path) -> int:
+    """Lines of a JSON Lines file that were written to their end: a killed program may leave a torn one.
+
+    Raises:
+        MetricsError: The path cannot be opened as a file.
+    """
+    with os.fdopen(open_file(path), "rb") as stream:
+        stream.seek(0)  # of a compressed file that was just unpacked
+        return sum(block.count(b"\n") for block in iter(lambda: stream.read(_BLOCK_BYTES), b""))
 
 
 def compare_sources(

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from reprokit.adapters import sources
-from reprokit.adapters.comparing import compare_sources
+from reprokit.adapters.comparing import compare_first, compare_sources
 from reprokit.adapters.reading import MetricsSource
 from reprokit.compressed import stored
 from reprokit.core import problems
 from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
 from reprokit.core.problems import ProblemLog
+from reprokit.core.records import Outcome
 from reprokit.core.texts import Placeholders, Places
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
@@ -34,8 +35,20 @@ def compare_paths(
     metrics: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
 ) -> tuple[Comparison, list[Pair]]:
-    """Compare two files, or folders by what they hold (``metrics.jsonl``, else everything); the pairs too."""
+    """Compare two files, or folders by what they hold (``metrics.jsonl``, else everything); the pairs too.
+
+    Of a run that was stopped at the golden the records that both sides have are compared.
+
+    Raises:
+        MetricsError: A path cannot be opened, or it is such a run and no difference is found.
+    """
     sides = expected, actual
+    if any(map(_was_stopped, sides)):
+        left, right = pair = _source_in(expected), _source_in(actual)
+        comparison = compare_first(
+            left.path, right.path, tolerances=tolerances, metrics=metrics, ignore=ignore
+        )
+        return _must_differ(comparison, sides), [pair]
     folders = expected.is_dir() and actual.is_dir()
     plain = all(map(sources.is_of_plain_command, sides))  # every file was compared when they were judged
     if folders and (plain or not all(stored(folder / METRICS).exists() for folder in sides)):
@@ -43,6 +56,22 @@ def compare_paths(
         return comparison, pair_runs(expected, actual)[0]
     pair = _source_in(expected), _source_in(actual)
     return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore), [pair]
+
+
+def _was_stopped(folder: Path) -> bool:
+    """Whether a folder is that of a run that was stopped at the golden, and has no end to compare."""
+    return read_json(folder / RECORD).get("outcome") == Outcome.STOPPED_AT_GOLDEN
+
+
+def _must_differ(comparison: Comparison, sides: Sequence[Path]) -> Comparison:
+    """A difference in what both sides have is one; that they agree so far says nothing of the rest."""
+    if comparison.comparable and not comparison.within_tolerance:
+        return comparison
+    raise MetricsError(
+        "no difference is found before the place where the run was stopped, and its rest is not known",
+        where=str(next(filter(_was_stopped, sides))),
+        fix="compare whole runs: `reprokit reproduce RECIPE`, or `reprokit verify --no-watch-golden`",
+    )
 
 
 def compare_runs(

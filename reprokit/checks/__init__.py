@@ -44,6 +44,10 @@ _DECLARED_BY = {
     "resume_equal": "resume",
     "unchanged_when_varied": "immune_to",
 }
+#: Rows that only a run which went to its end can be judged by.
+_OF_WHOLE_RUNS = frozenset({"checkpoints_complete", "headline_results", "logs_complete", "seeded"})
+_STOPPED = "the runs were stopped at the first difference from the golden, so this was not judged"
+_LET_IT_END = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _MALFORMED = "recipe_checks"
 _WRITE_RECIPE = "write one: `reprokit help bring-your-own-program`"
 _WATCH_IT = "declare `instrument: light`, which watches it from outside: `reprokit help watch-a-program`"
@@ -119,11 +123,18 @@ def _judged(check: Check, evidence: Evidence) -> Finding:
             "the program is unmodified and the recipe does not declare this", f"declare `{key}`"
         )
     try:
-        finding = check.check(evidence)
+        finding = _of_stopped(check, evidence) or check.check(evidence)
         fault = _fault(finding)
     except (Exception, SystemExit) as error:  # the one boundary: here nothing may pass, nor end the tool
         return unjudged(f"the check is faulty: {type(error).__name__}: {error}", _REPORT_IT)
     return unjudged(f"the check is faulty: {fault}", _REPORT_IT) if fault else finding
+
+
+def _of_stopped(check: Check, evidence: Evidence) -> Finding | None:
+    """What a row says that needs whole runs, of runs that were stopped at the golden."""
+    if evidence.stopped_at_golden and check.ID in _OF_WHOLE_RUNS:
+        return not_applicable(_STOPPED, _LET_IT_END)
+    return None
 
 
 def _is_undeclared(evidence: Evidence, row: str, key: str) -> bool:

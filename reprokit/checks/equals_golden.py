@@ -20,6 +20,7 @@ ORDER = 20
 ADVISORY = False
 NEEDS_RECIPE = True
 
+_WHOLE = "let it end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _SAY_WHY = (
     "let the program use {seed}; if none of its metrics depends on it, say why in recipe.yaml: "
     "`unresponsive: {because: …}`"
@@ -32,7 +33,7 @@ def check(evidence: Evidence) -> Finding:
     if golden is None:
         because = evidence.golden_missing_because or "there is no golden for this recipe, platform and seed"
         return skipped(because, _how_to_get_one(evidence), **_beside(evidence))
-    if not evidence.runs or not evidence.runs[0].complete:
+    if not evidence.runs or not (evidence.runs[0].complete or evidence.runs[0].stopped_at_golden):
         return unjudged("there is no finished run to compare with the golden", "run it to the end")
     alien = _not_its_golden(evidence, golden, evidence.runs[0])
     if alien is not None:
@@ -46,8 +47,12 @@ def _against_own(evidence: Evidence, golden: GoldenEvidence) -> Finding:
         see = f"see what changed: `reprokit diff {golden.path} {run.path}`"
         may_be_promoted = not evidence.modified and _agree(evidence)
         remedy = f"{see}; promote it if the change is intended" if may_be_promoted else see
+        if evidence.stopped_at_golden:
+            remedy = f"{see}; to promote the change, make whole runs: `reprokit reproduce RECIPE`"
         why = f"differs from {golden.path} {difference(comparison)}"
         return failed(why, remedy, tiers=_tiers(comparison))
+    if evidence.stopped_at_golden:
+        return skipped("the first run does not differ up to where it was stopped; no more is known", _WHOLE)
     differs, silent = why_not_golden(evidence), why_not_responding(evidence)
     if objection := differs or silent:
         remedy = "see both files: `reprokit diff GOLDEN RUN`" if differs else _SAY_WHY
@@ -71,6 +76,8 @@ def _against_foreign(evidence: Evidence, golden: GoldenEvidence) -> Finding:
     comparison = golden.comparison
     see = f"see both: `reprokit diff {golden.path} {evidence.runs[0].path}`"
     objection = why_not_golden(evidence)
+    if evidence.stopped_at_golden:
+        objection = Objection("the runs were stopped on their way, which a foreign log does not do")
     if objection is not None:
         beyond = comparison.comparable and not comparison.within_tolerance
         far = f"more than the declared tolerance from a foreign log, {difference(comparison)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reprokit.core.agreement import chance_of_another, difference, differing, why_not_repeated
 from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, counted, failed, passed, unjudged
+from reprokit.core.rows import Finding, counted, failed, passed, skipped, unjudged
 
 ID = "repeatable"
 TITLE = "Two runs with one seed are equal, bit for bit"
@@ -15,6 +15,7 @@ NEEDS_RECIPE = False
 
 _MANY = 10  # runs
 _SHOWN = 3  # names
+_WHOLE = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _TWICE = "run it twice to the end: `reprokit reproduce`"
 _LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
 
@@ -26,6 +27,8 @@ def check(evidence: Evidence) -> Finding:
         first, (other, comparison) = evidence.runs[0], found
         remedy = f"see where they differ: `reprokit diff {first.path} {other.path}`"
         return failed(f"{other.path} differs from the first run {difference(comparison)}", remedy)
+    if evidence.stopped_at_golden:
+        return skipped("the runs agree up to where they were stopped; of the rest nothing is known", _WHOLE)
     objection = _insufficient(evidence)
     if objection is not None:
         return unjudged(objection.reason, _LOG if _logs_nothing(evidence) else _TWICE)

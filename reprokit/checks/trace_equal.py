@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprokit.core.agreement import differing_trace
 from reprokit.core.evidence import Evidence, GoldenEvidence, TraceComparison, fact
 from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
 
@@ -19,6 +20,8 @@ _LOOK = "look at what that update reads; trace.jsonl of every run has the digest
 
 def check(evidence: Evidence) -> Finding:
     """Trace of every later run against the first's, and the first's against the golden's."""
+    if evidence.stopped_at_golden:
+        return _until_stopped(evidence)
     golden = None if evidence.golden and evidence.golden.is_foreign else evidence.golden
     traced = [run for run in evidence.runs if run.trace_records > 0 and run.trace_digest]
     watched = bool((evidence.recipe or {}).get("instrument"))
@@ -36,6 +39,16 @@ def check(evidence: Evidence) -> Finding:
         if fault is not None:
             return fault
     return _against_golden(golden, traced[0].trace_records)
+
+
+def _until_stopped(evidence: Evidence) -> Finding:
+    """Runs that were stopped at the golden: that an update differs is known, that none does is not."""
+    found = differing_trace(evidence)
+    fault = None if found is None else _fault(found[1], wanted=None)
+    return fault or not_applicable(
+        "the runs were stopped at the first difference from the golden; no update up to there differs",
+        "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`",
+    )
 
 
 def _of_silent(evidence: Evidence) -> Finding:

@@ -59,6 +59,12 @@ _cpu_options = all_of(
     metavar="COMMIT",
     help="Leave out recipes whose numbers cannot have moved since COMMIT, and say which.",
 )
+@click.option(
+    "--watch-golden/--no-watch-golden",
+    default=True,
+    show_default=True,
+    help="Stop a pair of runs as soon as both differ from the golden; not with --resume or --vary.",
+)
 @sign_option
 @attribute_option
 @why_options

@@ -96,7 +96,7 @@ def differing_trace(evidence: Evidence) -> tuple[RunEvidence, TraceComparison] |
 
 
 def _is_pair(first: RunEvidence, other: RunEvidence) -> bool:
-    return first.complete and other.complete and why_not_repetitions((first, other)) is None
+    return first.is_judged and other.is_judged and why_not_repetitions((first, other)) is None
 
 
 def why_not_repeated(evidence: Evidence) -> Objection | None:
@@ -168,17 +168,23 @@ def takes_seed(recipe: Mapping[str, Any]) -> bool:
 
 def why_not_two_runs(evidence: Evidence) -> Objection | None:
     """Why there are not two finished runs; a copy, or one that does not say who it is, is no second run."""
-    runs = evidence.runs
+    unfinished = next(filter(None, map(_unfinished, evidence.runs)), None)
+    return _why_not_two_folders(evidence.runs) or unfinished or why_not_two_beginnings(evidence)
+
+
+def why_not_two_beginnings(evidence: Evidence) -> Objection | None:
+    """Why there are not two runs of what was asked for, whether they have finished or not."""
+    partial = next(filter(None, map(_partial, evidence.runs)), None)
+    same = _why_not_two_folders(evidence.runs) or partial or why_not_repetitions(evidence.runs)
+    return same or _not_asked(evidence)
+
+
+def _why_not_two_folders(runs: Sequence[RunEvidence]) -> Objection | None:
     if len(runs) < 2:
         return Objection(f"two runs are needed, and there is {'only one' if runs else 'none'}")
     if len({posixpath.normpath(run.path) for run in runs}) < len(runs):
         return Objection("the same run folder is given twice")
-    return (
-        _copied(runs)
-        or next(filter(None, map(_unfinished, runs)), None)
-        or why_not_repetitions(runs)
-        or _not_asked(evidence)
-    )
+    return _copied(runs)
 
 
 def _copied(runs: Sequence[RunEvidence]) -> Objection | None:
@@ -193,14 +199,20 @@ def _copied(runs: Sequence[RunEvidence]) -> Objection | None:
 
 def _unfinished(run: RunEvidence) -> Objection | None:
     exit_code = run.run.get("exit_code")
+    if (partial := _partial(run)) is not None:
+        return partial
+    if run.run.get("outcome") != "completed" or not is_integer(exit_code) or exit_code != 0:
+        return Objection(f"{run.path}: the run is incomplete according to run.json")
+    return None
+
+
+def _partial(run: RunEvidence) -> Objection | None:
     if run.run.get("resumed_from") is not None:
         return Objection(f"{run.path}: a resumed run holds only the later steps of a training")
     if run.run.get("stopped_by") is not None:
         return Objection(f"{run.path}: it was stopped on its way on purpose")
     if run.run.get("varied") is not None:
         return Objection(f"{run.path}: its surroundings were varied on purpose")
-    if run.run.get("outcome") != "completed" or not is_integer(exit_code) or exit_code != 0:
-        return Objection(f"{run.path}: the run is incomplete according to run.json")
     return None
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from reprokit.core import stopped_at_golden
 from reprokit.core.agreement import (
     difference,
     differing,
@@ -157,11 +158,12 @@ def judgement(
             not a row that passed.
 
     Returns:
-        NONDETERMINISTIC if two finished runs of one thing differ, whatever else fails; NOT_RUN if
-        one did not finish; UNJUDGED if there are not two to compare; then NO_GOLDEN, REGRESSION or
-        STALE_GOLDEN; then what the required rows say.
+        NONDETERMINISTIC if two finished runs of one thing differ, whatever else fails; of runs that were
+        stopped at the golden REGRESSION, STALE_GOLDEN or UNJUDGED; NOT_RUN if one did not finish; UNJUDGED
+        if there are not two to compare; then NO_GOLDEN, REGRESSION or STALE_GOLDEN; then what the required
+        rows say.
     """
-    for rule in (_differing, _unfinished, _unproven, _against_golden):
+    for rule in (_differing, _stopped, _unfinished, _unproven, _against_golden):
         found = rule(evidence)
         if found is not None:
             return found
@@ -175,6 +177,17 @@ def _differing(evidence: Evidence) -> Judgement | None:
     elif differing_trace(evidence) is not None:
         because = "two runs with one seed log equal numbers, but their parameters or random states differ"
     return Judgement(verdict=Verdict.NONDETERMINISTIC, because=because) if because else None
+
+
+def _stopped(evidence: Evidence) -> Judgement | None:
+    """Runs that were stopped at the golden differ from it, or nothing is known."""
+    if not evidence.stopped_at_golden or not all(run.is_judged for run in evidence.runs):
+        return None
+    objection, golden = stopped_at_golden.why_not_different(evidence), evidence.golden
+    if objection is None and golden is not None:
+        return _beyond_tolerance(golden)
+    because = objection.reason if objection else "there is no golden"
+    return Judgement(verdict=Verdict.UNJUDGED, because=because)
 
 
 def _unfinished(evidence: Evidence) -> Judgement | None:

@@ -21,6 +21,8 @@ class RunEvidence:
     Attributes:
         complete: True only when COMPLETE is there and every digest in it matches.
         incomplete_because: Why not, one sentence; empty when complete.
+        stopped_at_golden: Whether it was stopped because it differs from the golden. What is compared then
+            are the first records that all runs have; such runs show a difference, or nothing.
         runtime: ``runtime.json``: what the runtime proved inside (empty when missing).
         config: ``config.yaml`` (None when missing).
         config_differs: Paths of settings in which ``config.yaml`` is not what the recipe says;
@@ -43,6 +45,7 @@ class RunEvidence:
     path: str
     complete: bool
     incomplete_because: str = ""
+    stopped_at_golden: bool = False
     run: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     runtime: Mapping[str, Any] = field(default_factory=dict)
@@ -62,6 +65,11 @@ class RunEvidence:
     files: Mapping[str, int] = field(default_factory=dict)
     trace_records: int = 0
     trace_digest: str | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether what was compared of it is evidence: all of it, or the beginning where it was stopped."""
+        return self.complete or self.stopped_at_golden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +277,11 @@ class Evidence:
     seed_response: SeedResponse | None = None
     strict: bool = False
     options: tuple[str, ...] = ()
+
+    @property
+    def stopped_at_golden(self) -> bool:
+        """Whether a run was stopped because it differs from the golden, so that nothing can be passed."""
+        return any(run.stopped_at_golden for run in self.runs)
 
 
 def fact(record: object, path: str) -> Any:

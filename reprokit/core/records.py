@@ -35,6 +35,7 @@ class Outcome(StrEnum):
     MOUNTS_CHANGED = "mounts_changed"
     UPLOAD_FAILED = "upload_failed"
     INTERRUPTED = "interrupted"
+    STOPPED_AT_GOLDEN = "stopped_at_golden"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +161,11 @@ class RunResult:
     @property
     def completed(self) -> bool:
         return self.outcome is Outcome.COMPLETED and self.exit_code == 0
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether its metrics are evidence: it completed, or they showed enough before it was stopped."""
+        return self.completed or self.outcome is Outcome.STOPPED_AT_GOLDEN
 
 
 def to_json(value: Any) -> Any:

@@ -27,7 +27,8 @@ class Backend(Protocol):
                 (which exists); the backend writes ``stdout.log`` and ``stderr.log`` beside it.
             on_tick: Called about twice a second while the program runs, in the calling thread.
                 Whatever it raises stops and removes the program, and is raised again: the way to
-                stop a run from another thread.
+                stop a run from another thread. ``outcome.StopRunError`` is not raised again: the
+                run ends as that says.
 
         Returns:
             How it ended. Failures of program, engine and disk are outcomes, not exceptions.

@@ -27,6 +27,7 @@ from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
     Seen,
+    StopRunError,
     Stopwatch,
     cannot_write,
     command_missing,
@@ -88,9 +89,14 @@ class DockerBackend:
             return watch.result(cannot_write(str(run_dir), error), isolation={"backend": "docker"})
         name, factory = _container_name(spec), self._client_factory
         life = ContainerLife(config, name=name, client_factory=factory, stdout=stdout, stderr=stderr)
-        overdue = _watch(life, limit_s=spec.limits.timeout_s, on_tick=on_tick)
+        stopped: Explanation | None = None
+        overdue = False
+        try:
+            overdue = _watch(life, limit_s=spec.limits.timeout_s, on_tick=on_tick)
+        except StopRunError as stop:
+            stopped = life.failure or stop.why
         seen = _seen(spec, run_dir, life)
-        why = _explain(spec, life, seen, overdue=overdue)
+        why = stopped or _explain(spec, life, seen, overdue=overdue)
         return watch.result(why, seen=seen, isolation=_isolation(life, engine))
 
 

@@ -28,6 +28,7 @@ from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
     Explanation,
     Seen,
+    StopRunError,
     Stopwatch,
     cannot_write,
     command_missing,
@@ -72,10 +73,14 @@ class LocalBackend:
                 program = opened.enter_context(GuardedProgram(plan, logs=logs))
             except OSError as error:
                 return watch.result(start_refused(str(error)), isolation=isolation)
-            overdue = program.watch(limit_s=spec.limits.timeout_s, on_tick=on_tick)
+            overdue, stopped = False, None
+            try:
+                overdue = program.watch(limit_s=spec.limits.timeout_s, on_tick=on_tick)
+            except StopRunError as stop:
+                stopped = stop.why
         facts = program.facts()
         seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
-        why = _explain(spec, seen, facts, overdue=overdue, survivors=program.survivors)
+        why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
         return watch.result(why, seen=seen, isolation=isolation)
 
 
@@ -134,11 +139,14 @@ def _explain(
     facts: Mapping[str, Any],
     *,
     overdue: bool,
+    stopped: Explanation | None,
     survivors: Sequence[int] | None,
 ) -> Explanation:
     if "step" in facts:
         return _not_started(spec, facts)
-    if overdue and seen.exit_code != 0:
+    if stopped is not None:
+        why = stopped
+    elif overdue and seen.exit_code != 0:
         why = timed_out(spec.limits.timeout_s or 0.0)
     elif "status" not in facts:
         why = Explanation(

@@ -63,7 +63,7 @@ def run_with_copies(
         if changed := _changed(mounts):
             return watch.result(_no_longer(changed, "before the run began"), isolation=isolation)
         result = run(replace(spec, mounts=mounts))
-        if not result.completed or not (changed := _changed(mounts)):
+        if not result.is_judged or not (changed := _changed(mounts)):
             return result
         why = _no_longer(changed, "while the run was under way")
         return replace(result, outcome=why.outcome, message=why.message, remedy=why.remedy)

@@ -54,6 +54,14 @@ class Explanation:
     remedy: str = ""
 
 
+class StopRunError(Exception):
+    """Raised by ``on_tick`` to end a run early; the backend stops the program, and ``why`` is its outcome."""
+
+    def __init__(self, why: Explanation) -> None:
+        self.why = why
+        super().__init__(why.message)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stopwatch:
     """When a run began; makes the RunResult when it has ended."""

@@ -147,7 +147,7 @@ def _touched(report: Report) -> Iterator[str]:
         except ReportError as error:
             yield f"{folder}: {error.what}"
             continue
-        if not stored.complete:
+        if not stored.complete and not runs.stopped_at_golden(stored):
             yield f"{folder}: {stored.incomplete_because}"
 
 

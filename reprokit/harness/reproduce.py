@@ -19,6 +19,7 @@ from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
 from reprokit.harness.judging.seed_response import agree, find_another_seed
+from reprokit.harness.judging.watched_golden import golden_to_watch
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.interrupted_run import interrupt
@@ -55,7 +56,8 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     if request.resume:
         must_say_how(recipe, stop_at=request.stop_at)
     foresee(recipe, seed=request.seed_of(recipe.seeds), project=project, progress=progress)
-    pair = WholeRun(repeats=request.repeats, beside_other_seed=True)
+    find_golden = golden_to_watch(recipe, request, golden_dir=project.golden_dir)
+    pair = WholeRun(repeats=request.repeats, beside_other_seed=True, find_golden=find_golden)
     folders = run_recipe(recipe, request, pair, project=project, phases=phases)
     stopped = resumed = None
     if _is_resumed(recipe, folders, request):

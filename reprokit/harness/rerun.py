@@ -139,11 +139,13 @@ def beside(folders: Sequence[Path]) -> Beside:
         folders: At least two run folders.
 
     Raises:
-        UsageError: There are fewer.
+        UsageError: There are fewer, or one was stopped on its way at the golden.
         ReportError: One is no run folder.
     """
     if len(folders) < 2:
         raise UsageError("comparing takes two runs or more", actual=str(len(folders)))
+    for folder in folders:
+        runs.must_not_be_stopped(folder, what="it cannot be compared as a finished run")
     stored = [runs.read(folder) for folder in folders]
     environments = [read_json(folder / ENVIRONMENT) for folder in folders]
     differing = _environment(environments)

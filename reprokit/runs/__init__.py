@@ -4,7 +4,16 @@ Their layout and the COMPLETE marker, a quick list of many of them (``listing``)
 (``remote``). What is cached about a folder is read again as soon as a file in it changes.
 """
 
-from reprokit.runs.reading import StoredRun, find, inside_facts, list_all, read, touched
+from reprokit.runs.reading import (
+    StoredRun,
+    find,
+    inside_facts,
+    list_all,
+    must_not_be_stopped,
+    read,
+    stopped_at_golden,
+    touched,
+)
 from reprokit.runs.writing import close_interrupted, close_unfinished, create, finish, recover
 
 __all__ = [
@@ -17,9 +26,11 @@ __all__ = [
     "inside_facts",
     "list_all",
     "listing",
+    "must_not_be_stopped",
     "read",
     "recover",
     "remote",
     "selection",
+    "stopped_at_golden",
     "touched",
 ]

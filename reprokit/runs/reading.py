@@ -13,7 +13,7 @@ from typing import Any
 
 from reprokit import file_tree
 from reprokit.core.records import Outcome
-from reprokit.errors import ReportError
+from reprokit.errors import ReportError, UsageError
 from reprokit.file_tree import Kind
 from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
 from reprokit.runs.record_form import misfit
@@ -56,6 +56,26 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
     return StoredRun(
         path=run_dir, record=record, complete=not because, incomplete_because=because, files=files
     )
+
+
+def stopped_at_golden(stored: StoredRun) -> bool:
+    """Whether a run was stopped on its way because it differs from the golden, so that it holds no end."""
+    ended = stored.record.get("state") == "finished" and not (stored.path / MARKER).exists()
+    return ended and stored.record.get("outcome") == Outcome.STOPPED_AT_GOLDEN
+
+
+def must_not_be_stopped(folder: Path, *, what: str) -> None:
+    """Refuse a run that was stopped at the golden, whatever else its folder holds.
+
+    Raises:
+        UsageError: It was; ``what`` says what it cannot be used for.
+    """
+    if read_json(folder / RECORD).get("outcome") == Outcome.STOPPED_AT_GOLDEN:
+        raise UsageError(
+            f"{what}: the run was stopped at the first difference from the golden",
+            where=str(folder),
+            fix="make whole runs: `reprokit reproduce RECIPE`, or `reprokit verify --no-watch-golden`",
+        )
 
 
 def touched(run_dir: Path, *, below: str) -> dict[str, str]:

@@ -301,6 +301,19 @@ def ignores_digests_of_the_golden(monkeypatch):
     monkeypatch.setattr(golden.folder, "_must_be_promoted", lambda file, digest: None)
 
 
+def takes_a_stopped_run_for_a_finished_one(monkeypatch):
+    real = runs.read
+
+    def read(folder, *, verify=True):
+        stored = real(folder, verify=verify)
+        stopped = stored.record.get("outcome") == "stopped_at_golden"
+        return replace(stored, complete=True, incomplete_because="") if stopped else stored
+
+    monkeypatch.setattr(runs, "read", read)
+    monkeypatch.setattr(runs, "stopped_at_golden", lambda stored: False)
+    monkeypatch.setattr(agreement, "_unfinished", lambda run: None)
+
+
 def takes_one_run_for_two(monkeypatch):
     monkeypatch.setattr(agreement, "_copied", lambda told: None)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec
+from reprokit.execution.outcome import StopRunError
 
 HOST: dict[str, Any] = {
     "kernel": "6.1.0-21-amd64",
@@ -78,7 +79,10 @@ class FakeBackend:
         (run_dir / "stdout.log").write_text("trained\n")
         (run_dir / "stderr.log").write_text("")
         on_tick()
-        return self.program(spec, run_dir / "output", on_tick) or ended()
+        try:
+            return self.program(spec, run_dir / "output", on_tick) or ended()
+        except StopRunError as stop:
+            return ended(stop.why.outcome, None, stop.why.message)
 
 
 def write_lines(path: Path, records: list[dict[str, Any]]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from reprokit import layout
 from reprokit.core.records import digest_bytes
@@ -25,8 +26,10 @@ class MadeRuns:
     told: RecordedProgress
     count: int = 0
 
-    def of_recipe(self, *programs: Program, seed: int = 42, lock: bytes = b"") -> tuple[Path, ...]:
-        """One run of the recipe a program, all of one ``reproduce``, in an environment of a lock."""
+    def of_recipe(
+        self, *programs: Program, seed: int = 42, lock: bytes = b"", **how: Any
+    ) -> tuple[Path, ...]:
+        """One run of the recipe a program, all of one ``reproduce``; ``how`` they are carried out."""
         realisation = replace(REALISATION, lock_digest=digest_bytes(lock)) if lock else REALISATION
         plan = plan_recipe(
             self.recipe,
@@ -40,7 +43,7 @@ class MadeRuns:
         looked_at = {"installed": {"files": 2, "whole": True, "foreign": [], "num_foreign": 0}}
         files = {**plan.files, **({layout.LOCK: lock} if lock else {})}
         plan = replace(plan, files=files, facts={**plan.facts, **looked_at})
-        return self._execute(plan, programs)
+        return self._execute(plan, programs, **how)
 
     def of_command(
         self, *programs: Program, command: tuple[str, ...] = ("python", "train.py")
@@ -53,7 +56,9 @@ class MadeRuns:
         self.count += 1
         return f"20261120T1015{self.count:02d}Z-aaaa"
 
-    def _execute(self, plan, programs) -> tuple[Path, ...]:
+    def _execute(self, plan, programs, **how: Any) -> tuple[Path, ...]:
         by_id = dict(zip([spec.run_id for spec in plan.specs], programs, strict=True))
         backend = FakeBackend(lambda spec, output, tick: by_id[spec.run_id](spec, output, tick))
-        return execute(plan, backend=backend, runs_dir=self.here.runs_dir, host=HOST, progress=self.told)
+        return execute(
+            plan, backend=backend, runs_dir=self.here.runs_dir, host=HOST, progress=self.told, **how
+        )

@@ -154,6 +154,8 @@ def runs_of_report(path: Path) -> tuple[Path, ...]:
     """
     report = to_json.load(path)
     folders = tuple(Path(folder) for folder in report.runs)
+    for folder in folders:
+        runs.must_not_be_stopped(folder, what="it cannot be promoted")
     today = evidence_digests(folders, None)
     for folder in folders:
         marker = str(folder / MARKER)
@@ -170,27 +172,40 @@ def runs_of_report(path: Path) -> tuple[Path, ...]:
 def newest_pair(
     runs_dir: Path, recipe: str, *, seed: int | None, as_it_stands: bool = False
 ) -> tuple[Path, ...]:
-    """The runs of a recipe's newest finished ``reproduce``, else a ``GoldenError``."""
+    """The runs of a recipe's newest finished ``reproduce``; ``as_it_stands``: whatever was stopped since.
+
+    Raises:
+        GoldenError: There is none.
+        UsageError: Newer runs were stopped at the golden, so these are not the ones that a person has seen.
+    """
     by_stamp: dict[str, list[Path]] = {}
+    stopped: dict[str, Path] = {}
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)
         fits = seed is None or stored.record.get("seed") == seed
         fits = fits and not any(stored.record.get(name) is not None for name in PARTIAL)
+        began = folder.name.rpartition("-")[0]
         if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
-            by_stamp.setdefault(folder.name.rpartition("-")[0], []).append(folder)
-    pairs = [folders for folders in by_stamp.values() if len(folders) >= 2]
+            by_stamp.setdefault(began, []).append(folder)
+        elif fits and runs.stopped_at_golden(stored):
+            stopped[began] = folder
+    pairs = {began: folders for began, folders in by_stamp.items() if len(folders) >= 2}
+    newest = max(pairs, default="")
+    if not as_it_stands and max(stopped, default="") > newest:
+        runs.must_not_be_stopped(stopped[max(stopped)], what="the newest runs cannot be promoted")
     if not pairs:
         raise GoldenError(
             f"{recipe} has no two finished runs of one reproduce",
             where=str(runs_dir),
             fix=f"run `reprokit reproduce {recipe}` first",
         )
-    return tuple(pairs[-1])
+    return tuple(pairs[newest])
 
 
 def _candidate(folder: Path) -> golden.Candidate:
     stored = runs.read(folder)
     record = stored.record
+    runs.must_not_be_stopped(folder, what="it cannot be promoted")
     if record.get("plain_command") and not record.get("golden_asked"):
         fix = "run it with --golden DIR, the folder of goldens, or write a recipe for it"
         raise GoldenError("a plain command has no golden", where=str(folder), fix=fix)

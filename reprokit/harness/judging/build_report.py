@@ -18,7 +18,7 @@ from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code
 from reprokit.core.comparison import Divergence
 from reprokit.harness.judging.wording import Case, next_command, sentence
 from reprokit.harness.running.execute import failure_of
-from reprokit.layout import MARKER, METRICS, PROVENANCE
+from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD
 
 _CURVE_POINTS = 400
 _MAX_CURVES = 24
@@ -122,8 +122,14 @@ def _finite(value: float) -> float | None:
 
 
 def evidence_digests(folders: Sequence[Path], golden: str | None) -> dict[str, str]:
-    """SHA-256 of every file that seals the evidence: path → digest, as far as they exist."""
-    markers = [folder / MARKER for folder in folders]
+    """SHA-256 of every file that seals the evidence: path → digest, as far as they exist.
+
+    A run that was stopped at the golden has no COMPLETE: there it is what was judged.
+    """
+    sealing = [folder / MARKER for folder in folders]
+    for folder in folders:
+        if (folder / RECORD).is_file() and runs.stopped_at_golden(runs.read(folder, verify=False)):
+            sealing += [folder / RECORD, folder / METRICS]
     if golden is not None:
-        markers += [Path(golden) / PROVENANCE, Path(golden) / MARKER]  # the reference may be a run
-    return {str(path): workspace.sha256_of(path) for path in markers if path.is_file()}
+        sealing += [Path(golden) / PROVENANCE, Path(golden) / MARKER]  # the reference may be a run
+    return {str(path): workspace.sha256_of(path) for path in sealing if path.is_file()}

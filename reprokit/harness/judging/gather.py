@@ -25,6 +25,7 @@ from reprokit.harness.judging.resumed_program import resumed_program
 from reprokit.harness.judging.run_identity import config_of
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.judging.seed_response import response_to_seed
+from reprokit.harness.judging.stopped_runs import common_records, compare_beginning, recorded_at_start
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.lock_files import locked_versions
@@ -67,7 +68,8 @@ def gather(
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
     environment = evidence[0].environment if evidence else {}
     platform = fingerprint.platform_of(environment)
-    finished = [run.path for run in stored if run.complete]
+    records = common_records(stored)
+    finished = [run.path for run in stored if run.complete or records is not None]
     pairs = [(finished[0], other) for other in finished[1:]] if len(finished) == len(stored) else []
     if reference is None:
         found = _golden_of(recipe, stored, platform=platform, golden_dir=golden_dir)
@@ -75,8 +77,8 @@ def gather(
         found = _usable(reference, stored, platform=platform)
     blessed = None
     if not isinstance(found, Objection):
-        blessed = _golden_evidence(found, stored[0], environment)
-    repeats = tuple(_compare_runs(*pair, recipe, ignore=ignore) for pair in pairs)
+        blessed = _golden_evidence(found, stored[0], environment, records=records)
+    repeats = tuple(_compare_runs(*pair, recipe, ignore=ignore, records=records) for pair in pairs)
     run = reference.run if reference else None
     modified = overrides_of(stored[0].record) if stored else ()
     return Evidence(
@@ -87,7 +89,7 @@ def gather(
         repeats=repeats,
         clock_metrics=only_the_clock(pairs, repeats) if recipe is None else {},
         trace_repeats=tuple(
-            compare_traces(first / TRACE, other / TRACE)
+            compare_traces(first / TRACE, other / TRACE, beginning=records is not None)
             for first, other in pairs
             if (first / TRACE).is_file() or (other / TRACE).is_file()
         ),
@@ -109,7 +111,11 @@ def gather(
     )
 
 
-def _compare_runs(first: Path, other: Path, recipe: Recipe | None, *, ignore: Sequence[str]) -> Comparison:
+def _compare_runs(
+    first: Path, other: Path, recipe: Recipe | None, *, ignore: Sequence[str], records: int | None
+) -> Comparison:
+    if records is not None:
+        return compare_beginning(first / METRICS, other / METRICS, records=records)
     try:
         for folder in (first, other):
             must_have_metrics(folder)
@@ -132,7 +138,7 @@ def _golden_of(
         return Objection("a plain command has no golden")
     if golden_dir is None:
         return Objection("no folder of goldens was given")
-    if not stored or not stored[0].complete:
+    if not stored or not (stored[0].complete or runs.stopped_at_golden(stored[0])):
         return Objection(_UNFINISHED)
     if platform not in recipe.platforms:
         return Objection(f"the recipe does not declare the platform {platform}")
@@ -164,26 +170,27 @@ def _usable(
 
 
 def _golden_evidence(
-    reference: Reference, first: runs.StoredRun, environment: Mapping[str, Any]
+    reference: Reference, first: runs.StoredRun, environment: Mapping[str, Any], *, records: int | None
 ) -> GoldenEvidence:
     digests = first.record.get("digests") or {}
     changed = () if reference.is_foreign else inputs.changed(reference.digests, digests)
-    trace = reference.trace
+    trace = reference.trace if records is None else None
+    expected = reference.environment
+    if records is not None:
+        expected, environment = recorded_at_start(expected), recorded_at_start(environment)
     return GoldenEvidence(
         noun=reference.noun,
         path=str(reference.path),
         provenance=reference.provenance,
         num_records=reference.num_records,
-        comparison=_compare_with(reference, first.path / METRICS),
-        fingerprint_equal=fingerprint.same(reference.environment, environment),
-        environment_diff=environment_diff.diff(
-            reference.environment, {name: environment.get(name) for name in reference.environment}
-        ),
+        comparison=_compare_with(reference, first.path / METRICS, records=records),
+        fingerprint_equal=fingerprint.same(expected, environment),
+        environment_diff=environment_diff.diff(expected, {name: environment.get(name) for name in expected}),
         recipe_digest_equal=not changed,
         changed=changed,
         program_changes=program_changes(reference.path, reference.provenance, first),
         trace=compare_traces(trace, first.path / TRACE, thinned=reference.thinned) if trace else None,
-        has_trace=trace is not None,
+        has_trace=reference.trace is not None,
         is_foreign=reference.is_foreign,
     )
 
@@ -200,7 +207,9 @@ def _recipe_data(recipe: Recipe | None, *, overrides: Sequence[str]) -> dict[str
     return data
 
 
-def _compare_with(reference: Reference, actual: Path) -> Comparison:
+def _compare_with(reference: Reference, actual: Path, *, records: int | None) -> Comparison:
+    if records is not None:
+        return compare_beginning(reference.metrics, actual, records=records, tolerances=reference.tolerances)
     compare = adapters.compare_at_steps if reference.is_foreign else adapters.compare
     try:
         return compare(reference.metrics, actual, tolerances=reference.tolerances)
@@ -216,6 +225,7 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         path=str(run.path),
         complete=run.complete,
         incomplete_because=run.incomplete_because,
+        stopped_at_golden=runs.stopped_at_golden(run),
         run=run.record,
         environment=read_json(run.path / ENVIRONMENT),
         runtime=read_json(run.path / RUNTIME),

@@ -48,6 +48,7 @@ def read_reference_run(folder: Path) -> runs.StoredRun:
             where=str(folder),
             fix=f"`{line}` with its command, then `reprokit runs compare` the two",
         )
+    runs.must_not_be_stopped(folder, what="nothing can be compared with it")
     if not stored.complete:
         raise CannotJudgeError(
             "the run is incomplete, so nothing can be compared with it",

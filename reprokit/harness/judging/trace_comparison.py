@@ -14,22 +14,27 @@ from reprokit.core.records import named_leaves
 _NEVER_RECORDED = object()
 
 
-def compare_traces(expected: Path, actual: Path, *, thinned: bool = False) -> TraceComparison:
+def compare_traces(
+    expected: Path, actual: Path, *, thinned: bool = False, beginning: bool = False
+) -> TraceComparison:
     """Whether every record of two traces was found and equal; an unreadable line is a difference.
 
-    With ``thinned``, each update of ``expected`` must be in ``actual``, which may hold more.
+    With ``thinned``, each update of ``expected`` must be in ``actual``, which may hold more. With
+    ``beginning``, only the first records are compared, as many as both traces have whole.
     """
-    theirs = _records(actual)
+    theirs = _records(actual, whole=beginning)
     compared = 0
-    for index, record in enumerate(_records(expected)):
+    for index, record in enumerate(_records(expected, whole=beginning)):
         other = next(theirs, None)
+        if beginning and other is None:
+            break
         while thinned and other is not None and other.get("update") != record.get("update"):
             other = next(theirs, None)
         first = first_difference(record, other)
         if first is not None:
             return TraceComparison(equal=False, records_compared=index + 1, first=first)
         compared = index + 1
-    extra = None if thinned else next(theirs, None)
+    extra = None if thinned or beginning else next(theirs, None)
     if extra is not None:
         first = {"step": extra.get("step"), "what": "record", "expected": None, "actual": "one more record"}
         return TraceComparison(equal=False, records_compared=compared + 1, first=first)
@@ -46,11 +51,14 @@ def count_records(trace: Path) -> int:
     return sum(1 for _ in _records(trace))
 
 
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+def _records(path: Path, *, whole: bool = False) -> Iterator[Mapping[str, Any]]:
+    """The records of a trace; with ``whole`` without a last one that was not written to its end."""
     if not stored(path).is_file():
         return
     with open_stored(path) as stream:
         for number, line in enumerate(stream, start=1):
+            if whole and not line.endswith(b"\n"):
+                return
             try:
                 value = json.loads(line)
             except (ValueError, RecursionError):

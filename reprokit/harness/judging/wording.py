@@ -47,6 +47,12 @@ class Case:
         return golden.noun if golden else repeated.noun if repeated else "the golden"
 
     @property
+    def differ(self) -> str:
+        """That the runs agree with each other, and not with what they were compared with."""
+        until = " with each other until they were stopped" if self.evidence.stopped_at_golden else ""
+        return f"{self.count} runs agree{until}, but differ from {self.reference} from {self.where} on"
+
+    @property
     def where(self) -> str:
         first = self.divergence
         if first is None:
@@ -91,19 +97,17 @@ def _regression(case: Case) -> str:
         differ = f"The metrics differ from {case.reference} from {case.where} on"
         return f"{differ}, as expected: the runs {_modified(case)}."
     since = what_changed.code(case.evidence, case.lines)
-    differ = f"{case.count} runs agree, but differ from {case.reference} from {case.where} on"
-    return f"{differ}, in an environment that computes the same; {since}{_tolerance(case)}."
+    return f"{case.differ}, in an environment that computes the same; {since}{_tolerance(case)}."
 
 
 def _stale(case: Case) -> str:
     golden = case.evidence.golden
     told = what_changed.environment(golden) if golden else ""
     told = told or "how it differs is not recorded"
-    differ = f"{case.count} runs agree, but differ from {case.reference} from {case.where} on"
     also = f"; {what_changed.code(case.evidence, case.lines)} too" if golden and golden.changed else ""
     if case.evidence.modified:
         also = f"; the runs {_modified(case)}"
-    return f"{differ}, in another environment: {told}{also}{_tolerance(case)}{_rounding(case)}."
+    return f"{case.differ}, in another environment: {told}{also}{_tolerance(case)}{_rounding(case)}."
 
 
 def _tolerance(case: Case) -> str:

@@ -17,9 +17,11 @@ from reprokit.core import fingerprint
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
+from reprokit.execution.outcome import StopRunError
 from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
 from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_json
 
 _TAIL_BYTES = 4096
@@ -53,6 +55,7 @@ def execute(
     host: Mapping[str, Any],
     progress: Progress,
     side_by_side: int = 1,
+    find_golden: FindGolden | None = None,
 ) -> tuple[Path, ...]:
     """Run every specification of a plan and close its folder.
 
@@ -63,6 +66,7 @@ def execute(
         host: What ``capture.capture_host`` found; merged into every environment record.
         progress: Told about twice a second how far the runs are.
         side_by_side: How many runs at one time.
+        find_golden: Finds the golden at whose first difference all runs are stopped; None to let them end.
 
     Returns:
         The run folders, in the plan's order. A run that failed has its folder too. Without
@@ -73,6 +77,7 @@ def execute(
     """
     stop = threading.Event()
     folders: list[Path] = []
+    watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
 
     def one(spec: RunSpec) -> RunResult:
         folder = runs.create(runs_dir, spec, facts=plan.facts, files=plan.files)
@@ -80,15 +85,23 @@ def execute(
         for name in plan.executables:
             (folder / name).chmod(0o755)
         return _run_and_close(
-            spec, folder, backend=backend, host=host, plan=plan, progress=progress, stop=stop
+            spec,
+            folder,
+            backend=backend,
+            host=host,
+            plan=plan,
+            progress=progress,
+            stop=stop,
+            watch=watch,
         )
 
-    if side_by_side <= 1:
-        for spec in plan.specs:
-            if not one(spec).completed:
-                break
-    else:
-        _in_threads(one, plan.specs, workers=side_by_side, stop=stop)
+    with watch:
+        if side_by_side <= 1:
+            for spec in plan.specs:
+                if not one(spec).completed:
+                    break
+        else:
+            _in_threads(one, plan.specs, workers=side_by_side, stop=stop)
     order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
     return tuple(sorted(folders, key=lambda folder: order[folder.name]))
 
@@ -116,20 +129,27 @@ def _run_and_close(
     plan: Plan,
     progress: Progress,
     stop: threading.Event,
+    watch: GoldenWatch,
 ) -> RunResult:
     label = f"run {spec.run_id.rsplit('-', 1)[-1]}"
     secrets = capture.secret_values(os.environ, command=spec.command)
+
+    def environment() -> dict[str, Any]:
+        return {"inside": _inside(spec, folder, host, plan=plan), "host": host}
 
     def tick() -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         _tell(progress, label, folder)
+        if (why := watch.look(spec.run_id, folder, environment=environment)) is not None:
+            raise StopRunError(why)
 
     try:
         if plan.program is not None:
             program_output.make_room(folder, plan.program)
             instrumented.make_room(spec, folder)
         result = backend.run(spec, folder, on_tick=tick)
+        watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
     except KeyboardInterrupt:
@@ -140,8 +160,8 @@ def _run_and_close(
     if not result.completed:
         progress.note(f"{label}: {result.message}")
     try:
-        environment = _environment(spec, folder, result, host, plan=plan)
-        runs.finish(folder, result, environment=environment, secrets=secrets, facts=found)
+        record = _environment(spec, folder, result, host, plan=plan)
+        runs.finish(folder, result, environment=record, secrets=secrets, facts=found)
     except WorkspaceError as error:
         result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
         runs.close_unfinished(folder, result)
@@ -150,9 +170,9 @@ def _run_and_close(
 
 
 def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
-    """The result; never a completed one where other code could be imported than ``run.json`` records."""
+    """The result; never one that is judged where other code could be imported than ``run.json`` records."""
     package = mounted_package(spec)
-    if not result.completed or package is None or mounted_digest(package) == recorded:
+    if not result.is_judged or package is None or mounted_digest(package) == recorded:
         return result
     return replace(
         result,
@@ -195,15 +215,19 @@ def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult
 def _environment(
     spec: RunSpec, folder: Path, result: RunResult, host: Mapping[str, Any], *, plan: Plan
 ) -> dict[str, Any]:
-    told = spec.realisation is not None and plan.program is None  # a command's files are no evidence
-    inside = (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
     return capture.merge(
-        inside,
+        _inside(spec, folder, host, plan=plan),
         {key: value for key, value in host.items() if key not in {"source", "plain_inside"}},
         source=host.get("source") or {},
         image=to_json(spec.realisation) if spec.realisation else None,
         limits={**to_json(spec.limits), "isolation": dict(result.isolation)},
     )
+
+
+def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: Plan) -> dict[str, Any]:
+    """What is known from inside: what the run says, of a command what the host says."""
+    told = spec.realisation is not None and plan.program is None  # a command's files are no evidence
+    return (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
 
 
 def _tell(progress: Progress, label: str, folder: Path) -> None:

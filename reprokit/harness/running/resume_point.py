@@ -57,6 +57,7 @@ def choose(reference: str, *, project: Project) -> Chosen:
     named = Path(reference) if reference.endswith(".pt") else None
     folder = _run_of(named) if named else runs.find(project.runs_dir, reference)
     record = runs.read(folder, verify=False).record
+    runs.must_not_be_stopped(folder, what="no run can be resumed from it")
     there = checkpoints.listed(written_in(folder))
     _must_be_as_sealed(folder)
     found = _named(named, there) if named else checkpoints.last_whole(written_in(folder))

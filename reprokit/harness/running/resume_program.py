@@ -70,6 +70,7 @@ def choose_left(
         CheckpointError: The run left no file that the recipe names.
     """
     stored = runs.read(folder, verify=False)
+    runs.must_not_be_stopped(folder, what="no run can be resumed from it")
     if stored.complete and stored.record.get("stopped_by") is None:
         raise UsageError(
             "the run is finished: nothing is left to do",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit.harness.running.watch_golden import FindGolden
 from reprokit.variations import Variation
 
 #: Where the watch over a program in a run folder of its own leaves its trace: a folder of the program's.
@@ -43,11 +44,13 @@ class WholeRun:
         beside: Among how many runs it shares the cores, where it is held against runs made side by side.
         beside_other_seed: Whether a watched program is run with another seed too, which shows whose seeds
             follow from the run's.
+        find_golden: Finds the golden at whose first difference the runs are stopped; None to let them end.
     """
 
     repeats: int = 1
     beside: int = 1
     beside_other_seed: bool = False
+    find_golden: FindGolden | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -226,7 +226,8 @@ def _train(
                 with phases.of("other seed"):
                     plan = held_against_other_seed(plan, recipe, run=run, project=project)
         with phases.of("train"):
-            return run(plan, side_by_side=ready.side_by_side)
+            find_golden = kind.find_golden if isinstance(kind, WholeRun) else None
+            return run(plan, side_by_side=ready.side_by_side, find_golden=find_golden)
 
 
 def _must_have_variant(recipe: Recipe, *, project: Project) -> None:

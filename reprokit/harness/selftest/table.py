@@ -268,6 +268,12 @@ _FOLDERS = (
         "NOT_RUN",
     ),
     Kind(
+        "stopped-run",
+        "a run that was stopped at the golden, but does not differ from it",
+        folders.said_to_be_stopped,
+        unsealed=_runs("UNJUDGED"),
+    ),
+    Kind(
         "cut-record", "a run.json cut short", folders.cut_short(RECORD), sealed=_NAMELESS, unsealed=_NAMELESS
     ),
     _folder(

@@ -107,4 +107,5 @@ def test_the_words_for_endings_are_those_that_files_hold():
         "mounts_changed",
         "interrupted",
         "upload_failed",
+        "stopped_at_golden",
     }

@@ -8,10 +8,21 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from reprokit.core.records import Outcome
 from reprokit.harness.selftest.faults import Plant
 from reprokit.harness.selftest.mutations import not_plantable
 from reprokit.harness.selftest.planting import Stage, read_object
-from reprokit.layout import CHECKPOINTS, CONFIG, INSTRUMENT, METRICS, OTHER_SEED, PROVENANCE, RECORD, RUNTIME
+from reprokit.layout import (
+    CHECKPOINTS,
+    CONFIG,
+    INSTRUMENT,
+    MARKER,
+    METRICS,
+    OTHER_SEED,
+    PROVENANCE,
+    RECORD,
+    RUNTIME,
+)
 from reprokit.runs.reading import files_of
 from reprokit.workspace import sha256_of
 
@@ -98,6 +109,13 @@ def other_record(change: Mapping[str, Any]) -> Plant:
         return f"run.json says {json.dumps(change)}"
 
     return plant
+
+
+def said_to_be_stopped(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
+    """A run that is said to have been stopped at the golden, whose metrics are the golden's."""
+    for place in places:
+        stage.remove(place / MARKER)
+    return other_record({"outcome": Outcome.STOPPED_AT_GOLDEN, "exit_code": None})(stage, rng, places)
 
 
 def another_start(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
