@@ -14,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from reprokit.core import checklist
     from reprokit.harness import GateAnswer
+    from reprokit.reports import gate_record
     from reprokit.reports import progress as progress_display
 
 
@@ -71,10 +72,10 @@ def gate(answers: Sequence[GateAnswer]) -> None:
             click.echo(f"{'ERROR':<17} {one_line(answer.recipe)}: {one_line(answer.error)}")
 
 
-def to_github(answers: Sequence[checklist.Report]) -> None:
+def to_github(answers: Sequence[checklist.Report], *, gate: gate_record.GateRecord | None = None) -> None:
     """On GitHub: the step summary, and annotations on the recipes' lines (it reads stderr too)."""
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if os.environ.get("GITHUB_ACTIONS") != "true" or not answers:
+    if os.environ.get("GITHUB_ACTIONS") != "true" or not (answers or gate):
         return
     from reprokit.reports import to_github
 
@@ -82,4 +83,6 @@ def to_github(answers: Sequence[checklist.Report]) -> None:
         click.echo(line, err=True)
     if summary:
         with Path(summary).open("a", encoding="utf-8") as stream:
-            stream.write(to_github.step_summary(answers))
+            head = to_github.gate_section(gate) if gate else ""
+            room = to_github.SUMMARY_BYTES - len(head.encode())
+            stream.write(head + (to_github.step_summary(answers, limit_bytes=room) if answers else ""))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +23,10 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_json
 from reprokit.cli.signing_options import key_of, sign, sign_option
+
+if TYPE_CHECKING:
+    from reprokit.harness import GateAnswer
+    from reprokit.project import Project
 
 _cpu_options = all_of(
     click.option(
@@ -65,6 +70,12 @@ _cpu_options = all_of(
     show_default=True,
     help="Stop a pair of runs as soon as both differ from the golden; not with --resume or --vary.",
 )
+@click.option(
+    "--gate-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write every recipe's answer as JSON, for `reprokit report comment`.",
+)
 @sign_option
 @attribute_option
 @why_options
@@ -82,6 +93,8 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     golden's trace; if they differ, the operation that gives other bits there is named.
     """
     if options["cpus"]:
+        if options["gate_file"] is not None:
+            raise click.UsageError("--gate-file is for whole trainings, not for --cpu")
         return _verify_cpus(recipes, options)
     from reprokit import harness
     from reprokit.cli import show_report
@@ -90,6 +103,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
 
     request, project = request_of(options), project_of(options)
     key = key_of(options["sign_with"])
+    _clear(options["gate_file"], project=project)
     with show_report.progress() as progress:
         answers = harness.verify(
             request, project=project, progress=progress, names=recipes, changed=options["changed"]
@@ -98,8 +112,11 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
         proofs = prove(reports, project=project, progress=progress) if options["proves_itself"] else []
     for answer in answers:
         sign(answer.folder, key=key)
-    show_report.to_github(reports)
     code = gate_code(harness.gate_code(answers), proofs)
+    _record(answers, code, file=options["gate_file"])
+    show_report.to_github(
+        reports, gate=harness.gate_record(answers, exit_code=code, folder=project.reports_dir)
+    )
     if options["as_json"]:
         rows = [
             to_json.to_dict(answer.report)
@@ -119,6 +136,25 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     for proof in proofs:
         click.echo("\n".join(selftest_score.proof_lines(proof)))
     return code
+
+
+def _clear(file: Path | None, *, project: Project) -> None:
+    """Remove the answers of an earlier gate, which would stand for this one if it crashed."""
+    if file is not None:
+        from reprokit import harness
+
+        harness.must_hold_reports(file, project=project)
+        file.unlink(missing_ok=True)
+
+
+def _record(answers: Sequence[GateAnswer], code: int, *, file: Path | None) -> None:
+    if file is not None:
+        from reprokit import harness, workspace
+        from reprokit.reports import gate_record
+
+        record = harness.gate_record(answers, exit_code=code, folder=file.parent)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        workspace.write_atomic(file, gate_record.gate_json(record).encode("ascii"))
 
 
 def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:

@@ -17,7 +17,7 @@ from reprokit.harness.reproduce import (
 )
 from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
 from reprokit.harness.running.start_runs import choose_backend
-from reprokit.harness.verify import GateAnswer, gate_code, verify
+from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
 from reprokit.project import Project
 from reprokit.request import Request
 
@@ -37,10 +37,12 @@ __all__ = [
     "curves",
     "diagnosing",
     "gate_code",
+    "gate_record",
     "init",
     "judge_again",
     "judging",
     "learned",
+    "must_hold_reports",
     "portability",
     "reproduce",
     "reproduce_command",

@@ -10,12 +10,14 @@ from typing import Protocol
 from reprokit import capture, golden, recipes
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
-from reprokit.errors import CannotJudgeError, ReprokitError
+from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.harness.attribution.changed_since import unchanged_since
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.seeds import seeds_of
+from reprokit.layout import REPORT
 from reprokit.project import Project
+from reprokit.reports import gate_record as gate_file
 from reprokit.request import Request
 
 _PRECEDENCE = (130, 143, 1, 3, 2, 4, 0)
@@ -108,3 +110,41 @@ def gate_code(answers: Sequence[Answered]) -> int:
     """One exit code for several answers: the gravest present; nothing judged is 4, never 0."""
     present = {answer.exit_code if answer.exit_code in _PRECEDENCE else 3 for answer in answers}
     return next((code for code in _PRECEDENCE if code in present), 4)
+
+
+def must_hold_reports(file: Path, *, project: Project) -> None:
+    """Refuse a place for ``gate.json`` from where its reports cannot be named.
+
+    Raises:
+        UsageError: The folder of reports is not below the file's own folder.
+    """
+    if not project.reports_dir.is_relative_to(file.resolve().parent):
+        raise UsageError(
+            "the reports are not below the folder of --gate-file",
+            where=str(file),
+            fix=f"name a file in {project.reports_dir}, or a folder above it",
+        )
+
+
+def gate_record(answers: Sequence[GateAnswer], *, exit_code: int, folder: Path) -> gate_file.GateRecord:
+    """What a gate said, with the paths of its reports from ``folder``."""
+    return gate_file.GateRecord(
+        exit_code=exit_code, recipes=tuple(_row(answer, folder.resolve()) for answer in answers)
+    )
+
+
+def _row(answer: GateAnswer, folder: Path) -> gate_file.GateRow:
+    if answer.report is None or answer.folder is None:
+        return gate_file.GateRow(
+            recipe=answer.recipe,
+            exit_code=answer.exit_code,
+            error=answer.error,
+            left_out=answer.left_out,
+        )
+    return gate_file.GateRow(
+        recipe=answer.recipe,
+        exit_code=answer.exit_code,
+        seed=answer.report.seed,
+        verdict=answer.report.verdict,
+        report=(answer.folder / REPORT).resolve().relative_to(folder).as_posix(),
+    )

@@ -1,20 +1,26 @@
-"""Goldens in anybody's test suite: the fixture ``reprokit_golden``, with the gate's own comparator.
+"""Goldens and runs in anybody's test suite: the fixtures ``reprokit_golden`` and ``reprokit_run``.
 
 It is loaded with every pytest that has reprokit beside it, so it imports next to nothing before it is used.
 
     def test_training_repeats(reprokit_golden):
         reprokit_golden.check(train(seed=42))  # a list of dicts, a dict of arrays, or a path
+
+    def test_it_learns(reprokit_run):
+        assert reprokit_run("cartpole_baseline", seed=3).series("train/episodic_return")[-1] > 100
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-__all__ = ["GoldenFixture", "pytest_addoption", "reprokit_golden"]
+if TYPE_CHECKING:
+    from reprokit.pytest_plugin.run_in_test import FinishedRun, Reproduced
+
+__all__ = ["GoldenFixture", "RunFixture", "pytest_addoption", "reprokit_golden", "reprokit_run"]
 
 _OPTION = "--reprokit-update"
 
@@ -38,6 +44,87 @@ def reprokit_golden(request: pytest.FixtureRequest) -> GoldenFixture:
         test=".".join([*classes, request.node.name]),  # methods of two classes may share a name
         update=bool(request.config.getoption(_OPTION)),
     )
+
+
+@pytest.fixture
+def reprokit_run(request: pytest.FixtureRequest, tmp_path: Path) -> RunFixture:
+    """Runs a recipe of the test's project, or a command, into the test's own folder."""
+    return RunFixture(start=request.path.parent, folder=tmp_path)
+
+
+class RunFixture:
+    """What a test runs. Goldens are the project's; runs and reports lie in the test's folder."""
+
+    def __init__(self, *, start: Path, folder: Path) -> None:
+        self._start, self._folder = start, folder
+
+    def __call__(
+        self,
+        what: str | Sequence[str],
+        *,
+        seed: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        options: Sequence[str] = (),
+    ) -> FinishedRun:
+        """Run once, without a verdict: a recipe by its name, or a command as a list of words.
+
+        Args:
+            what: A name, or words with the placeholders ``{seed}``, ``{run_dir}`` and ``{device}``.
+            seed: The recipe's first where it is None; 0 of a command.
+            settings: Of a recipe, in the place of its own: what ``--set`` takes.
+            options: Further ones of ``reprokit run``, such as ``["--backend", "local"]``.
+
+        Raises:
+            ReprokitError: The run did not finish, with the end of its log; or there is no such recipe.
+        """
+        from reprokit.pytest_plugin import run_in_test  # noqa: PLC0415  (numpy)
+
+        words, project = self._words(what, seed, settings, options)
+        return run_in_test.run_once(words, project=project)
+
+    def reproduce(
+        self,
+        what: str | Sequence[str],
+        *,
+        seed: int | None = None,
+        settings: Mapping[str, Any] | None = None,
+        options: Sequence[str] = (),
+        expect: str = "",
+    ) -> Reproduced:
+        """Run twice, compare the runs and the golden.
+
+        Args:
+            what: As for a single run, and so are ``seed`` and ``settings``.
+            seed: See there.
+            settings: See there.
+            options: Further ones of ``reprokit reproduce``.
+            expect: The verdict that there must be; REPRODUCED or REPEATABLE where it is empty.
+
+        Raises:
+            ReprokitError: It is another verdict, or a run did not finish.
+        """
+        from reprokit.pytest_plugin import run_in_test  # noqa: PLC0415  (numpy)
+
+        reports = ["--reports-dir", str(self._folder / "reports")]
+        words, project = self._words(what, seed, settings, [*reports, *options])
+        return run_in_test.reproduce(words, project=project, expect=expect)
+
+    def _words(
+        self,
+        what: str | Sequence[str],
+        seed: int | None,
+        settings: Mapping[str, Any] | None,
+        options: Sequence[str],
+    ) -> tuple[list[str], Path]:
+        from reprokit.project import Project  # noqa: PLC0415  (only where something is run)
+
+        words = ["--runs-dir", str(self._folder / "runs"), *options]
+        words += [] if seed is None else ["--seed", str(seed)]
+        for name, value in (settings or {}).items():
+            words += ["--set", f"{name}={value}"]
+        named = [what] if isinstance(what, str) else []
+        command = [] if isinstance(what, str) else ["--", *map(str, what)]
+        return [*words, *named, *command], Project.around(self._start).root
 
 
 class GoldenFixture:

@@ -13,7 +13,15 @@ from typing import Any
 
 from reprokit.core.checklist import Report, Status
 from reprokit.reports.cause import CausePage, cause_page
-from reprokit.reports.escaping import Visible, github_message, github_property, one_line
+from reprokit.reports.escaping import (
+    Visible,
+    github_message,
+    github_property,
+    markdown,
+    markdown_code,
+    one_line,
+)
+from reprokit.reports.gate_record import GateRecord
 from reprokit.reports.report_content import Row, outline
 from reprokit.reports.to_markdown import heading, sections
 
@@ -21,6 +29,7 @@ SUMMARY_BYTES = 1 << 20
 ANNOTATIONS_EACH = 10
 
 _MESSAGE_CHARACTERS = 1000
+_MOST_ROWS = 50
 _NOTE_BYTES = 2000
 _KINDS = ("error", "warning", "notice")
 
@@ -79,6 +88,29 @@ def step_summary(reports: Sequence[Report], *, limit_bytes: int = SUMMARY_BYTES)
             f"_Cut to stay within GitHub's {limit_bytes:,} bytes: {named}. The report folder has all of it._"
         )
     return "\n\n".join(parts) + "\n"
+
+
+def gate_section(gate: GateRecord) -> str:
+    """What the summary says of recipes without a report, and of a gate that judged none; else ""."""
+    rows = [row for row in gate.recipes if row.verdict is None]
+    if gate.recipes and not rows:
+        return ""
+    judged = len(gate.recipes) - len(rows)
+    sign = "✅" if gate.exit_code == 0 else "❌" if gate.exit_code == 1 else "❔"
+    lines = [
+        f"## {sign} {judged:,} recipes judged, {len(rows):,} not",
+        "",
+        f"Exit code {gate.exit_code}.",
+        "",
+    ]
+    if not rows:
+        lines.append("No recipe declares this platform: there was nothing to judge.")
+    for row in rows[:_MOST_ROWS]:
+        kind, why = ("ERROR", row.error) if row.error else ("Left out", row.left_out)
+        lines.append(f"- {kind}: {markdown_code(one_line(row.recipe))}: {markdown(one_line(why, limit=500))}")
+    if len(rows) > _MOST_ROWS:
+        lines.append(f"- and {len(rows) - _MOST_ROWS:,} more")
+    return "\n".join(lines) + "\n\n"
 
 
 def annotation_commands(reports: Sequence[Report], *, each: int = ANNOTATIONS_EACH) -> tuple[str, ...]:

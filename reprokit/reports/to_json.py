@@ -118,15 +118,24 @@ def from_json(text: str | bytes, *, where: str = "report.json") -> Report:
         ReportError: Not JSON, repeated, missing or unknown keys, wrong types, another schema, or
             an exit code that is not the verdict's.
     """
+    data = parse(text, where=where)
+    return from_dict(data, where=where)
+
+
+def parse(text: str | bytes, *, where: str) -> Any:
+    """A JSON value from somebody else's file: no repeated key, no number that float64 does not have.
+
+    Raises:
+        ReportError: Too large, or not such JSON.
+    """
     if len(text) > _MAX_BYTES:
         raise ReportError("too large to be a report", where=where, expected=f"at most {_MAX_BYTES >> 20} MiB")
     try:
-        data = json.loads(
+        return json.loads(
             text, object_pairs_hook=_unique, parse_constant=_finite_float, parse_float=_finite_float
         )
     except (ValueError, RecursionError) as error:
         raise _malformed(where, f"not valid JSON: {error}") from error
-    return from_dict(data, where=where)
 
 
 def from_dict(data: Any, *, where: str = "report.json") -> Report:

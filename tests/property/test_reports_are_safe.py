@@ -10,7 +10,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from reprokit.core.checklist import Verdict
+from reprokit.reports.collected import Collected
 from reprokit.reports.escaping import Visible, github_property, markdown, markdown_code, one_line
+from reprokit.reports.gate_record import GateRecord, GateRow
+from reprokit.reports.to_comment import comment
 from reprokit.reports.to_json import from_json, to_json
 from reprokit.reports.to_junit import to_junit
 from support import sample_report as samples
@@ -59,6 +62,24 @@ def test_a_paragraph_of_visible_text_is_one_paragraph(text: str) -> None:
 @given(any_text)
 def test_a_property_of_a_workflow_command_has_no_separator(text: str) -> None:
     assert not set(github_property(one_line(text))) & set(",:\r\n")
+
+
+@settings(max_examples=50)
+@given(any_text | tricky_text)
+def test_a_comment_has_one_structure_whatever_the_text(text: str) -> None:
+    assert _structure(f"é{text}") == _structure("é")
+
+
+def _structure(text: str) -> list[str]:
+    """The kinds of all pieces of a comment on a report with this text everywhere."""
+    report = samples.with_text(samples.sample_report(Verdict.REGRESSION), text)
+    told = {"recipe": report.recipe, "seed": report.seed, "verdict": report.verdict}
+    row = GateRow(**told, exit_code=1, report="report.json")
+    found = Collected(gate=GateRecord(exit_code=1, recipes=(row,)), reports=((row, report),))
+    parsed = MarkdownIt("commonmark", {"html": True}).enable("table").parse(comment(found))
+    pieces = [piece for token in parsed for piece in (token, *(token.children or []))]
+    written = {"code_inline", "html_inline", "text"}
+    return [piece.type for piece in pieces if piece.type not in written]
 
 
 @settings(max_examples=50)
