@@ -8,7 +8,8 @@ The tree::
     │   ├── GoldenError                  2   a golden folder is unreadable or refused
     │   ├── MetricsError                 2   a metrics file cannot be compared
     │   ├── ReportError                  2   a report or run folder is unreadable
-    │   └── CheckpointError              2   a checkpoint is unreadable or refused
+    │   ├── CheckpointError              2   a checkpoint is unreadable or refused
+    │   └── BundleError                  2   a bundle is damaged, altered or refused
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
     │   ├── ImageError                   3   image or virtual environment not made
@@ -97,6 +98,10 @@ class ReportError(UsageError):
 
 class CheckpointError(UsageError):
     """A checkpoint is torn, was tampered with, or does not fit."""
+
+
+class BundleError(UsageError):
+    """A bundle cannot be made, is damaged or was altered, or holds what none should."""
 
 
 class CannotRunError(ReprokitError):

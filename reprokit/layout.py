@@ -38,6 +38,9 @@ PROVENANCE = "provenance.json"
 # A report folder.
 REPORT = "report.json"
 
+# A bundle: what is in it.
+BUNDLE = "bundle.json"
+
 # A recipe, and the lock of a variant.
 RECIPE = "recipe.yaml"
 LOCK = "requirements.lock"

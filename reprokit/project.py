@@ -52,6 +52,10 @@ class Project:
     options: tuple[str, ...] = ()
     # Whether `make reproduce` works here: the project has the Makefile that calls this tool
     has_make: bool = False
+    # The `reprokit` that trainers import their runtime from; None for the one that runs this command
+    package: Path | None = None
+    # Where the project was unpacked from: `file` and `sha256` of a bundle; None for any other project
+    bundle: Mapping[str, str] | None = None
 
     @staticmethod
     def around(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.export_report import command as export_command
 from reprokit.cli.options import (
     examples,
     folder_options,
@@ -57,11 +58,14 @@ class _Duration(click.ParamType[timedelta]):
 
 @click.group(
     "report",
-    short_help="Show a report, check it against its evidence, or sign it.",
+    short_help="Show a report, check it against its evidence, sign or export it.",
     epilog=examples("reprokit report show RUN RUN"),
 )
 def command() -> None:
     """Work with reports. They are made from run folders alone; no container engine is needed."""
+
+
+command.add_command(export_command)
 
 
 @command.command(

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.bundle_options import bundle_file, bundle_options
 from reprokit.cli.copy_option import copied, copy_option, must_be_reachable
 from reprokit.cli.options import (
     RecipeOrCommand,
@@ -37,9 +38,11 @@ from reprokit.layout import PROVENANCE
         "reprokit reproduce cartpole_baseline --attribute   # code or environment?",
         "reprokit reproduce -- python train.py --seed {seed} --logdir {run_dir}",
         "reprokit reproduce --golden golden -- python train.py {seed} {run_dir}",
+        "reprokit reproduce cartpole.tar.gz --sha256 DIGEST         # from a bundle",
     ),
 )
-@click.argument("recipe", required=False, metavar="RECIPE | -- COMMAND…")
+@click.argument("recipe", required=False, metavar="RECIPE | FILE.tar.gz | -- COMMAND…")
+@bundle_options
 @ignore_option()
 @sign_option
 @attribute_option
@@ -55,11 +58,13 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     RECIPE is a folder under recipes/. A program without a recipe goes after --, with the placeholders
     {seed}, {run_dir} and {device}; it inherits your environment unchanged. With --golden it is held against
     its golden in that folder, which `reprokit golden promote RUN RUN` makes of runs that were made so.
+    FILE is a bundle: somebody else's code, which runs in a container only, unless you type --backend local.
     """
     from reprokit import harness
     from reprokit.cli import show_report
 
     recipe, plain = recipe_or_command(recipe)
+    file = bundle_file(recipe, {**options, "ignore": ignore})
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
     if plain and (options["resume"] or options["stop_at"] is not None):
@@ -73,7 +78,10 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
         _must_hold_goldens(project.golden_dir)
     key = key_of(options["sign_with"])
     with show_report.progress() as progress:
-        if recipe is not None:
+        if file is not None:
+            bundled = {"sha256": options["sha256"], "keep": options["keep"], "home": project}
+            answer, folder = harness.reproduce_bundle(file, request, progress=progress, **bundled)
+        elif recipe is not None:
             answer, folder = harness.reproduce(recipe, request, project=project, progress=progress)
         else:
             answer, folder = harness.reproduce_command(plain, request, project=project, progress=progress)

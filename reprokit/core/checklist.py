@@ -102,6 +102,7 @@ class Report:
             ``sentence``, ``golden_commit`` and ``cells``.
         cause: Where it was asked for, what `reprokit diagnose` found of two runs that differ, as its
             ``--json`` has it; ``problem`` alone where it could not.
+        bundle: Where the runs were made from a bundle, its ``file`` and ``sha256``.
     """
 
     verdict: Verdict
@@ -130,6 +131,7 @@ class Report:
     code_changes: Mapping[str, Any] | None = None
     attribution: Mapping[str, Any] | None = None
     cause: Mapping[str, Any] | None = None
+    bundle: Mapping[str, Any] | None = None
     schema: int = 1
 
 

@@ -1,12 +1,13 @@
 """Reproduce and verify: plan, run, read, judge. The only place where the parts meet.
 
 Here are the verbs on single recipes and runs. ``running`` and ``judging`` are what they all stand on; each
-story has a package with names of its own: ``diagnosing``, ``portability``, ``attribution``, ``curation`` and
-``selftest``.
+story has a package with names of its own: ``diagnosing``, ``portability``, ``attribution``, ``curation``,
+``bundling`` and ``selftest``.
 """
 
 from reprokit.harness import init, selftest
 from reprokit.harness.audit import Audit, audit
+from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
 from reprokit.harness.learning import Learned, learned
 from reprokit.harness.reproduce import (
     judge_again,
@@ -29,9 +30,12 @@ __all__ = [
     "Learned",
     "Project",
     "Request",
+    "WrittenBundle",
     "attribution",
     "audit",
     "beside",
+    "bundle",
+    "bundling",
     "choose_backend",
     "curation",
     "curves",
@@ -45,6 +49,7 @@ __all__ = [
     "must_hold_reports",
     "portability",
     "reproduce",
+    "reproduce_bundle",
     "reproduce_command",
     "reproduce_run",
     "run_command_once",

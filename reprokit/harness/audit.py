@@ -190,8 +190,8 @@ def _judged_again(report: Report, project: Project) -> Iterator[str]:
         yield f"the evidence says {again.verdict}, the report says {report.verdict}"
     expected, actual = to_json.to_dict(again), to_json.to_dict(report)
     yield from _rows(expected["checks"], actual["checks"])
-    for key in sorted(set(expected) - _OF_THE_MOMENT):
-        if expected[key] != actual[key] and key not in {"verdict", "checks"}:
+    for key in sorted((set(expected) | set(actual)) - _OF_THE_MOMENT):
+        if expected.get(key) != actual.get(key) and key not in {"verdict", "checks"}:
             yield f"{key} differs from what the evidence gives"
 
 

@@ -268,7 +268,11 @@ def rerun_line(
         left_out += ["--golden", str(golden)] if golden and "--golden" not in options else []
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
-    asked = record.get("backend_asked")
+    asked, bundle = record.get("backend_asked"), record.get("bundle")
+    if isinstance(bundle, Mapping):  # seed and settings are the bundle's
+        words = ["reprokit", "reproduce", str(bundle.get("file")), "--sha256", str(bundle.get("sha256"))]
+        line = shell_line([*words, *(["--backend", "local"] if asked == "local" else [])])
+        return f"{line}  # {record.get('recipe')}"
     further = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
     further += [*(["--vary"] if varied else []), *options]
     if record.get("has_make") is False:

@@ -125,6 +125,19 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def environment_files(lock: Lock, variant: Variant) -> dict[str, Path]:
+    """What a variant's environment is declared by: name below the folder of environments → file.
+
+    Its declaration, its package lock, the Dockerfile, the locks of its base, and wheels that no index has.
+    """
+    based, above = lock.based_for(variant), project_folder(lock.root, "images")
+    paths = {path for machine in variant.machines for path in _locks(based, variant, machine)}
+    paths |= set(variant.local_wheels.glob("*.whl"))
+    if variant.fallback is not None:
+        paths |= set(environment_files(lock, lock.variant(variant.fallback)).values())
+    return {path.relative_to(above).as_posix(): path for path in sorted(paths) if path.is_file()}
+
+
 def _locks(lock: Lock, variant: Variant, machine: str) -> tuple[Path, ...]:
     return (lock.path, lock.dockerfile, variant.packages_path, lock.base_packages(machine))
 

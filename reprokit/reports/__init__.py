@@ -49,6 +49,8 @@ __all__ = [
     "shorten",
     "shown",
     "signing",
+    "statement",
+    "statement_formats",
     "table",
     "to_comment",
     "to_github",

@@ -34,6 +34,7 @@ _FORM: Mapping[str, Form] = {
     "left_in_output": [str],
     "folders_asked": [str],
     "has_make": bool,
+    "bundle": ({...: str}, None),
     "plain_command": ([str], None),
     "environment": _TEXTS,
     "image": (_IMAGE, None),

@@ -50,9 +50,15 @@ class Study:
     def runs(self) -> list[Path]:
         return sorted((self.root / "runs").glob("*/*/run.json"))
 
-    def reprokit(self, *arguments: str, timeout: float = 600, env: dict[str, str] | None = None) -> Answer:
+    def reprokit(
+        self,
+        *arguments: str,
+        timeout: float = 600,
+        env: dict[str, str] | None = None,
+        before: tuple[str, ...] | list[str] = (),
+    ) -> Answer:
         done = subprocess.run(
-            [sys.executable, "-m", "reprokit", *arguments],
+            [*before, sys.executable, "-m", "reprokit", *arguments],
             cwd=self.root,
             capture_output=True,
             text=True,

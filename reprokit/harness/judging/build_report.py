@@ -54,12 +54,13 @@ def report_of(
     )
     first = evidence.runs[0] if evidence.runs else None
     name = str(evidence.recipe["name"] if evidence.recipe else first.run.get("recipe") if first else "")
+    bundle = _bundle(evidence)
     recorded = first.run.get("seed") if first else None
     seed = recorded if isinstance(recorded, int) else 0
     return Report(
         verdict=verdict,
         exit_code=exit_code(verdict),
-        sentence=sentence(case),
+        sentence=" ".join(filter(None, (sentence(case), _origin(bundle)))),
         next_command=next_command(case),
         recipe=name,
         platform=evidence.platform,
@@ -83,7 +84,18 @@ def report_of(
         recipe_file=recipe_file,
         recipe_lines=dict(recipe_lines or {}),
         evidence_digests=evidence_digests(folders, evidence.golden.path if evidence.golden else None),
+        bundle=bundle,
     )
+
+
+def _bundle(evidence: Evidence) -> dict[str, str] | None:
+    """File and digest of the bundle that the runs were made from; None where there is none."""
+    told = evidence.runs[0].run.get("bundle") if evidence.runs else None
+    return {name: str(told.get(name)) for name in ("file", "sha256")} if isinstance(told, Mapping) else None
+
+
+def _origin(bundle: Mapping[str, str] | None) -> str:
+    return f"Code and golden are those of the bundle {bundle['file']} ({bundle['sha256']})." if bundle else ""
 
 
 def _divergence(evidence: Evidence, verdict: Verdict) -> Divergence | None:

@@ -36,18 +36,18 @@ _RUNTIME = ("runtime", "core/numerics.py")
 _OF_CONTAINERS = ("images/Dockerfile", "images/base")
 
 
-def digest_facts(recipe: Recipe, realisation: Realisation) -> dict[str, Any]:
+def digest_facts(recipe: Recipe, realisation: Realisation, *, package: Path = PACKAGE) -> dict[str, Any]:
     """What ``run.json`` says of them."""
     return {
         "recipe_digest": recipe.digest,
-        "digests": digests_of(recipe, realisation),
-        "mounted_digest": mounted_digest(),
+        "digests": digests_of(recipe, realisation, package=package),
+        "mounted_digest": mounted_digest(package),
     }
 
 
-def digests_of(recipe: Recipe, realisation: Realisation) -> dict[str, str]:
+def digests_of(recipe: Recipe, realisation: Realisation, *, package: Path = PACKAGE) -> dict[str, str]:
     """Digest of each input (``core.inputs``) of a run."""
-    return {**code_digests(recipe), "lock": realisation.lock_digest}
+    return {**code_digests(recipe, package=package), "lock": realisation.lock_digest}
 
 
 def code_digests(recipe: Recipe, *, package: Path = PACKAGE) -> dict[str, str]:

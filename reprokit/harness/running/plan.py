@@ -16,6 +16,7 @@ from reprokit import capture
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec
 from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
+from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.program import launch_of
 from reprokit.harness.running.resume_words import PLACEHOLDER
 from reprokit.harness.running.run_kinds import (
@@ -69,6 +70,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     timeout_s: float | None = None,
     profile_step: int | None = None,
     environments: Path | None = None,
+    package: Path = PACKAGE,
 ) -> Plan:
     """Plan runs of a recipe with one seed.
 
@@ -84,13 +86,16 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
         timeout_s: Limit for each run; the recipe's own when None.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
         environments: The folder that holds ``images/``; the recipe's project where None.
+        package: The ``reprokit`` that a trainer imports its runtime from.
 
     Raises:
         UsageError: A run is to be resumed in an environment of another lock than it began in.
         RecipeError: Data that the recipe declares is missing or other than declared.
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
-    launch = launch_of(recipe, realisation, profile_step=profile_step, environments=environments)
+    launch = launch_of(
+        recipe, realisation, profile_step=profile_step, environments=environments, package=package
+    )
     own = _particulars(kind, realisation)
     specs = []
     for index, name in enumerate(own.names):

@@ -21,9 +21,9 @@ from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import RecipeError, UsageError
 from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_digests
-from reprokit.harness.running.program_files import digests_by_name, program_files
+from reprokit.harness.running.program_files import ProgramFile, digests_by_name, program_files
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
-from reprokit.layout import CONFIG, PROGRAM, SOURCE
+from reprokit.layout import CONFIG, PROGRAM, RECIPE, SOURCE
 from reprokit.recipes import NO_VARIANT, PARTS, Program, Recipe
 from reprokit.redaction import redact_command
 
@@ -87,6 +87,7 @@ def launch_of(
     *,
     profile_step: int | None,
     environments: Path | None = None,
+    package: Path = PACKAGE,
 ) -> Launch:
     """The trainer or the command of a recipe as a program.
 
@@ -96,6 +97,7 @@ def launch_of(
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
         environments: The folder that holds ``images/``, which a recipe that was read from a run's folder has
             not beside it. None for the recipe's project.
+        package: The ``reprokit`` that a trainer imports its runtime from.
 
     Raises:
         RecipeError: Data that the recipe declares is missing or other than declared.
@@ -113,23 +115,28 @@ def launch_of(
             "PYTHONPATH": "{mounts}",
             "PYTHONUNBUFFERED": "1",
         },
-        files={
-            CONFIG: recipe.config_yaml().encode(),
-            f"source/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
-            f"source/trainers/{trainer.name}": trainer.read_bytes(),
-            **{f"source/{PARTS}/{part.name}": part.content for part in recipe.parts},
-            **{f"source/{recipe.name}/{one.name}": one.content for one in data},
-        },
+        files={CONFIG: recipe.config_yaml().encode(), **_sources(recipe, data=data)},
         facts={
             "numerics": recipe.numerics,
             "modified": list(recipe.modified),
-            **digest_facts(recipe, needed(recipe, realisation)),
+            **digest_facts(recipe, needed(recipe, realisation), package=package),
             "recipe_data": dict(recipe.plain),
             "training_config": dict(recipe.training_config),
             **({"data": {one.name: one.sha256 for one in data}} if data else {}),
         },
-        mounts={"reprokit": str(PACKAGE), "recipes": SOURCE, CONFIG: CONFIG},
+        mounts={"reprokit": str(package), "recipes": SOURCE, CONFIG: CONFIG},
     )
+
+
+def sources_of(recipe: Recipe) -> tuple[dict[str, bytes], tuple[str, ...]]:
+    """The files under ``source/`` of every run folder, and the names of those that can be executed.
+
+    Raises:
+        RecipeError: Data that the recipe declares is missing or other than declared.
+    """
+    files = program_files(recipe, recipe.project_dir) if recipe.program else ()
+    executables = tuple(f"{PROGRAM}/{file.name}" for file in files if file.executable)
+    return _sources(recipe, data=declared(recipe), files=files), executables
 
 
 def _launch_of_command(
@@ -150,12 +157,7 @@ def _launch_of_command(
             "PYTHONDONTWRITEBYTECODE": "1",  # the program's files stay as they were digested
             **program.variables,
         },
-        files={
-            CONFIG: recipe.config_yaml().encode(),
-            f"{SOURCE}/{recipe.name}/recipe.yaml": recipe.file.read_bytes(),
-            **{f"{PROGRAM}/{file.name}": file.content for file in files},
-            **{f"{SOURCE}/{recipe.name}/{one.name}": one.content for one in data},
-        },
+        files={CONFIG: recipe.config_yaml().encode(), **_sources(recipe, data=data, files=files)},
         facts={
             "numerics": recipe.numerics,
             "modified": list(recipe.modified),
@@ -177,6 +179,19 @@ def _launch_of_command(
         working_dir=base if program.working_dir == "." else f"{base}/{program.working_dir}",
         executables=tuple(f"{PROGRAM}/{file.name}" for file in files if file.executable),
     )
+
+
+def _sources(
+    recipe: Recipe, *, data: Sequence[DataFile], files: Sequence[ProgramFile] = ()
+) -> dict[str, bytes]:
+    trainer = recipe.trainer
+    return {
+        f"{SOURCE}/{recipe.name}/{RECIPE}": recipe.file.read_bytes(),
+        **({f"{SOURCE}/trainers/{trainer.name}": trainer.read_bytes()} if trainer else {}),
+        **{f"{SOURCE}/{PARTS}/{part.name}": part.content for part in recipe.parts},
+        **{f"{PROGRAM}/{file.name}": file.content for file in files},
+        **{f"{SOURCE}/{recipe.name}/{one.name}": one.content for one in data},
+    }
 
 
 def variables_of(recipe: Recipe) -> dict[str, str]:

@@ -19,7 +19,7 @@ from reprokit.capture import git_objects
 from reprokit.core.records import digest, digest_bytes
 from reprokit.errors import RecipeError, UsageError
 from reprokit.file_tree import Kind
-from reprokit.layout import LOCK, PROGRAM, RECIPE, RECORD, SOURCE
+from reprokit.layout import BUNDLE, LOCK, PROGRAM, RECIPE, RECORD, SOURCE
 from reprokit.project import Settings, settings_of
 from reprokit.recipes import Recipe
 
@@ -104,9 +104,12 @@ def files_below(folder: Path) -> Iterator[str]:
 
 
 def _kept_with_run(recipe: Recipe) -> Path | None:
-    """Where a run keeps its program's files, for a recipe that was read from a run; None for a project's."""
-    run = recipe.project_dir
-    return run / PROGRAM if recipe.file.parents[1].name == SOURCE and (run / RECORD).is_file() else None
+    """Where a run or a bundle keeps its program's files, for a recipe that was read from one; else None."""
+    folder = recipe.project_dir
+    kept = recipe.file.parents[1].name == SOURCE and any(
+        (folder / mark).is_file() for mark in (RECORD, BUNDLE)
+    )
+    return folder / PROGRAM if kept else None
 
 
 def _tracked(root: Path) -> Iterator[str]:

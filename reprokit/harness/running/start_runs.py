@@ -22,6 +22,7 @@ from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
 from reprokit.harness.running.execute import Progress, execute
 from reprokit.harness.running.instrumented import instrumented
+from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.other_seed import held_against_other_seed
 from reprokit.harness.running.plain_recipe import as_recipe
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
@@ -68,7 +69,11 @@ def run_recipe(
         return _train(recipe, request, kind, project=project, phases=phases)
     except CannotRunError as error:
         seed = request.seed_of(recipe.seeds)
-        facts = {"modified": list(recipe.modified), "recipe_data": recipe.as_data()}
+        facts = {
+            "modified": list(recipe.modified),
+            "recipe_data": recipe.as_data(),
+            **({"bundle": dict(project.bundle)} if project.bundle else {}),
+        }
         return (_not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
 
 
@@ -179,6 +184,7 @@ def prepare(
         timeout_s=request.timeout_s,
         profile_step=request.profile_step,
         environments=project.root,
+        package=project.package or PACKAGE,
     )
     return Prepared(
         plan=plan,
@@ -252,7 +258,8 @@ def _must_have_variant(recipe: Recipe, *, project: Project) -> None:
 
 def _asked_in(project: Project) -> dict[str, Any]:
     """What of the project the command that repeats the run depends on."""
-    return {"folders_asked": list(project.options), "has_make": project.has_make}
+    bundle = {"bundle": dict(project.bundle)} if project.bundle else {}
+    return {"folders_asked": list(project.options), "has_make": project.has_make, **bundle}
 
 
 def backend_of(recipe: Recipe, request: Request, *, progress: Progress | None = None) -> str:

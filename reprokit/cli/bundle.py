@@ -1,0 +1,79 @@
+"""``reprokit bundle``: one archive that a reviewer can reproduce a result from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reprokit.cli.options import examples, folder_options, json_option, project_of
+from reprokit.cli.output import print_answer
+
+_SHOWN = 12
+
+
+@click.command(
+    "bundle",
+    short_help="Write one archive that a reviewer can reproduce a result from.",
+    epilog=examples(
+        "reprokit bundle golden/cartpole_baseline --output cartpole.tar.gz",
+        "reprokit bundle reports/cartpole_baseline/20261120T1015-3fa9 -o out.tar.gz",
+        "reprokit bundle golden/cartpole_baseline -o out.tar.gz --vendor",
+        "reprokit reproduce cartpole.tar.gz --sha256 DIGEST   # the reviewer's line",
+    ),
+)
+@click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="RUN | GOLDEN | REPORT")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The archive, NAME.tar.gz.",
+)
+@click.option("--vendor", is_flag=True, help="Put the packages of the environment into it too.")
+@json_option("Print digest, files and what is left out as a JSON object.")
+@folder_options
+def command(path: Path, output: Path, vendor: bool, as_json: bool, **options: Any) -> int:
+    """Write code, recipe, lock, golden and records into one archive; the same result gives the same bytes.
+
+    The files must be those that the result was made from. No file that git ignores or that looks like
+    credentials goes into it. Publish the digest that is printed apart from the archive: with it a reviewer
+    knows that the archive is yours.
+    """
+    from reprokit import harness
+    from reprokit.cli import show_report
+    from reprokit.reports import bytes_text, one_line
+
+    with show_report.progress() as progress:
+        made = harness.bundle(path, output, project=project_of(options), vendor=vendor, progress=progress)
+    total = sum(made.files.values())
+    tops: dict[str, tuple[int, int]] = {}
+    for name, size in made.files.items():
+        count, so_far = tops.get(name.partition("/")[0], (0, 0))
+        tops[name.partition("/")[0]] = (count + 1, so_far + size)
+    lines = [
+        f"Written: {one_line(made.path)}, {bytes_text(made.path.stat().st_size)}, {len(made.files)} files",
+        *(
+            f"  {one_line(top)}: {count} file{'' if count == 1 else 's'}, {bytes_text(size)}"
+            for top, (count, size) in tops.items()
+        ),
+        *(["Not in it:"] if made.left_out else []),
+        *(f"  - {one_line(sentence)}" for sentence in made.left_out[:_SHOWN]),
+        f"Digest: {made.sha256}",
+        f"To reproduce it: reprokit reproduce {one_line(made.path.name)} --sha256 {made.sha256}",
+    ]
+    print_answer(
+        lines,
+        as_json=as_json,
+        data=lambda: {
+            "file": made.path,
+            "sha256": made.sha256,
+            "recipe": made.recipe,
+            "bytes": total,
+            "files": dict(made.files),
+            "left_out": list(made.left_out),
+        },
+    )
+    return 0

@@ -1,0 +1,53 @@
+"""``reprokit report export``: the reproducibility statement that conferences ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from reprokit.cli.options import examples
+from reprokit.layout import REPORT
+
+
+@click.command(
+    "export",
+    epilog=examples(
+        "reprokit report export reports/cartpole_baseline/20261120T101512Z-3fa9",
+        "reprokit report export REPORT --format latex --output statement.tex",
+    ),
+)
+@click.argument("path", type=click.Path(exists=True, path_type=Path), metavar="REPORT")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["markdown", "latex"]),
+    default="markdown",
+    show_default=True,
+    help="LaTeX is for \\input; it needs no package.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write it  [default: standard output].",
+)
+def command(path: Path, form: str, output: Path | None) -> int:
+    """Write the reproducibility statement of REPORT: what was shown, what failed, what was not judged.
+
+    Nothing is claimed that no check judged. Whether the report itself stands, `reprokit report verify` says.
+    """
+    from reprokit import workspace
+    from reprokit.reports import statement, statement_formats, to_json
+
+    report = to_json.load(path)
+    file = path / REPORT if path.is_dir() else path
+    found = statement.statement_of(report, sha256=workspace.sha256_of(file))
+    draw = statement_formats.to_latex if form == "latex" else statement_formats.to_markdown
+    if output is None:
+        click.echo(draw(found), nl=False)
+    else:
+        workspace.write_atomic(output, draw(found).encode("utf-8"))
+        click.echo(f"Written: {output}", err=True)
+    return 0

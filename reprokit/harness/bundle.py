@@ -1,0 +1,146 @@
+"""One archive to give to a reviewer, and a verdict on another machine from that archive alone."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit import bundles, file_tree
+from reprokit.core.checklist import Report
+from reprokit.errors import BundleError, UsageError
+from reprokit.harness import bundling
+from reprokit.harness.audit import audit
+from reprokit.harness.reproduce import reproduce
+from reprokit.harness.running.execute import Progress
+from reprokit.layout import REPORT
+from reprokit.project import Project
+from reprokit.request import Request
+from reprokit.workspace import cannot_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenBundle:
+    """An archive that was written.
+
+    Attributes:
+        path: Where it is.
+        sha256: Its digest, which a reviewer types.
+        recipe: The recipe that it reproduces.
+        files: Name → size in bytes.
+        left_out: One sentence for each thing that does not come with it.
+    """
+
+    path: Path
+    sha256: str
+    recipe: str
+    files: Mapping[str, int]
+    left_out: tuple[str, ...]
+
+
+def bundle(path: Path, output: Path, *, project: Project, vendor: bool, progress: Progress) -> WrittenBundle:
+    """Write all that a result is reproduced from into one archive; the same archive for the same result.
+
+    Args:
+        path: A run, a golden or a report.
+        output: The archive, a name that ends in ``.tar.gz``.
+        project: Whose tree the result stands on.
+        vendor: Whether the packages of the environment come with it.
+        progress: Told what is fetched.
+
+    Raises:
+        BundleError: The tree is not the one that the result was made from, a file looks like a secret, or the
+            report's verdict does not follow from its evidence.
+        ReprokitError: Something of it cannot be read, fetched or written.
+    """
+    if not output.name.endswith(bundles.SUFFIXES) or not output.parent.is_dir():
+        expected = "the name of a .tar.gz in a folder that is there"
+        raise UsageError("a bundle cannot be written there", expected=expected, actual=str(output))
+    subject = bundling.subject_of(path.resolve(), project=project)
+    if subject.report is not None:
+        _must_follow(subject.path, project)
+    with tempfile.TemporaryDirectory(prefix="reprokit-bundle-") as folder:
+        place = Path(folder) / "vendored" if vendor else None
+        made = bundling.gather_files(subject, project=project, vendored=place, on_progress=progress.note)
+        sha256 = bundles.write(output, made.files, manifest=made.manifest)
+        sizes = {name: one.num_bytes for name, one in sorted(made.files.items())}
+    return WrittenBundle(
+        path=output,
+        sha256=sha256,
+        recipe=made.manifest.recipe,
+        files=sizes,
+        left_out=made.manifest.left_out,
+    )
+
+
+def reproduce_bundle(
+    file: Path,
+    request: Request,
+    *,
+    sha256: str | None,
+    keep: Path | None,
+    home: Project,
+    progress: Progress,
+) -> tuple[Report, Path]:
+    """Reproduce from a bundle alone: in a container, unless ``request.backend`` is ``local``.
+
+    Args:
+        file: The archive.
+        request: Backend, repeats and limits; seed and settings are the bundle's.
+        sha256: The digest that the archive must have; None for any.
+        keep: A new folder to unpack it into, which stays; None for one that is removed at the end.
+        home: The reviewer's project, where runs and reports go.
+        progress: Told how far things are.
+
+    Returns:
+        The report, and the folder it was written to.
+
+    Raises:
+        BundleError: It is damaged, was altered, or does not fit together.
+        ReprokitError: Nothing of it could be run.
+    """
+    with _unpacked_into(keep) as folder:
+        found = bundling.opened(
+            file.absolute(), folder, request, sha256=sha256, home=home, on_progress=progress.note
+        )
+        return reproduce(found.recipe.name, found.request, project=found.project, progress=progress)
+
+
+def _must_follow(folder: Path, project: Project) -> None:
+    """Refuse a report whose verdict does not follow from its evidence.
+
+    Raises:
+        BundleError: It does not; the message has the first reason.
+    """
+    audited = audit(folder / REPORT, project=project)
+    if not audited.follows:
+        raise BundleError(
+            "the report does not stand",
+            where=str(folder),
+            actual=next(iter(audited.findings), ""),
+            fix=f"`reprokit report verify {folder}` says why; bundle a report that stands",
+        )
+
+
+@contextlib.contextmanager
+def _unpacked_into(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        folder = Path(tempfile.mkdtemp(prefix="reprokit-bundle-")).resolve()
+        try:
+            yield folder
+        finally:
+            file_tree.remove(folder)
+        return
+    try:
+        keep.mkdir(parents=True)
+    except FileExistsError as error:
+        raise UsageError("the folder is already there", where=str(keep), fix="name a new one") from error
+    except OSError as error:
+        raise cannot_write(keep, error) from error
+    try:
+        yield keep.resolve()
+    except BundleError:
+        file_tree.remove(keep)  # what was refused must not be taken for what was checked
+        raise

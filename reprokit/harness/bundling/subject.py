@@ -1,0 +1,165 @@
+"""What a person asks to bundle: a golden, a run or a report, with the digests that its numbers stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from reprokit import golden, runs
+from reprokit.capture.git_history import last_commit
+from reprokit.core.checklist import Report
+from reprokit.core.inputs import INPUTS
+from reprokit.errors import BundleError, GoldenError, ReprokitError
+from reprokit.harness.judging.reference import overrides_of
+from reprokit.harness.judging.reference_run import platform_of, read_reference_run
+from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
+from reprokit.project import Project
+from reprokit.reports import to_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is bundled.
+
+    Attributes:
+        of: Its kind.
+        path: Its folder.
+        recipe: The recipe's name.
+        platform: Where it was made.
+        seed: The seed.
+        overrides: ``path=value`` settings of its runs.
+        digests: Input → digest, as the golden or the first run recorded them.
+        commit: The recorded commit; empty where none is known.
+        created_at: When it was made, ISO 8601; no bundle holds the time of bundling.
+        golden: The folder of the golden that a reviewer's runs are held against; None where there is none.
+        runs: Run folders whose records come with it.
+        report: The report; None for a run or a golden.
+    """
+
+    of: Literal["run", "golden", "report"]
+    path: Path
+    recipe: str
+    platform: str
+    seed: int
+    overrides: tuple[str, ...]
+    digests: Mapping[str, str]
+    commit: str
+    created_at: str
+    golden: Path | None
+    runs: tuple[Path, ...] = ()
+    report: Report | None = None
+
+
+def subject_of(path: Path, *, project: Project) -> Subject:
+    """What a path names: the folder of a run, a golden or a report, or a file ``report.json``.
+
+    Raises:
+        BundleError: It is none of these, or nothing that could be reproduced.
+        ReprokitError: It is damaged.
+    """
+    folder = path.parent if path.name == REPORT else path
+    if (folder / REPORT).is_file():
+        return _of_report(folder, project)
+    if (folder / RECORD).is_file():
+        return _of_run(folder, project)
+    place = golden.find(folder)
+    if (place / PROVENANCE).is_file():
+        return _of_golden(place)
+    raise BundleError(
+        "this is neither a run, a golden nor a report",
+        where=str(path),
+        expected=f"a folder with {RECORD}, {PROVENANCE} or {REPORT}",
+    )
+
+
+def _of_golden(folder: Path) -> Subject:
+    blessed = golden.load(folder)
+    facts = blessed.provenance
+    if blessed.is_foreign or facts.get("command"):
+        what = "a foreign log" if blessed.is_foreign else "a plain command's golden"
+        fix = "reproduce it with a recipe, promote those runs, and bundle their golden"
+        raise BundleError(f"{what} does not say which code it was made by", where=str(folder), fix=fix)
+    try:
+        commit = last_commit(folder)
+    except ReprokitError:
+        commit = ""
+    return Subject(
+        of="golden",
+        path=folder,
+        recipe=str(facts["recipe"]),
+        platform=str(facts["platform"]),
+        seed=int(facts["seed"]),
+        overrides=(),
+        digests=_inputs(facts["digests"]),
+        commit=commit,
+        created_at=str(facts["created_at"]),
+        golden=folder,
+    )
+
+
+def _of_run(folder: Path, project: Project) -> Subject:
+    stored = read_reference_run(folder)
+    record = stored.record
+    platform, source = platform_of(stored), read_json(folder / ENVIRONMENT).get("source")
+    return Subject(
+        of="run",
+        path=folder,
+        recipe=str(record["recipe"]),
+        platform=platform,
+        seed=int(record["seed"]),
+        overrides=overrides_of(record),
+        digests=_inputs(record.get("digests") or {}),
+        commit=str(source.get("commit") or "") if isinstance(source, Mapping) else "",
+        created_at=str(record.get("ended_at") or record.get("started_at") or ""),
+        golden=_golden_of(project, recipe=str(record["recipe"]), platform=platform, seed=int(record["seed"])),
+        runs=(folder,),
+    )
+
+
+def _of_report(folder: Path, project: Project) -> Subject:
+    report = to_json.load(folder)
+    folders = tuple(Path(run) for run in report.runs)
+    gone = next((str(one) for one in folders if not (one / RECORD).is_file()), None)
+    if gone or not folders:
+        what = "a run of the report is gone" if gone else "the report names no run"
+        raise BundleError(what, where=gone or str(folder), fix="make the report again")
+    for one in folders[1:]:
+        runs.read(one, verify=False)
+    first = _of_run(folders[0], project)
+    held_against = Path(report.golden) if report.golden else first.golden
+    if held_against is not None and not (held_against / PROVENANCE).is_file():
+        raise BundleError(
+            "the report does not hold its runs against a golden",
+            where=str(folder),
+            actual=str(held_against),
+            fix="bundle the run that it names",
+        )
+    return Subject(
+        of="report",
+        path=folder,
+        recipe=first.recipe,
+        platform=first.platform,
+        seed=first.seed,
+        overrides=first.overrides,
+        digests=first.digests,
+        commit=first.commit,
+        created_at=report.created_at,
+        golden=held_against,
+        runs=folders,
+        report=report,
+    )
+
+
+def _golden_of(project: Project, *, recipe: str, platform: str, seed: int) -> Path | None:
+    """The project's golden for a run; None where there is none."""
+    try:
+        place = golden.locate(project.golden_dir, recipe=recipe, platform=platform, seed=seed)
+    except GoldenError:
+        return None
+    return place if (place / PROVENANCE).is_file() else None
+
+
+def _inputs(digests: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(digests[name]) for name in INPUTS if name in digests}
