@@ -1,6 +1,7 @@
 """Programs that nobody here wrote become recipes with a gate, which answers rightly for a fault of each kind.
 
-One of them is played in a virtual environment in every test run; the others, and containers, are slow.
+All of them are slow: `make test-all`. Every test run holds the verbs themselves on smaller programs
+(`tests/integration/test_verbs_of_command_recipes.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from own_recipes import FIVE, page, play
 from real_programs import CannotBeMadeError, programs
 
-SMALLEST = "sklearn_mlp"
 RECIPES = [one for one in programs() if one.recipe is not None]
 
 
@@ -23,8 +23,7 @@ def _cases():
     """The five in both environments; `own_recipes.py --only FOLDER` plays the others that have a recipe."""
     for program in (one for one in RECIPES if one.name in FIVE):
         for backend in ("local", "docker"):
-            quick = program.name == SMALLEST and backend == "local"
-            marks = [pytest.mark.timeout(7200), *([] if quick else [pytest.mark.slow])]
+            marks = [pytest.mark.timeout(7200), pytest.mark.slow]
             marks += [pytest.mark.engine] if backend == "docker" else []
             yield pytest.param(program, backend, id=f"{program.name}-{backend}", marks=marks)
 
