@@ -15,7 +15,7 @@ ORDER = 110
 ADVISORY = False
 NEEDS_RECIPE = True
 
-_PROMOTE = "promote two runs that agree: `reprokit golden promote RECIPE --reason …`"
+_FIRST = "promote two runs that agree: see the row `equals_golden`"
 _SHOWN = 5
 
 
@@ -23,9 +23,11 @@ def check(evidence: Evidence) -> Finding:
     """Equal fingerprints, or other ones that came to the same numbers."""
     golden = evidence.golden
     if golden is None:
-        return skipped("there is no golden to compare with", _PROMOTE)
+        return skipped("there is no golden to compare with", _FIRST)
     if golden.is_foreign:
-        return not_applicable("a foreign log says nothing of the environment that it was made in", _PROMOTE)
+        return not_applicable(
+            "a foreign log says nothing of the environment that it was made in", _again(evidence)
+        )
     if not evidence.runs or not all(run.environment for run in evidence.runs):
         return unjudged("a run has no environment record to compare", "run it again: `reprokit reproduce`")
     return _against(evidence, golden)
@@ -34,12 +36,12 @@ def check(evidence: Evidence) -> Finding:
 def _against(evidence: Evidence, golden: GoldenEvidence) -> Finding:
     recorded = golden.provenance.get("fingerprint")
     if not isinstance(recorded, str) or not recorded.startswith("sha256:"):
-        return unjudged(f"{golden.path} holds no numerics fingerprint", _PROMOTE)
+        return unjudged(f"{golden.path} holds no numerics fingerprint", _again(evidence))
     differs = _can_change_numbers(golden)
     if not golden.fingerprint_equal:
         return _elsewhere(evidence, golden, differs)
     if differs:
-        return unjudged(f"the fingerprints agree, but the records differ in {differs[0]}", _PROMOTE)
+        return unjudged(f"the fingerprints agree, but the records differ in {differs[0]}", _again(evidence))
     return passed(f"the numerics fingerprint equals that of {golden.noun}", fingerprint=recorded)
 
 
@@ -53,7 +55,15 @@ def _elsewhere(evidence: Evidence, golden: GoldenEvidence, differs: list[str]) -
     if golden.comparison.comparable and not golden.comparison.within_tolerance:
         remedy = f"see all of it: `reprokit env diff {golden.path} {evidence.runs[0].path}`"
         return failed(f"{what}, and so do the metrics", remedy, differs=differs)
-    return unjudged(f"{what}; {objection.reason}", "see both files: `reprokit diff GOLDEN RUN`")
+    remedy = f"see both: `reprokit diff {golden.path} {evidence.runs[0].path}`"
+    return unjudged(f"{what}; {objection.reason}", remedy)
+
+
+def _again(evidence: Evidence) -> str:
+    name = (evidence.recipe or {}).get("name")
+    return (
+        f"promote two runs that agree: `reprokit golden promote {name} --reason 'a golden of this project'`"
+    )
 
 
 def _can_change_numbers(golden: GoldenEvidence) -> list[str]:

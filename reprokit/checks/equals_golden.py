@@ -55,7 +55,7 @@ def _against_own(evidence: Evidence, golden: GoldenEvidence) -> Finding:
         return skipped("the first run does not differ up to where it was stopped; no more is known", _WHOLE)
     differs, silent = why_not_golden(evidence), why_not_responding(evidence)
     if objection := differs or silent:
-        remedy = "see both files: `reprokit diff GOLDEN RUN`" if differs else _SAY_WHY
+        remedy = f"see both: `reprokit diff {golden.path} {run.path}`" if differs else _SAY_WHY
         return unjudged(objection.about(golden.path).reason, remedy, **_beside(evidence))
     how = "bit for bit" if comparison.identical else "within the recipe's tolerances, but not bit for bit"
     records = counted(comparison.records_compared, "record")
@@ -123,7 +123,7 @@ def _how_to_get_one(evidence: Evidence) -> str:
     if not _agree(evidence):
         return "two runs must agree before either can be promoted: see the row `repeatable`"
     further = "".join(f" {word}" for word in evidence.options)
-    return f"promote two runs that agree: `reprokit golden promote {name} --reason …{further}`"
+    return f"promote two runs that agree: `reprokit golden promote {name} --reason 'first golden'{further}`"
 
 
 def _tiers(comparison: Comparison) -> dict[str, bool]:

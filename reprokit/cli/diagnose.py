@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,14 +159,20 @@ def command(
 
 def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:
     """Keep and print the answer; returns 1 if the runs differ."""
-    from reprokit.reports import diagnosis_page
+    from reprokit.reports import diagnosis_page, diagnosis_screen, terminal_style
 
-    sentence = diagnosis_page.headline(found, root=Path.cwd())
+    root = Path.cwd()
+    sentence = diagnosis_page.headline(found, root=root)
     _keep_page(found, subject=subject, sentence=sentence)
     _annotate(found.as_data())
-    page = diagnosis_page.page_lines(found, root=Path.cwd())
-    again = (as_called(f"Again: {line}") for line in found.replay)
-    print_answer((*page, *again), data=found.as_data, as_json=as_json)
+    again = [as_called(line) for line in found.replay]
+    style = terminal_style.style_of(sys.stdout, environ=os.environ)
+    if style.is_terminal and not as_json:
+        text = diagnosis_screen.draw(found, subject=subject, root=root, again=again, style=style)
+        click.echo(text, nl=False, color=style.color)
+    else:
+        page = diagnosis_page.page_lines(found, root=root)
+        print_answer((*page, *(f"Again: {line}" for line in again)), data=found.as_data, as_json=as_json)
     return 1 if found.verdict == "NONDETERMINISTIC" else 0
 
 

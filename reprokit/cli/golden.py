@@ -20,6 +20,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_answer, print_json
 from reprokit.layout import RECORD
+from reprokit.project import Project, settings_of
 
 
 @click.group(
@@ -45,7 +46,9 @@ def list_goldens(as_json: bool, **options: Any) -> int:
     if as_json:
         print_json([asdict(row) for row in rows], default=str)
     elif not rows:
-        click.echo("no goldens yet; `reprokit golden promote RECIPE --reason …` makes one", err=True)
+        click.echo(
+            "no goldens yet; `reprokit golden promote RECIPE --reason 'first golden'` makes one", err=True
+        )
     else:
         click.echo("\n".join(map(golden_list.golden_line, rows)))
     return 2 if any(row.problem for row in rows) else 0
@@ -70,9 +73,16 @@ def show_golden(path: Path, as_json: bool) -> int:
         "reprokit golden promote cartpole_baseline --reason 'learning rate halved'",
         "reprokit golden promote RUN RUN --reason 'first golden'",
         "reprokit golden promote --from reports/pg/TIME --reason 'discount less'",
+        "reprokit golden promote --stale --reason 'numpy 2.5'",
     ),
 )
 @click.argument("what", nargs=-1, metavar="RECIPE | RUN RUN…")
+@click.option(
+    "--stale",
+    is_flag=True,
+    help="Promote every golden (of the RECIPEs named) whose environment moved: all of them, or none.",
+)
+@click.option("--dry-run", is_flag=True, help="With --stale: show what would move; write nothing.")
 @click.option(
     "--from",
     "report",
@@ -91,6 +101,8 @@ def show_golden(path: Path, as_json: bool) -> int:
 @folder_options
 def promote(
     what: tuple[str, ...],
+    stale: bool,
+    dry_run: bool,
     report: Path | None,
     reason: str,
     seed: int | None,
@@ -105,6 +117,10 @@ def promote(
     The runs must be complete, unmodified and equal byte for byte, and pass the required checks that are not
     about the golden. Nothing is trained, except where the recipe says `instrument`: one more run, without the
     watch, must have the same metrics.
+
+    --stale is for after `reprokit verify`, where an image or a library moved: the newest pair of each recipe
+    is promoted whose environment alone is not the golden's. Nothing is written where one recipe's runs
+    disagree, or its code changed too.
     """
     from datetime import UTC, datetime
 
@@ -114,6 +130,14 @@ def promote(
     from reprokit.reports import golden_list
 
     project = project_of(options, may_lack_goldens=True)
+    if stale:
+        if report is not None or seed is not None or allow_failed or allow_nonfinite:
+            raise click.UsageError("--stale takes the newest runs of every recipe as they are")
+        return _promote_stale(
+            what, project, reason=reason, write=not dry_run, allow_dirty=allow_dirty, as_json=as_json
+        )
+    if dry_run:
+        raise click.UsageError("--dry-run belongs to --stale")
     if bool(what) == (report is not None):
         raise click.UsageError("name a recipe, run folders, or a report with --from")
     if report is not None:
@@ -135,9 +159,38 @@ def promote(
         )
     line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
     print_answer([line], data=lambda: dict(promoted.provenance), as_json=as_json)
-    if promoted.provenance.get("sizes"):
-        click.echo(golden_list.compressed_line(promoted), err=True)
+    limit_mb = settings_of(project.root).golden_limit_mb
+    for line in golden_list.size_lines(promoted, limit_mb=limit_mb):
+        click.echo(line, err=True)
     click.echo("Commit it together with the change that --reason names.", err=True)
+    return 0
+
+
+def _promote_stale(
+    names: tuple[str, ...], project: Project, *, reason: str, write: bool, allow_dirty: bool, as_json: bool
+) -> int:
+    """Promote what is stale, and print one table of what moved in all of it."""
+    from datetime import UTC, datetime
+
+    from reprokit.cli import show_report
+    from reprokit.harness import curation
+    from reprokit.reports import golden_diff
+
+    with show_report.progress() as progress:
+        found = curation.promote_stale(
+            project,
+            reason=reason,
+            now=datetime.now(UTC).isoformat(timespec="seconds"),
+            names=names,
+            write=write,
+            allow_dirty=allow_dirty,
+            progress=progress,
+        )
+    print_answer(golden_diff.stale_lines(found), data=lambda: golden_diff.stale_data(found), as_json=as_json)
+    said = "No golden is stale."
+    if found.moved:
+        said = f"{len(found.moved)} promoted. Commit them together." if write else "Nothing was written."
+    click.echo(said, err=True)
     return 0
 
 

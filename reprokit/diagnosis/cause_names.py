@@ -129,6 +129,7 @@ class Cause:
     Attributes:
         category: One of the words of the command line's reference.
         file: Of the program, or None where no line is known.
+        source: That line as it stands in the file, without its indentation; "" where it cannot be read.
         what: A sentence without a full stop.
         fix: What to do about it.
         confidence: ``high``: holding it alone fixed makes the runs equal, and holding all else does not.
@@ -142,6 +143,7 @@ class Cause:
     what: str
     fix: str
     confidence: str
+    source: str = ""
 
     @classmethod
     def at(

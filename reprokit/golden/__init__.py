@@ -3,6 +3,7 @@
 from reprokit.golden.folder import Golden, GoldenRow, find, list_all, load, locate
 from reprokit.golden.foreign import ForeignNumbers, write_foreign
 from reprokit.golden.promotion import Candidate, FailedCheck, promote
+from reprokit.golden.replace_folders import replace_folders
 
 __all__ = [
     "Candidate",
@@ -15,5 +16,6 @@ __all__ = [
     "load",
     "locate",
     "promote",
+    "replace_folders",
     "write_foreign",
 ]

@@ -21,6 +21,7 @@ from reprokit.core.inputs import names_in
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import Golden, load, locate
+from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import METRICS, PROVENANCE, TRACE
 from reprokit.redaction import redact, redact_text
 from reprokit.workspace import cannot_write, sha256_of
@@ -259,10 +260,7 @@ def _check_secrets(record: Mapping[str, Any], seen: set[str], *, where: str) -> 
 
 
 def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any], *, limit_bytes: float) -> None:
-    """Write all files beside the golden's place, then swap: readers see the old one or the new one.
-
-    Only a kill between the two renames leaves none; the old one then stands beside, and in git.
-    """
+    """Write all files beside the golden's place, then put that folder there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
@@ -277,7 +275,7 @@ def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any], *, limit
         text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
         _write_lines(fresh / PROVENANCE, [f"{text}\n".encode("utf-8", errors="backslashreplace")])
         fresh.chmod(0o755)
-        _swap(fresh, folder)
+        replace_folders([(fresh, folder)])
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -294,20 +292,6 @@ def _compressed(folder: Path, *, limit_bytes: float) -> dict[str, Any]:
             raise GoldenError(f"the {what} are too large for a golden", expected=most, actual=f"{size:,}")
         compress(files[what])
     return {"sizes": sizes}
-
-
-def _swap(fresh: Path, folder: Path) -> None:
-    before = folder.with_name(f".{folder.name}.before")
-    shutil.rmtree(before, ignore_errors=True)
-    if folder.exists():
-        folder.rename(before)
-    try:
-        fresh.rename(folder)
-    except OSError:
-        if before.exists():
-            before.rename(folder)
-        raise
-    shutil.rmtree(before, ignore_errors=True)
 
 
 def _write_lines(path: Path, lines: Iterable[bytes]) -> None:

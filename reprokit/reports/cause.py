@@ -12,6 +12,7 @@ from reprokit.reports.format_values import Facts, value_text
 _MOST_TAPS = 40
 _MOST_ROWS = 60
 _DIFFERS = "NONDETERMINISTIC"
+_CARD_TEXTS = ("function", "source", "what", "fix", "confidence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class CauseCard:
     category: Visible
     place: Visible
     function: Visible
+    source: Visible  # the line of code; empty where it is not known
     what: Visible
     fix: Visible
     confidence: Visible
@@ -85,6 +87,7 @@ def cause_facts(page: CausePage | None) -> Facts:
     for card in page.cards:
         facts += [
             ("cause", f"{card.category} at {card.place}: {card.what}"),
+            ("source", card.source),
             ("fix", card.fix),
             ("confidence", card.confidence),
         ]
@@ -118,7 +121,7 @@ def _headline(found: Mapping[str, Any], cards: Sequence[CauseCard]) -> Visible:
 
 
 def _card(cause: Mapping[str, Any]) -> CauseCard:
-    texts = {name: one_line(cause.get(name) or "") for name in ("function", "what", "fix", "confidence")}
+    texts = {name: one_line(cause.get(name) or "") for name in _CARD_TEXTS}
     return CauseCard(category=one_line(cause.get("category") or "unknown"), place=_place(cause), **texts)
 
 

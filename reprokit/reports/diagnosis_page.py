@@ -6,9 +6,11 @@ Every ``found`` is a ``harness.diagnosing`` answer.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from reprokit.core.rows import counted
+from reprokit.reports import shorten
 from reprokit.reports.escaping import one_line
 from reprokit.reports.tables import shown
 
@@ -20,6 +22,10 @@ _MOST, _MOST_TAPS, _FEW = 30, 12, 4
 
 def page_lines(found: Any, *, root: Path) -> Iterator[str]:
     """The whole answer, paths relative to ``root``, without the commands that reproduce it."""
+    return map(shorten.without(PurePosixPath(root)), _lines(found, root=root))
+
+
+def _lines(found: Any, *, root: Path) -> Iterator[str]:
     yield headline(found, root=root)
     if found.provisional:
         yield f"  provisional: {found.provisional}"
@@ -27,31 +33,36 @@ def page_lines(found: Any, *, root: Path) -> Iterator[str]:
     for cause in found.causes:
         place = f"{shown(_as_typed(cause.file, root))}:{cause.line}" if cause.file else "no line"
         yield f"  cause: {cause.category} at {place}: {shown(cause.what)}"
+        if cause.source:
+            yield f"  source: {shown(cause.source)}"
         yield f"  fix: {shown(cause.fix)}"
-        yield f"  confidence: {_confidence_text(cause)}"
+        yield f"  confidence: {confidence_text(cause)}"
     yield from (f"  known: {shown(one)}" for one in found.known)
     yield from _ruled_out(found)
-    if found.taps:
-        yield "Suspicious lines:"
-    for one in sorted(found.taps, key=lambda one: not one.differs)[:_MOST_TAPS]:
-        differs = ", differs" if one.differs else ""
-        yield f"  {one.category:<22}{shown(one.file)}:{one.line}  {one.count} times{differs}"
+    yield from _suspicious(found)
     yield from _not_seen(found)
     yield f"{found.runs} runs, kept in {shown(str(found.folder))}"
 
 
 def headline(found: Any, *, root: Path) -> str:
     """Where, what, which line, and the fix: one sentence."""
+    where, cause = what_differs(found), found.cause
     if found.divergence is None:
-        varied = f"nothing differs in {found.runs} runs, under equal conditions or varied ones"
-        return f"REPEATABLE: {found.equality or varied}"
-    varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
-    where, cause = _first_place(found), found.cause
+        return f"REPEATABLE: {where}"
     if cause is None:
-        return f"NONDETERMINISTIC: {where}{varied}; cause unknown: no experiment shows one"
+        return f"NONDETERMINISTIC: {where}; cause unknown: no experiment shows one"
     fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
     what = shown(_cause_text(cause, root))
-    return f"NONDETERMINISTIC: {where}{varied}; {_certainty_text(cause)}: {what}{fix}"
+    return f"NONDETERMINISTIC: {where}; {_certainty_text(cause)}: {what}{fix}"
+
+
+def what_differs(found: Any) -> str:
+    """Where the runs first differ, and once what changes; or that nothing differs."""
+    if found.divergence is None:
+        varied = f"nothing differs in {found.runs} runs, under equal conditions or varied ones"
+        return found.equality or varied
+    varied = f", once {found.variation.replace('_', ' ')} changes" if found.variation else ""
+    return f"{_first_place(found)}{varied}"
 
 
 def _first_place(found: Any) -> str:
@@ -92,6 +103,18 @@ def _ruled_out(found: Any) -> Iterator[str]:
             yield from (f"  {shown(what)}: {shown(how)}" for what in whats[:_MOST])
 
 
+def _suspicious(found: Any) -> Iterator[str]:
+    """Lines whose values differ between the two runs; the others are counted."""
+    differing = [one for one in found.taps if one.differs]
+    if differing:
+        yield "Suspicious lines, whose values differ:"
+    for one in differing[:_MOST_TAPS]:
+        yield f"  {one.category:<22}{shown(one.file)}:{one.line}  {counted(one.count, 'time')}"
+    others = len(found.taps) - len(differing[:_MOST_TAPS])
+    if others:
+        yield f"{counted(others, 'more suspicious line')} in diagnosis.html"
+
+
 def _not_seen(found: Any) -> Iterator[str]:
     """What is not known: surroundings that were not varied, and what could not be recorded."""
     if found.not_varied:
@@ -106,7 +129,7 @@ def _certainty_text(cause: Cause) -> str:
     return {"high": "cause", "low": "suspected cause"}.get(cause.confidence, "cause, probably")
 
 
-def _confidence_text(cause: Cause) -> str:
+def confidence_text(cause: Cause) -> str:
     """The confidence, and why it is not high."""
     if cause.confidence == "high":
         return cause.confidence

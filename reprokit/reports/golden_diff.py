@@ -42,6 +42,15 @@ def to_data(found: Any) -> dict[str, Any]:
     }
 
 
+def stale_data(found: Any) -> dict[str, Any]:
+    """The same of every golden of a ``StaleGoldens``, for ``--json``."""
+    return {
+        "promoted": found.written,
+        "goldens": [to_data(one) for one in found.moved],
+        "left": [{"golden": name, "because": why} for name, why in found.left],
+    }
+
+
 def to_terminal(found: Any) -> str:
     """Lines of text, each ended."""
     subject = f"{found.new['recipe']}  {found.new['platform']}  seed {found.new['seed']}"
@@ -72,6 +81,31 @@ def to_markdown(found: Any) -> str:
     lines += [line.strip() for line in _cut(found)]
     lines += [f"- {markdown(one_line(problem.message))}" for problem in found.comparison.problems]
     return "".join(f"{line}\n" for line in lines)
+
+
+def stale_lines(found: Any) -> Iterator[str]:
+    """What moved in every golden of a ``StaleGoldens``, as one table; then what stays, and why."""
+    if found.moved:
+        head = ("golden", "metrics moved", "from step", "max abs", "max rel", "furthest", "environment")
+        yield from aligned([head, *map(_moved_cells, found.moved)])
+    for name, why in found.left:
+        yield f"{one_line(name)} stays: {one_line(why)}"
+
+
+def _moved_cells(found: Any) -> tuple[str, ...]:
+    first, compared = found.comparison.divergence, found.comparison.metrics_compared
+    furthest = found.moved[0] if found.moved else None
+    fields = [one_line(row["field"]) for row in found.environment]
+    more = f" and {len(fields) - 2} more" if fields[2:] else ""
+    return (
+        one_line("{recipe}/{platform}/seed-{seed}".format(**found.new)),
+        f"{len(found.moved)} of {compared}",
+        value_text(first.step) if first else "-",
+        (error_text(furthest.max_abs_error) if furthest else "") or "-",
+        (error_text(furthest.max_rel_error) if furthest else "") or "-",
+        one_line(furthest.metric) if furthest else "-",
+        ", ".join(fields[:2]) + more if fields else "-",
+    )
 
 
 def _facts(found: Any) -> Iterator[tuple[str, str]]:

@@ -47,8 +47,16 @@ def count_line(*, goldens: int, findings: int) -> str:
     return f"{counted(goldens, 'golden')}, {counted(findings, 'finding')}"
 
 
-def compressed_line(golden: Golden) -> str:
-    """What a golden weighs that was compressed."""
+def size_lines(golden: Golden, *, limit_mb: float) -> Iterator[str]:
+    """What a golden weighs that was compressed, and a warning where that is over the limit all the same."""
+    if not golden.provenance.get("sizes"):
+        return
     plain = sum(golden.provenance["sizes"].values()) / 1e6
     packed = sum(file.stat().st_size for file in golden.path.glob("*.gz")) / 1e6
-    return f"It is over golden_limit_mb, so its files are compressed: {plain:.2f} MB to {packed:.2f} MB."
+    yield f"It is over golden_limit_mb, so its files are compressed: {plain:.2f} MB to {packed:.2f} MB."
+    if packed > limit_mb:
+        yield (
+            f"Warning: {golden.path}: {packed:.2f} MB compressed, over golden_limit_mb = {limit_mb:g} still. "
+            "Every record is kept, and git keeps each golden of its history: let the program log less often, "
+            "or raise golden_limit_mb under [tool.reprokit] if that size is meant."
+        )

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -68,6 +69,7 @@ class ProgressDisplay:
         self._written: dict[str, tuple[float, object]] = {}
         self._since: dict[str, float] = {}
         self._drawn_at = -_LIVE_EVERY_S
+        self._silent_since: float | None = None  # of the run that has ended
         self._lines_drawn = 0
 
     def __enter__(self) -> Self:
@@ -85,6 +87,7 @@ class ProgressDisplay:
             self._runs.clear()
             self._written.clear()
             self._since.clear()
+            self._silent_since = None
             if self._is_live:
                 self._draw()
             else:
@@ -104,21 +107,45 @@ class ProgressDisplay:
             )
             self._show(run_label, run, part=step * _NUM_PARTS // total if total else step)
 
-    def alive(self, run_label: str, seen: str) -> None:
-        """Report a run whose steps are not known by what it has left so far, such as ``12 kB written``."""
+    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
+        """Report a run whose steps are not known by what it has left so far, such as ``12 kB written``.
+
+        Where it is known how long such a run takes, its bar shows that.
+        """
         with self._lock:
             now = self._clock()
             since = self._since.setdefault(run_label, now)
             lasted = _duration(now - since)
-            run = _Run(share=None, words=one_line(f"{lasted}, {seen}"), brief=one_line(lasted))
-            self._written.setdefault(one_line(run_label, limit=40), (since, seen))  # no line at once
+            share = None
+            if expected_s:
+                share = min((now - since) / expected_s, 1.0)
+                lasted += f" of about {_duration(expected_s)}"
+            run = _Run(
+                share=share, words=one_line(", ".join(filter(None, (lasted, seen)))), brief=one_line(lasted)
+            )
+            # No line at once; and of short runs one after another as many as of a long one.
+            heard = now if self._silent_since is None else self._silent_since
+            self._written.setdefault(one_line(run_label, limit=40), (heard, seen))
             self._show(run_label, run, part=seen)
+
+    def ended(self, run_label: str) -> None:
+        """Take a run's bar away: it has ended, and others follow in the same phase."""
+        with self._lock:
+            label = one_line(run_label, limit=40)
+            self._runs.pop(label, None)
+            self._silent_since, _ = self._written.pop(label, (None, None))
+            self._since.pop(run_label, None)
 
     def note(self, text: str) -> None:
         """Print a line that stays."""
         with self._lock:
             self._erase()
-            self._write_line(f"note: {one_line(text)}")
+            note = f"note: {one_line(text)}"
+            width = self._columns() if self._is_live else len(note) + 1
+            lines = textwrap.wrap(
+                note, width, subsequent_indent="      ", break_long_words=False, break_on_hyphens=False
+            )
+            self._write_line("\n".join(lines))
             if self._is_live and self._phase:
                 self._draw()
 
@@ -137,15 +164,18 @@ class ProgressDisplay:
 
     def _draw(self) -> None:
         self._drawn_at = self._clock()
-        columns = self._environ.get("COLUMNS", "")
-        width = int(columns) if columns.isdecimal() else shutil.get_terminal_size().columns
-        room = max(width - 1, 20)
+        room = self._columns()
         lines = [self._phase[:room], *(line[:room] for line in self._bars(room))]
         if self._has_color:
             lines[0] = f"\x1b[1m{lines[0]}\x1b[0m"
         self._erase()
         self._write("\n".join(lines))
         self._lines_drawn = len(lines)
+
+    def _columns(self) -> int:
+        columns = self._environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() else shutil.get_terminal_size().columns
+        return max(width - 1, 20)
 
     def _bars(self, room: int) -> Iterator[str]:
         """A line for each run, in the order of their names whichever is heard of first."""
@@ -175,7 +205,7 @@ class ProgressDisplay:
         run = self._runs[label]
         if last is not None:
             changed, waited = part != last[1], now - last[0]
-            is_tenth = changed and run.share is not None
+            is_tenth = changed and run.share is not None and isinstance(part, int)
             if not (is_tenth or (changed and waited >= _PLAIN_EVERY_S) or waited >= _HEARTBEAT_S):
                 return
         self._written[label] = (now, part)

@@ -5,44 +5,28 @@ What it leaves out is counted in a line of its own; ``-v`` and the report's page
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
 
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
 from reprokit.reports.report_content import Outline, Row
 from reprokit.reports.row_groups import that_matter
+from reprokit.reports.terminal_lines import MOST_LINES, Line, cut, fact_lines, with_commands, wrapped
 
-MOST_LINES = 30
 _MOST_OF_SENTENCE = 4
 _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8
-_MOST_OF_FACTS = 6
 _MOST_OF_ROW = 4
-_CONSOLE = Console(file=io.StringIO(), _environ={})  # only asked how text wraps
-_IN_CAUSE = ("answer", "fix", "kept in")
+_IN_CAUSE = ("answer", "source", "fix", "kept in")
 _IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the last place")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """One line; ``tone`` is ``verdict``, ``title``, ``row``, ``dim``, ``command`` or empty."""
-
-    text: str
-    tone: str = ""
-    status: Status | None = None
 
 
 def summary(found: Outline, *, width: int) -> list[Line]:
     """The verdict, why, the first divergence, the rows that did not pass, and what to type next.
 
-    Commands stand on one line however long, so that they can be copied; all others have ``width`` columns.
+    A command stands whole on one line however long, so that it can be copied; all other lines have ``width``
+    columns.
     """
     above = [*_verdict(found, width=width), *_what_happened(found, width=width)]
     below = [*_rest(found, width=width), *_commands(found)]
@@ -52,22 +36,22 @@ def summary(found: Outline, *, width: int) -> list[Line]:
 
 def _verdict(found: Outline, *, width: int) -> Iterator[Line]:
     about = f"{found.recipe} · {found.platform} · seed {found.seed}"
-    for text in _wrapped(about, width=width, most=2, lead=f"{found.verdict.value}  "):
+    for text in wrapped(about, width=width, most=2, lead=f"{found.verdict.value}  "):
         yield Line(text=text, tone="verdict")
-    for text in _wrapped(found.sentence, width=width, most=_MOST_OF_SENTENCE):
+    for text in wrapped(found.sentence, width=width, most=_MOST_OF_SENTENCE):
         yield Line(text=text)
 
 
 def _what_happened(found: Outline, *, width: int) -> Iterator[Line]:
-    yield from _facts("What happened", found.not_run, width=width, most=_MOST_OF_FAILURE)
+    yield from fact_lines("What happened", found.not_run, width=width, most=_MOST_OF_FAILURE)
     for text in found.log_tail[-_MOST_OF_LOG:]:
-        yield Line(text=_cut(f"  │ {text}", width=width), tone="dim")
+        yield Line(text=cut(f"  │ {text}", width=width), tone="dim")
     divergence = [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
-    yield from _facts("First divergence", divergence, width=width)
+    yield from fact_lines("First divergence", divergence, width=width)
     cause = [fact for fact in cause_facts(found.cause) if fact[0] in _IN_CAUSE]
-    yield from _facts("Cause", cause, width=width)
+    yield from fact_lines("Cause", cause, width=width)
     if found.verdict in {Verdict.REGRESSION, Verdict.STALE_GOLDEN}:
-        yield from _facts("What changed", _changed(found), width=width)
+        yield from fact_lines("What changed", _changed(found), width=width)
 
 
 def _changed(found: Outline) -> list[tuple[Visible, Visible]]:
@@ -98,16 +82,16 @@ def _rows(rows: Sequence[Row], *, width: int, room: int) -> list[Line]:
     shown = max(room - 2, 1)
     lines = [Line(text=""), *(line for row in rows[:shown] for line in _row(row, width=width, most=1))]
     rest = rows[shown:]
-    names = _cut(f"and {len(rest)} more that did not pass: {', '.join(row.id for row in rest)}", width=width)
+    names = cut(f"and {len(rest)} more that did not pass: {', '.join(row.id for row in rest)}", width=width)
     return [*lines, Line(text=names, tone="row", status=rest[0].status)] if rest else lines
 
 
 def _row(row: Row, *, width: int, most: int) -> Iterator[Line]:
     advisory = "" if row.required else " (advisory)"
     told = f"{row.id}{advisory}: {row.reason}"
-    texts = _wrapped(told, width=width, most=max(1, most - 1), lead=f"{row.status.value:<9}")
+    texts = wrapped(told, width=width, most=max(1, most - 1), lead=f"{row.status.value:<9}")
     if row.remedy and most > 1:
-        texts += _wrapped(row.remedy, width=width, most=most - len(texts), lead=f"{'':<9}→ ")
+        texts += with_commands(row.remedy, width=width, most=most - len(texts), lead=f"{'':<9}→ ")
     for text in texts:
         yield Line(text=text, tone="row", status=row.status)
 
@@ -121,7 +105,7 @@ def _rest(found: Outline, *, width: int) -> Iterator[Line]:
     elif advisory:
         told += f", {advisory} do not apply or were not asked for"
     yield Line(text="")
-    yield Line(text=_cut(f"{told} (-v shows everything)", width=width), tone="dim")
+    yield Line(text=cut(f"{told} (-v shows everything)", width=width), tone="dim")
 
 
 def _commands(found: Outline) -> Iterator[Line]:
@@ -129,40 +113,3 @@ def _commands(found: Outline) -> Iterator[Line]:
     for title, command in (("Run again", found.rerun), ("Next", found.next_command)):
         if command:
             yield Line(text=f"{title + ':':<11}{command}", tone="command")
-
-
-def _facts(
-    title: str, facts: Sequence[tuple[Visible, Visible]], *, width: int, most: int = _MOST_OF_FACTS
-) -> Iterator[Line]:
-    """Labels and values, each value on at most two lines, and how many there were beyond the first ones."""
-    if not facts:
-        return
-    yield Line(text="")
-    yield Line(text=title, tone="title")
-    shown = facts if len(facts) <= most else facts[: most - 1]
-    margin = min(max(cell_len(label) for label, _ in shown) + 4, width * 3 // 5)
-    for label, value in shown:
-        lead = _cut(f"  {label}", width=margin - 2)
-        for text in _wrapped(value, width=width, most=2, lead=lead + " " * (margin - cell_len(lead))):
-            yield Line(text=text)
-    if len(facts) > len(shown):
-        yield Line(text=f"  and {len(facts) - len(shown):,} more", tone="dim")
-
-
-def _wrapped(text: str, *, width: int, most: int, lead: str = "") -> list[str]:
-    """At most so many lines, ``lead`` before the first; what has no room ends in an ellipsis.
-
-    Widths are those of a terminal, where a character may take two columns.
-    """
-    indent = cell_len(lead)
-    lines = [line.plain.rstrip() for line in Text(text).wrap(_CONSOLE, width - indent)] or [""]
-    if len(lines) > max(most, 1):
-        lines = lines[: max(most, 1)]
-        lines[-1] = _cut(f"{lines[-1]} …", width=width - indent)
-    return [f"{lead if number == 0 else ' ' * indent}{line}" for number, line in enumerate(lines)]
-
-
-def _cut(text: str, *, width: int) -> str:
-    shown = Text(text)
-    shown.truncate(width, overflow="ellipsis")
-    return shown.plain

@@ -6,12 +6,9 @@ finds it and no text of a program can start a line (CI runners act on such lines
 
 from __future__ import annotations
 
-import io
 import os
-import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from rich.box import SIMPLE_HEAD
@@ -26,48 +23,19 @@ from reprokit.reports.escaping import Visible
 from reprokit.reports.format_values import Facts
 from reprokit.reports.report_content import Compared, Outline, Row, outline
 from reprokit.reports.row_groups import gathered, harmless, that_apply, that_matter
+from reprokit.reports.terminal_style import (
+    STATUS_COLOURS,
+    TONE_COLOURS,
+    Style,
+    console_of,
+    draw_lines,
+    style_of,
+    writable,
+)
 from reprokit.reports.terminal_summary import summary
 
-_MIN_WIDTH, _MAX_WIDTH = 40, 200
 _WIDE = 140
 _MAX_SHOWN = 15
-_STATUS_COLOURS = {
-    Status.PASSED: "green",
-    Status.FAILED: "bold red",
-    Status.SKIPPED: "yellow",
-    Status.ERROR: "bold magenta",
-}
-_TONE_COLOURS = {"good": "bold green", "bad": "bold red", "unknown": "bold yellow"}
-_LINE_STYLES = {"title": "bold", "dim": "dim", "command": "bold cyan"}
-_ASCII = {"─": "-", "│": "|", "·": "-", "→": "->", "…": "...", "–": "-"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Style:
-    """What an output stream can show."""
-
-    width: int = 80  # columns
-    is_terminal: bool = True  # false for plain lines: a file, a pipe, a CI log, a dumb terminal
-    color: bool = False  # whether to use colour; only on a terminal
-    can_unicode: bool = True  # whether everything beyond ASCII can be written
-
-
-def style_of(stream: TextIO, *, environ: Mapping[str, str]) -> Style:
-    """The style for a stream, from the stream itself and the environment variables.
-
-    ``NO_COLOR`` (not empty, https://no-color.org) turns colour off; ``TERM=dumb`` and GitHub's runner get
-    plain lines.
-    """
-    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("-", "")
-    is_terminal = stream.isatty() and environ.get("TERM") != "dumb" and not environ.get("GITHUB_ACTIONS")
-    columns = environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdecimal() and int(columns) else shutil.get_terminal_size().columns
-    return Style(
-        width=min(max(width, _MIN_WIDTH), _MAX_WIDTH),
-        is_terminal=is_terminal,
-        color=is_terminal and not environ.get("NO_COLOR"),
-        can_unicode=encoding.startswith("utf"),
-    )
 
 
 def show(report: Report, *, stream: TextIO | None = None, verbose: bool = False) -> None:
@@ -84,13 +52,14 @@ def to_terminal(report: Report, *, style: Style, verbose: bool = False) -> str:
     """
     found = outline(report)
     if style.is_terminal:
-        text = _drawn(found, style) if verbose else _summarised(found, style)
+        text = (
+            _drawn(found, style)
+            if verbose
+            else draw_lines(summary(found, width=style.width), style=style, tone=found.tone)
+        )
     else:
         text = "".join(f"{line}\n" for line in _lines_off_terminal(found))
-    if style.can_unicode:
-        return text
-    replaced = "".join(_ASCII.get(character, character) for character in text)
-    return replaced.encode("ascii", "backslashreplace").decode("ascii")
+    return writable(text, style=style)
 
 
 def _lines_off_terminal(found: Outline) -> Iterator[str]:
@@ -141,36 +110,12 @@ def _plain_rows(found: Outline) -> Iterator[str]:
     yield f"checks: {found.counts}"
 
 
-def _console(style: Style) -> Console:
-    return Console(
-        file=io.StringIO(),
-        width=style.width,
-        force_terminal=style.color,
-        color_system="standard" if style.color else None,
-        no_color=not style.color,
-        legacy_windows=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        _environ={},
-    )
-
-
 def _summarised(found: Outline, style: Style) -> str:
-    console = _console(style)
-    with console.capture() as captured:
-        for line in summary(found, width=style.width):
-            text = Text(line.text, style=_LINE_STYLES.get(line.tone, ""))
-            if line.tone == "verdict":
-                text.stylize(_TONE_COLOURS[found.tone], 0, len(found.verdict.value))
-            elif line.status is not None and line.text.startswith(line.status.value):
-                text.stylize(_STATUS_COLOURS[line.status], 0, len(line.status.value))
-            console.print(text, soft_wrap=True)
-    return captured.get()
+    return draw_lines(summary(found, width=style.width), style=style, tone=found.tone)
 
 
 def _drawn(found: Outline, style: Style) -> str:
-    console = _console(style)
+    console = console_of(style)
     with console.capture() as captured:
         _draw_verdict(console, found)
         _draw_not_run(console, found)
@@ -187,7 +132,7 @@ def _drawn(found: Outline, style: Style) -> str:
 
 
 def _draw_verdict(console: Console, found: Outline) -> None:
-    line = Text(found.verdict.value, style=_TONE_COLOURS[found.tone])
+    line = Text(found.verdict.value, style=TONE_COLOURS[found.tone])
     line.append(f"  {found.recipe} · {found.platform} · seed {found.seed}", style="not bold default")
     console.print(line)
     console.print(Text(found.sentence))
@@ -209,7 +154,7 @@ def _draw_checklist(console: Console, found: Outline) -> None:
     table.columns[1].max_width = console.width // 3
     shown, others = that_apply(found)
     for row in shown:
-        status = Text(row.status.value, style=_STATUS_COLOURS[row.status])
+        status = Text(row.status.value, style=STATUS_COLOURS[row.status])
         table.add_row(status, *(_wide_cells(row) if is_wide else _narrow_cells(row)))
     if shown:
         console.print(table)

@@ -130,7 +130,7 @@ class _Store:
             url_to_fs = importlib.import_module("fsspec.core").url_to_fs  # only who names a URL needs it
         except ImportError as error:
             raise UsageError(
-                "fsspec is not installed", where=url, fix="pip install 'reprokit[remote]'"
+                "fsspec is not installed", where=url, fix="pip install 'reprokit-verify[remote]'"
             ) from error
         try:
             system, root = url_to_fs(url)

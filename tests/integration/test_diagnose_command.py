@@ -66,6 +66,7 @@ def test_of_two_suspicious_lines_the_one_whose_value_reaches_a_number_is_named(t
     assert answer["verdict"] == "NONDETERMINISTIC"
     assert answer["cause"]["category"] == category
     assert answer["cause"]["line"] == line_of(tmp_path, "used = " + guilty)
+    assert answer["cause"]["source"].startswith("used = " + guilty)
     assert answer["cause"]["confidence"] == "high"
 
 

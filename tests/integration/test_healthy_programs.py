@@ -32,7 +32,10 @@ class Silent:
     def phase(self, name):
         """Nothing is shown."""
 
-    def alive(self, run_label, seen):
+    def alive(self, run_label, seen, *, expected_s=None):
+        """Nothing is shown."""
+
+    def ended(self, run_label):
         """Nothing is shown."""
 
     def note(self, text):

@@ -441,6 +441,17 @@ def test_an_emulated_cpu_is_never_passed_on_too_little(theirs, before, words):
 
 
 @needs_emulator
+def test_a_program_that_ignores_its_seed_is_equal_on_every_cpu_and_proves_nothing(theirs):
+    """Nor does what the golden of seed 3 has recorded of other numbers."""
+    theirs.write("train.py", PROGRAM.replace("random.seed(chosen.seed)", "random.seed(1)"))
+    for seed, code in ((3, 1), (9, 4)):
+        answer = theirs.reprokit(f"verify train --cpu Haswell --seed {seed}")
+        assert "Haswell: UNJUDGED" in answer.said
+        assert "which proves nothing: no metric responds to the seed" in answer.said
+        assert answer.code == code, answer.said
+
+
+@needs_emulator
 def test_a_program_that_depends_on_the_cpu_is_not_portable(theirs):
     here = "from numpy._core._multiarray_umath import __cpu_features__ as has\n"
     asked = subprocess.run(

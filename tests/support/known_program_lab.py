@@ -23,8 +23,12 @@ class Lab:
         self._names = names
         self.progress = SimpleNamespace(phase=lambda _: None, note=lambda _: None)
         self.hash_is_fixed, self.left, self.made, self.budget, self.cut = True, {}, 0, budget, None
+        self.about = 0
         self.in_source = str
         self._number, self._of = number, {}
+
+    def expect(self, more):
+        self.about = self.made + more
 
     def can_make(self, runs):
         return self.made + runs <= self.budget

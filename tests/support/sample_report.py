@@ -102,6 +102,7 @@ _CAUSE = {
             "file": _TRAINER,
             "line": 88,
             "function": "_update",
+            "source": "order = np.random.permutation(len(batch))",
             "what": "np.random.permutation: draws from a generator that was never seeded",
             "fix": "seed it from --seed, or pass a generator that is",
             "confidence": "high",

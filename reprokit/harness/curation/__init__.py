@@ -7,6 +7,7 @@ from reprokit.harness.curation.golden_diff import compare_goldens, opened
 from reprokit.harness.curation.import_log import import_log
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
+from reprokit.harness.curation.promote_stale import promote_stale
 from reprokit.harness.curation.prune import Choice, plan_prune, prune
 from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
 
@@ -24,6 +25,7 @@ __all__ = [
     "opened",
     "plan_prune",
     "promote",
+    "promote_stale",
     "prune",
     "runs_of_report",
 ]

@@ -19,13 +19,13 @@ from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.reference_run import recipe_of
 from reprokit.harness.judging.seed_response import (
-    PARTIAL,
     response_of,
     run_with_another_seed,
     shown_by_other_goldens,
 )
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import shell_line
+from reprokit.harness.running.run_kinds import is_whole
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
 from reprokit.reports import to_json
@@ -120,7 +120,8 @@ class _Silent:
         self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
     ) -> None: ...
 
-    def alive(self, run_label: str, seen: str) -> None: ...
+    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None: ...
+    def ended(self, run_label: str) -> None: ...
 
     def note(self, text: str) -> None: ...
 
@@ -183,7 +184,7 @@ def newest_pair(
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)
         fits = seed is None or stored.record.get("seed") == seed
-        fits = fits and not any(stored.record.get(name) is not None for name in PARTIAL)
+        fits = fits and is_whole(stored.record)
         began = folder.name.rpartition("-")[0]
         if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
             by_stamp.setdefault(began, []).append(folder)

@@ -85,5 +85,5 @@ def _goldens(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFinding
         if missing:
             seeds = ", ".join(map(str, missing))
             what = f"{recipe.where('platforms')}: no golden on {platform} for seed {seeds}"
-            fix = f"reprokit golden promote {recipe.name} --seed {missing[0]} --reason '…'"
+            fix = f"reprokit golden promote {recipe.name} --seed {missing[0]} --reason 'first golden'"
             yield RecipeFinding(recipe=recipe.name, level="note", what=what, fix=fix)

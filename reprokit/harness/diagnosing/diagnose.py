@@ -25,6 +25,7 @@ from reprokit.harness.diagnosing.inquiry import VARIATION, Inquiry
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
+from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.clock import stamp
@@ -136,6 +137,7 @@ def _finished(
     found: Diagnosis, lab: Laboratory, arguments: Sequence[str], recipe: Recipe | None
 ) -> Diagnosis:
     found = _in_source(found, recipe) if recipe else found
+    found = with_source_lines(found, below=recipe.project_dir if recipe else None)
     found = replace(found, replay=(shell_line(["reprokit", "diagnose", *arguments]),))
     write_json(lab.folder / "diagnosis.json", found.as_data())
     return found
@@ -176,7 +178,7 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
 
 def _diagnose(lab: Laboratory, kept: list[Inquiry]) -> Diagnosis:
     """The answer; what is known on the way is in ``kept``."""
-    lab.progress.phase("repeat")
+    lab.progress.phase("are two runs equal?")
     first = need(lab.run("first", Conditions(progress=MEASURE)))
     if not first.trace.processes:
         raise CannotJudgeError(

@@ -20,6 +20,7 @@ from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
+from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
@@ -68,14 +69,15 @@ def diagnose_resume(
         budget=4,
         ignore=request.ignore,
     ) as lab:
-        found = _diagnose(lab, words, request.ignore)
+        found = with_source_lines(_diagnose(lab, words, request.ignore))
     write_json(folder / "diagnosis.json", found.as_data())
     return found
 
 
 def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis:
     loops = Conditions(level="loops")
-    lab.progress.phase("whole")
+    lab.progress.phase("is a resumed run equal to a whole one?")
+    lab.expect(4 if words.stop else 3)
     whole = need(lab.run("whole", loops))
     again = need(lab.run("whole-again", loops))
     if not lab.equal(whole, again):

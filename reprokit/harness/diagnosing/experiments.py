@@ -37,9 +37,11 @@ _LIKELY |= dict.fromkeys(["set_order", "completion_order", "queue_order"], 4.0)
 def explain(inquiry: Inquiry) -> tuple[str, ...] | None:
     """The smallest set to hold fixed for the other run to equal the first; None where nothing is enough."""
     lab = inquiry.lab
-    lab.progress.phase("isolate")
+    lab.progress.phase("which line makes them differ?")
     inquiry.forget_runs()
     units = _units(inquiry)
+    search = len(units).bit_length()
+    lab.expect(search + max(0, inquiry.evidence(()).left - min(search, EQUAL_RUNS)))
     held = _suspected_units(inquiry, units)
     if not held or lab.spent:
         return held
@@ -200,6 +202,7 @@ def _reproduces(inquiry: Inquiry, held: tuple[str, ...], *, closely: bool = Fals
             inquiry.close_pair[1] = ran
     if found:
         inquiry.moves[frozenset(held)] = inquiry.moves.get(frozenset(held), 0) + 1
+        inquiry.expect()
     return found
 
 

@@ -47,7 +47,7 @@ def where_it_began(inquiry: Inquiry) -> Began | None:
 
 def narrowed(inquiry: Inquiry, pair: Pair, coarse: Began) -> Began:
     """The same, with the pair run again and every event since the last equal one digested."""
-    inquiry.lab.progress.phase("narrow")
+    inquiry.lab.progress.phase("where do they first differ?")
     orders = {"mode": "narrow", "from": coarse.since, "to": coarse.until}
     return _closer(inquiry, *_made(inquiry, pair, orders, label="narrow"), coarse)
 
@@ -81,6 +81,7 @@ def _held(inquiry: Inquiry) -> Pair:
 def _made(
     inquiry: Inquiry, pair: Pair, orders: dict[str, Any], *, label: str
 ) -> tuple[InstrumentedRun, InstrumentedRun]:
+    inquiry.lab.expect(2)
     level = "deep" if orders["mode"] == "deep" else "light"
     one = inquiry.lab.run(label, replace(pair.one, progress=orders, level=level))
     other = inquiry.lab.run(label, replace(pair.other, progress=orders, level=level))
@@ -93,7 +94,7 @@ def by_operation(inquiry: Inquiry) -> tuple[Cause, ...]:
         return ()
     pair = _held(inquiry)
     began = _began_though_held(inquiry, pair)
-    inquiry.lab.progress.phase("watch operations")
+    inquiry.lab.progress.phase("which operation differs first?")
     found = None
     if began is not None:
         inquiry.began = began

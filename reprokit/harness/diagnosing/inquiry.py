@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from reprokit.core.rows import counted
 from reprokit.diagnosis import Began, Cause
@@ -69,7 +70,13 @@ class Inquiry:
             alike = [self.other, *(one for one in self.outcomes if one.cut == ran.cut)]
             if len(alike) == 1 + len(self.outcomes) and not any(self.lab.equal(one, ran) for one in alike):
                 self.outcomes.append(ran)
+        self.expect()
         return equal
+
+    def expect(self) -> None:
+        """Where there is a suspicion, take over how many runs it takes to confirm it."""
+        if self.suspected:
+            self.lab.expect(self.evidence(self.suspected).left)
 
     def evidence(self, held: Sequence[str]) -> Evidence:
         """What was seen so far of these as the cause."""
@@ -87,9 +94,10 @@ class Inquiry:
     def suspect(self, held: tuple[str, ...]) -> None:
         """Take over what explains the difference so far, and say it with what it takes to confirm it."""
         self.suspected = held
+        self.expect()
         left = self.evidence(held).left
-        told = self.lab.in_source(self.described)
-        self.lab.progress.note(f"so far: {told} explains it, {counted(left, 'confirmation')} to go")
+        names = self.lab.in_source(self.described).replace(f"{Path.cwd()}/", "")
+        self.lab.progress.note(f"so far: {names} explains it, {counted(left, 'confirmation')} to go")
 
     @property
     def described(self) -> str:

@@ -60,6 +60,7 @@ class Laboratory:
         draws: Whether every operation of PyTorch is checked for draws from an unseeded generator.
         vary: Names of the variations to make, whatever they take; None for all but those made seldom.
         budget_s: How long all runs together may take; None for as long as they like.
+        about: How many runs it takes in all, as far as that is known; 0 where it is not.
         cut: Where runs may be cut; None where they may not.
         left_out: Metrics of the wall clock that are not compared: name → what they are of it.
         keeps_clocks: Whether these are compared like all others.
@@ -79,7 +80,7 @@ class Laboratory:
         ignore: Sequence[str] = (),
     ) -> None:
         self.spec, self.folder, self.progress = spec, folder, progress
-        self.budget, self.made = budget, 0
+        self.budget, self.made, self.about = budget, 0, 0
         self._backend, self._files, self._ignore = backend, dict(files or {}), tuple(ignore)
         self._executables, self.program = tuple(executables), program
         self.in_source: Callable[[str], str] = str
@@ -122,6 +123,10 @@ class Laboratory:
             return True
         return time.monotonic() - self._begun + runs * self._first_s <= self.budget_s
 
+    def expect(self, more: int) -> None:
+        """So many more runs are needed, as far as is known."""
+        self.about = min(self.budget, self.made + more)
+
     def run(self, label: str, given: Conditions | None = None) -> InstrumentedRun:
         """Make one run in the folder ``label``, under natural conditions unless others are given."""
         given = given or Conditions()
@@ -159,7 +164,7 @@ class Laboratory:
         limit_s = self._limit_s(given)
         spec = self._hooked(given, places, stage=stage, hash_seed=hash_seed, limit_s=limit_s)
         begun = time.time()
-        result = self._until_cut(spec, stage, label, given)
+        result = self._until_cut(spec, stage, given)
         ended = time.time()
         if result is not None:
             bring_out(self.spec, stage, traced)
@@ -188,13 +193,16 @@ class Laboratory:
             self.leftovers.note(trace)
         return ran
 
-    def _until_cut(self, spec: RunSpec, stage: Path, label: str, given: Conditions) -> RunResult | None:
+    def _until_cut(self, spec: RunSpec, stage: Path, given: Conditions) -> RunResult | None:
         """Run to the end, or until it may be cut: None."""
+        shown = f"run {self.made}"
+        if self.about:
+            shown += f" of about {max(self.about, self.made)}"
         whole = self.left or in_container(self.spec)
         cut = self.cut if given.short and not whole else None
 
         def tick() -> None:
-            self.progress.alive(label, "running")
+            self.progress.alive(shown, "", expected_s=self._first_s)
             if cut is not None:
                 cut.check(stage / OUTPUT)
 
@@ -203,6 +211,8 @@ class Laboratory:
         except FarEnough as error:
             error.cut.shorten(stage / OUTPUT)
             return None
+        finally:
+            self.progress.ended(shown)
 
     def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
         """Whether two runs have the same numbers; a ``MetricsError`` where one has none."""

@@ -20,7 +20,8 @@ _MOST_RUNS = 12
 def differs_when_varied(inquiry: Inquiry) -> bool:
     """Whether the numbers differ under all variations; if so, that run becomes the inquiry's other one."""
     lab, first = inquiry.lab, inquiry.first
-    lab.progress.phase("vary")
+    lab.progress.phase("are they equal under varied conditions?")
+    lab.expect(3 if lab.left else 1)
     found = survey(there(lab.spec, folder=lab.apart), only=lab.vary)
     inquiry.not_varied += [_ruled_out(one) for one in found.unmade if not one.held]
     chosen = tuple(one for one in found.made if one.name != LEFTOVERS)

@@ -19,7 +19,7 @@ from reprokit.core.evidence import SeedResponse, is_integer
 from reprokit.core.rows import counted
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.harness.running.run_kinds import WholeRun, is_whole
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.project import Project
@@ -27,11 +27,9 @@ from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.workspace import sha256_of
 
-#: Keys of ``run.json`` of a run that is no whole run under natural surroundings.
-PARTIAL = ("resumed_from", "stopped_by", "varied")
-_LARGEST_SEED = 2**32
+LARGEST_SEED = 2**32
 _MOST_LOOKED_AT = 16
-_NOTHING = "nothing shows that a metric responds to the seed"
+NOTHING = "nothing shows that a metric responds to the seed"
 
 
 def response_of(
@@ -52,7 +50,7 @@ def response_of(
         return SeedResponse(shown_by=shown)
     if other is not None:
         return compared_with(first, other)
-    because = _NOTHING if takes_seed(recipe) else f"{_NOTHING}: its command has no {{seed}}"
+    because = NOTHING if takes_seed(recipe) else f"{NOTHING}: its command has no {{seed}}"
     return SeedResponse(why_not=because)
 
 
@@ -99,19 +97,29 @@ def compared_with(first: Path, other: Path) -> SeedResponse:
     stored, where = runs.read(other), str(other)
     if not stored.complete:
         because = f"{where} is incomplete: {stored.incomplete_because}"
-        return SeedResponse(run=where, why_not=f"{_NOTHING}: {because}")
+        return SeedResponse(run=where, why_not=f"{NOTHING}: {because}")
     if not is_integer(mine) or not is_integer(theirs) or mine == theirs or not _are_alike(first, other):
-        return SeedResponse(run=where, why_not=f"{_NOTHING}: {where} is not a run of it with another seed")
+        return SeedResponse(run=where, why_not=f"{NOTHING}: {where} is not a run of it with another seed")
     try:
-        comparison = adapters.compare(first / METRICS, other / METRICS)
-        names = tuple(_responding(first, other, (mine, theirs), comparison.per_metric))
+        names = responding_metrics(first, other, seeds=(mine, theirs))
+        num_metrics = len(adapters.compare(first / METRICS, other / METRICS).per_metric)
     except MetricsError as error:
-        return SeedResponse(run=where, why_not=f"{_NOTHING}: {error}")
+        return SeedResponse(run=where, why_not=f"{NOTHING}: {error}")
     if not names:
         told = f"no metric responds to the seed: seed {theirs} gives the metrics of seed {mine}"
         return SeedResponse(run=where, why_not=told)
-    told = f"{len(names)} of {counted(len(comparison.per_metric), 'metric')} respond to the seed"
+    told = f"{len(names)} of {counted(num_metrics, 'metric')} respond to the seed"
     return SeedResponse(run=where, shown_by=told, seed=theirs, metrics=names)
+
+
+def responding_metrics(first: Path, other: Path, *, seeds: Sequence[int]) -> tuple[str, ...]:
+    """The metrics in which the folders of two runs with these seeds differ, but for those that are the seed.
+
+    Raises:
+        MetricsError: Their metrics cannot be compared.
+    """
+    comparison = adapters.compare(first / METRICS, other / METRICS)
+    return tuple(_responding(first, other, seeds, comparison.per_metric))
 
 
 def run_with_another_seed(first: Path) -> Path | None:
@@ -123,7 +131,9 @@ def run_with_another_seed(first: Path) -> Path | None:
     found: list[Path] = []
     for folder in sorted(first.parent.iterdir(), key=lambda path: path.name, reverse=True):
         record = read_json(folder / RECORD) if (folder / RECORD).is_file() else {}
-        if record.get("seed") != mine.get("seed") and _is_whole(record) and _are_alike(first, folder):
+        seed = record.get("seed")
+        other = is_integer(seed) and seed != mine.get("seed")
+        if other and is_whole(record) and _are_alike(first, folder):
             found += [folder] if runs.read(folder).complete else []
             if found[-1:] == [folder] and compared_with(first, folder).shown_by:
                 return folder
@@ -165,7 +175,7 @@ def find_another_seed(
     found = run_with_another_seed(folders[0])
     if found is not None:
         return found
-    other = next((one for one in recipe.seeds if one != seed), (seed + 1) % _LARGEST_SEED)
+    other = next((one for one in recipe.seeds if one != seed), (seed + 1) % LARGEST_SEED)
     phases.progress.note(f"one more run, with seed {other}: nothing shows yet that a metric responds to it")
     asked, kind = replace(request, seed=other), WholeRun(beside=request.repeats)
     if run is not None:
@@ -216,10 +226,6 @@ def _responding(
         echoes = all(found == {float(seed)} for found, seed in zip(values, seeds, strict=True))
         if not echoes and (any(values) or not (mine or theirs)):
             yield name
-
-
-def _is_whole(record: Mapping[str, Any]) -> bool:
-    return is_integer(record.get("seed")) and not any(record.get(name) is not None for name in PARTIAL)
 
 
 def _are_alike(first: Path, other: Path) -> bool:

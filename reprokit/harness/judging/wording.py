@@ -229,9 +229,12 @@ def _golden_path(case: Case) -> str:
 
 
 def _after_failure(case: Case) -> str:
-    """Look at the program's own log, unless the host or the engine is to blame."""
+    """Look at the program's own log, unless the host or the engine is to blame.
+
+    A folder that was interrupted, or changed after its run had finished, says nothing of either: run again.
+    """
     failure = case.failure or {}
-    if failure.get("outcome") == Outcome.WORKSPACE_BUSY:
+    if failure.get("outcome") in {Outcome.WORKSPACE_BUSY, Outcome.INTERRUPTED}:
         return case.evidence.rerun
     log = failure.get("log")
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"

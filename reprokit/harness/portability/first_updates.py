@@ -91,13 +91,17 @@ class Bench:
     def train(self, label: str, *, cpu: EmulatedCpu | None = None) -> PartialRun:
         return self._run(label, self._words("--max-updates", self.updates), cpu=cpu, ends_with=STOPPED_EARLY)
 
-    def whole(self, label: str, words: Sequence[str], *, cpu: EmulatedCpu | None = None) -> PartialRun:
+    def whole(
+        self, label: str, words: Sequence[str], *, cpu: EmulatedCpu | None = None, seed: int | None = None
+    ) -> PartialRun:
         """Run an unmodified program to its end; an emulated one with its system calls written down.
+
+        ``seed``: another one than the plan's, or None.
 
         Raises:
             MetricsError: It leaves no metrics.
         """
-        left = self._run(label, words, cpu=cpu, ends_with=0, options=_WRITE_CALLS)
+        left = self._run(label, words, cpu=cpu, seed=seed, ends_with=0, options=_WRITE_CALLS)
         if self.plan.program is not None:
             found = program_output.collect(left.folder, self.plan.program)
             if not left.trouble:
@@ -134,10 +138,11 @@ class Bench:
         cpu: EmulatedCpu | None = None,
         mounts: tuple[Mount, ...] = (),
         options: tuple[str, ...] = (),
+        seed: int | None = None,
     ) -> PartialRun:
         folder = self.folder / label
         self._furnish(folder)
-        spec = own_mounts(self.spec, folder)
+        spec = own_mounts(self.spec if seed is None else replace(self.spec, seed=seed), folder)
         spec = replace(spec, command=tuple(words), mounts=(*spec.mounts, *mounts))
         if cpu is not None:
             spec = under(spec, cpu=cpu.name, emulator=self.emulator, options=options)

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import golden
+from reprokit.core.agreement import takes_seed
 from reprokit.core.rows import counted
 from reprokit.errors import CannotJudgeError
+from reprokit.harness.judging.seed_response import LARGEST_SEED, NOTHING, recorded_in, responding_metrics
 from reprokit.harness.portability.cpu_answer import (
     CpuAnswer,
     CpuVerdict,
@@ -72,15 +74,39 @@ class ProgramJudge:
             remedy = f"`reprokit reproduce {self.recipe.name}` says whether code or environment is to blame"
             natively = replace(natively, verdict=CpuVerdict.DIFFERS_NATIVELY, remedy=remedy)
             expected, against = native.canonical, "the native run"
-        return [natively, *(self._on(name, words, expected, against) for name in cpus)]
+        silent = self._why_silent(native, words, is_golden=against == "the golden")
+        answers = [natively, *(self._on(name, words, expected, against) for name in cpus)]
+        return [_unless_silent(answer, silent) for answer in answers]
+
+    def _why_silent(self, native: PartialRun, words: Sequence[str], *, is_golden: bool) -> str:
+        """Why no metric is known to respond to the seed; "" where one does, or the recipe says why none.
+
+        A program that computes nothing has the same metrics on every CPU. What a golden has recorded is of
+        its own numbers (``is_golden``: they are the native run's); else one native run more shows it.
+        """
+        data = self.recipe.as_data()
+        if data.get("unresponsive") or (is_golden and recorded_in(self._golden)):
+            return ""
+        if not takes_seed(data):
+            return f"{NOTHING}: its command has no {{seed}}"
+        other = (self.seed + 1) % LARGEST_SEED
+        left = self.bench.whole("another-seed", words, seed=other)
+        if left.trouble:
+            return f"{NOTHING}: with seed {other} it does not finish"
+        if responding_metrics(native.folder, left.folder, seeds=(self.seed, other)):
+            return ""
+        return f"no metric responds to the seed: seed {other} gives the metrics of seed {self.seed}"
+
+    @property
+    def _golden(self) -> Path:
+        return golden.locate(
+            self.project.golden_dir, recipe=self.recipe.name, platform=self.platform, seed=self.seed
+        )
 
     def _reference(self, native: PartialRun, words: Sequence[str]) -> tuple[Path, str]:
         """The golden's metrics; where there is none, a second native run, which shows that it repeats."""
-        path = golden.locate(
-            self.project.golden_dir, recipe=self.recipe.name, platform=self.platform, seed=self.seed
-        )
-        if path.is_dir() and not self.recipe.modified:
-            blessed = golden.load(path)
+        if self._golden.is_dir() and not self.recipe.modified:
+            blessed = golden.load(self._golden)
             if not blessed.is_foreign:  # nobody's CPU is to blame for somebody's log
                 return blessed.metrics, "the golden"
         again = need(self.bench.whole("native-again", words), "the second native run did not finish")
@@ -137,6 +163,19 @@ class ProgramJudge:
             folder=left.folder if left else None,
             first=first,
         )
+
+
+def _unless_silent(answer: CpuAnswer, silent: str) -> CpuAnswer:
+    """The answer; equal numbers that need not depend on anything computed are no evidence."""
+    if not silent or answer.verdict is not CpuVerdict.REPRODUCED:
+        return answer
+    remedy = "say why in recipe.yaml (`unresponsive: {because: …}`) if that is meant"
+    return replace(
+        answer,
+        verdict=CpuVerdict.UNJUDGED,
+        sentence=f"{answer.sentence}, which proves nothing: {silent}",
+        remedy=remedy,
+    )
 
 
 def emulable(command: Sequence[str]) -> tuple[str, ...]:

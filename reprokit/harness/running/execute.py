@@ -40,8 +40,11 @@ class Progress(Protocol):
     ) -> None:
         """A run has come this far."""
 
-    def alive(self, run_label: str, seen: str) -> None:
-        """A run goes on; how far it is, it does not say."""
+    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
+        """A run goes on; how far it is, it does not say. ``expected_s``: how long such a run took before."""
+
+    def ended(self, run_label: str) -> None:
+        """A run has ended, and others follow in the same phase."""
 
     def note(self, text: str) -> None:
         """Something worth a line of its own."""

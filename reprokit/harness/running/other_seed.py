@@ -18,6 +18,7 @@ from reprokit.core.records import to_json
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.instrumented import instrumented, record_for_another
 from reprokit.harness.running.plan import Plan, plan_recipe
+from reprokit.harness.running.run_kinds import is_whole
 from reprokit.layout import INSTRUMENT, OTHER_SEED
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -42,8 +43,6 @@ _KEPT = (
     "exit_code",
     "message",
 )
-#: Keys of a run that is no whole one under natural surroundings.
-_PARTIAL = ("resumed_from", "stopped_by", "varied")
 
 
 def other_than(seed: int) -> int:
@@ -98,7 +97,7 @@ def _found(planned: Mapping[str, Any], *, runs_dir: Path) -> Path | None:
     wanted = other_than(int(planned["seed"]))
     for folder in runs.list_all(runs_dir, recipe=str(planned["recipe"])):
         record = runs.read(folder, verify=False).record
-        if record.get("seed") != wanted or any(record.get(name) is not None for name in _PARTIAL):
+        if record.get("seed") != wanted or not is_whole(record):
             continue
         objection = why_not_comparable(
             identity(planned, config=None), identity(record, config=None), question=WITH_OTHER_SEED

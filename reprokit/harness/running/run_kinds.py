@@ -12,6 +12,8 @@ from reprokit.variations import Variation
 
 #: Where the watch over a program in a run folder of its own leaves its trace: a folder of the program's.
 WATCH = ".reprokit"
+#: Keys of ``run.json`` of a run that is no whole one under natural surroundings.
+_PARTIAL = ("resumed_from", "stopped_by", "varied")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,3 +131,8 @@ class VariedRun:
 
 
 RunKind = WholeRun | StoppedRun | ResumedRun | StoppedCommand | ResumedCommand | VariedRun
+
+
+def is_whole(record: Mapping[str, Any]) -> bool:
+    """Whether ``run.json`` is that of a whole run under natural surroundings."""
+    return not any(record.get(name) is not None for name in _PARTIAL)

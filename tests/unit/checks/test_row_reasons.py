@@ -800,7 +800,7 @@ def remedy_without_golden(*faults):
 
 def test_agreeing_runs_without_a_golden_are_to_be_blessed_by_name():
     assert remedy_without_golden() == (
-        "promote two runs that agree: `reprokit golden promote cartpole --reason …`"
+        "promote two runs that agree: `reprokit golden promote cartpole --reason 'first golden'`"
     )
 
 

@@ -17,7 +17,7 @@ from reprokit.harness.running import hooked_run, other_seed, start_runs
 from reprokit.layout import METRICS, OTHER_SEED, TRACE
 from reprokit.project import Project
 from reprokit.recipes import load
-from tests.support.own_program import Repository
+from support.command_recipe import Repository
 
 RECIPE = """\
 schema: 1

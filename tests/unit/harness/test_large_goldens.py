@@ -12,6 +12,7 @@ from reprokit import adapters, golden
 from reprokit.cli import main
 from reprokit.errors import GoldenError
 from reprokit.project import Project
+from reprokit.reports.golden_list import size_lines
 from support.command_recipe import PROGRAM
 
 GOLDEN = "golden/train/cpu-x86_64/seed-3"
@@ -90,6 +91,29 @@ def test_promote_says_that_it_compressed(small, capsys, monkeypatch):
     monkeypatch.chdir(small.root)
     assert ended("golden", "promote", *runs, "--reason", "first") == 0
     assert "over golden_limit_mb, so its files are compressed: 0.00 MB" in capsys.readouterr().err
+
+
+def test_promote_warns_of_one_that_stays_over_the_limit_compressed(small, capsys, monkeypatch):
+    runs = small.reproduce().runs
+    (small.root / "pyproject.toml").write_text(LIMIT.replace("0.0001", "0.00001"))
+    monkeypatch.chdir(small.root)
+    assert ended("golden", "promote", *runs, "--reason", "first", "--allow-dirty") == 0
+    said = capsys.readouterr().err
+    assert f"Warning: {place(small)}: 0.00 MB compressed, over golden_limit_mb = 1e-05 still." in said
+    assert "raise golden_limit_mb under [tool.reprokit]" in said
+
+
+@pytest.mark.parametrize(("limit_mb", "lines"), [(0.001, 2), (0.003, 1)])
+def test_only_what_is_over_the_limit_compressed_too_is_warned_of(tmp_path, limit_mb, lines):
+    (tmp_path / "metrics.jsonl.gz").write_bytes(bytes(2000))
+
+    def lines_of(provenance):
+        metrics = tmp_path / "metrics.jsonl.gz"
+        found = golden.Golden(path=tmp_path, provenance=provenance, metrics=metrics, trace=None)
+        return list(size_lines(found, limit_mb=limit_mb))
+
+    assert len(lines_of({"sizes": {"metrics": 9000}})) == lines
+    assert lines_of({}) == []
 
 
 def test_promoting_again_names_the_golden_before_and_leaves_no_second_file(compressed):

@@ -1,5 +1,7 @@
 """Whose line it is, told by where a file lies."""
 
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,3 +19,23 @@ def test_trainers_and_their_parts_beside_the_package_are_the_programs_own():
 @pytest.mark.parametrize("file", ["runtime/run.py", "instrumentation/reprokit_hook/frames.py"])
 def test_the_package_itself_is_not(file):
     assert not frames.is_own(str(PROJECT / "reprokit" / file))
+
+
+LIBRARY = "import time\nfrom reprokit.instrumentation.reprokit_hook.frames import own_caller\n"
+LIBRARY += "def read():\n    return own_caller(1)\nAT_IMPORT = read()\n"
+
+
+def test_what_a_library_does_while_it_is_imported_belongs_to_no_line_of_the_program(tmp_path, monkeypatch):
+    """The program's own import line is no suspicion, what it calls later is."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "reads_at_import.py").write_text(LIBRARY)
+    (tmp_path / "train.py").write_text("import reads_at_import\nFRAME = reads_at_import.read()\n")
+    for folder in (tmp_path, tmp_path / "site-packages"):
+        monkeypatch.syspath_prepend(str(folder))
+    train = importlib.import_module("train")
+    reads_at_import = train.reads_at_import
+
+    assert reads_at_import.AT_IMPORT is None
+    assert (train.FRAME.f_code.co_filename, train.FRAME.f_lineno) == (str(tmp_path / "train.py"), 2)
+    for name in ("train", "reads_at_import"):
+        monkeypatch.delitem(sys.modules, name)

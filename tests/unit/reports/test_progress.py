@@ -311,3 +311,47 @@ def test_steps_beyond_those_asked_for_are_not_said_to_be_of_them() -> None:
     clock.now = 1.0
     _update(progress, 102_400)
     assert "run 1  ##############  step 102,400, all of 100,000" in stream.getvalue()
+
+
+def test_a_run_whose_length_is_known_from_the_one_before_has_a_bar():
+    progress, stream, clock = _make(is_terminal=True, environ={"NO_COLOR": "1"})
+
+    with progress:
+        progress.phase("which line makes them differ?")
+        progress.alive("run 4 of about 9", "", expected_s=40.0)
+        clock.now = 30.0
+        progress.alive("run 4 of about 9", "", expected_s=40.0)
+        progress.ended("run 4 of about 9")
+        clock.now = 100.0
+        progress.alive("run 5 of about 9", "", expected_s=40.0)
+
+    drawn = re.split(r"(?:\x1b\[1A)*\r\x1b\[J", stream.getvalue())
+    assert "run 4 of about 9  ##########----  30 s of about 40 s" in drawn[-3]
+    assert drawn[-2] == "which line makes them differ?\nrun 5 of about 9  --------------  0 s of about 40 s"
+
+
+def test_off_a_terminal_many_short_runs_are_no_louder_than_one_long_one():
+    progress, stream, clock = _make(is_terminal=False)
+
+    progress.phase("which line makes them differ?")
+    for second in range(700):
+        clock.now = second * 1.0
+        label = f"run {second // 20} of about 40"
+        progress.alive(label, "", expected_s=20.0)
+        if second % 20 == 19:
+            progress.ended(label)
+
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "phase: which line makes them differ?"
+    assert [line.partition(":")[0] for line in lines[1:]] == ["run 15 of about 40", "run 30 of about 40"]
+
+
+def test_on_a_terminal_a_note_is_broken_between_words():
+    progress, stream, _ = _make(is_terminal=True, environ={"COLUMNS": "60"})
+
+    progress.note("so far: a/path/to/some/where/train.py:88 (unseeded) explains it, 6 confirmations to go")
+
+    assert stream.getvalue().splitlines() == [
+        "note: so far: a/path/to/some/where/train.py:88 (unseeded)",
+        "      explains it, 6 confirmations to go",
+    ]

@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
-from reprokit.reports.terminal_summary import MOST_LINES
+from reprokit.reports.terminal_lines import MOST_LINES
 from reprokit.reports.to_terminal import Style, to_terminal
 
 Sample = Callable[[Verdict], Report]
@@ -90,3 +90,20 @@ def test_the_divergence_stands_above_the_rows(sample_report: Sample) -> None:
 
     assert 0 < text.index("First divergence") < text.index("What changed") < text.index("FAILED")
     assert "-0.012345678901234567" in text
+
+
+def test_a_suggested_command_is_never_cut_or_broken(sample_report: Sample) -> None:
+    command = f"reprokit diff runs/{'a' * 60} runs/{'b' * 60}"
+    remedy = f"see where they differ: `{command}`; promote it if the change is intended"
+    rows = [
+        CheckResult(id="repeatable", title="A row", status=Status.FAILED, reason="x", remedy=remedy),
+        CheckResult(id="other", title="A row", status=Status.FAILED, reason=LONG, remedy="run `make setup`"),
+    ]
+    report = dataclasses.replace(sample_report(Verdict.NONDETERMINISTIC), checks=tuple(rows))
+
+    lines = to_terminal(report, style=Style(width=80)).splitlines()
+
+    assert lines[(at := lines.index("         → see where they differ:")) + 1].strip() == command
+    assert lines[at + 2].strip() == "promote it if the change is intended"
+    assert "         → run `make setup`" in lines
+    assert len(lines) <= MOST_LINES

@@ -32,6 +32,19 @@ def test_a_line_is_found_in_few_runs_beside_many_that_call_libraries_which_read_
     assert lab.made <= most
 
 
+@pytest.mark.parametrize(("cause", "names"), [(ENTROPY, (CLOCK, ENTROPY)), (LIBRARIES[3], LIBRARIES)])
+def test_how_many_runs_it_takes_is_foretold_to_a_few(cause, names):
+    lab = Lab(lambda drawn, *_: drawn[cause], names=names)
+    foretold = []
+    lab.progress.phase = lambda _: None
+    run = lab.run
+    lab.run = lambda *given: (foretold.append(lab.about), run(*given))[1]
+    explain(asked(lab))
+    known = [about for about in foretold if about]
+    assert len(known) == lab.made - 2  # whether two runs are equal, nobody knows before
+    assert all(abs(about - lab.made) <= 4 for about in known)
+
+
 @pytest.mark.parametrize(
     ("differs_in", "made"),
     [(lambda run: run == 6, 6), (lambda run: False, 12)],  # 2, and 10 more

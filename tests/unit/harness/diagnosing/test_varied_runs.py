@@ -27,6 +27,9 @@ class Lab:
         there = variations.There(container=False, folder="/tmp/x", cores=(0, 1), network=True)
         self._known = {one.name: one for one in variations.survey(there).made}
 
+    def expect(self, more):
+        """Nobody is shown how many runs it takes."""
+
     def run(self, label, given):
         self.made += 1
         stopped = any(self._is_made(self._known[name], given) for name in self._unbearable)

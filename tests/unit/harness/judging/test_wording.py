@@ -380,3 +380,11 @@ def test_the_option_that_leaves_out_the_clock_can_be_copied_from_the_sentence():
     evidence = replace(EVIDENCE, repeats=(differ,), clock_metrics={"charts/SPS": "rate"})
     words = sentence(case(Verdict.NONDETERMINISTIC, evidence=evidence, divergence=HERE)).split()
     assert words[words.index("--ignore-metric") + 1] == "charts/SPS"
+
+
+@pytest.mark.parametrize("log", [None, "/r/stderr.log"])
+def test_a_run_that_was_changed_after_its_end_or_interrupted_is_made_again(log):
+    """`failure_of` calls both interrupted; neither this host nor the program's log says anything of it."""
+    failure = {"outcome": "interrupted", "message": "metrics.jsonl was changed since", "log": log}
+    found = case(Verdict.NOT_RUN, failure=failure)
+    assert next_command(found) == found.evidence.rerun

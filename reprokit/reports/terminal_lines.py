@@ -1,0 +1,89 @@
+"""Lines of one screen: text wrapped between words, labels with values, each with the tone it is drawn in."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from reprokit.core.checklist import Status
+from reprokit.reports.escaping import Visible, pieces
+
+#: Of one screen.
+MOST_LINES = 30
+_MOST_OF_FACTS = 6
+_CONSOLE = Console(file=io.StringIO(), _environ={})  # only asked how text wraps
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line; ``tone`` is ``verdict``, ``title``, ``row``, ``dim``, ``command`` or empty."""
+
+    text: str
+    tone: str = ""
+    status: Status | None = None
+
+
+def fact_lines(
+    title: str, facts: Sequence[tuple[Visible, Visible]], *, width: int, most: int = _MOST_OF_FACTS
+) -> Iterator[Line]:
+    """Labels and values, each value on at most two lines, and how many there were beyond the first ones."""
+    if not facts:
+        return
+    yield Line(text="")
+    yield Line(text=title, tone="title")
+    shown = facts if len(facts) <= most else facts[: most - 1]
+    margin = min(max(cell_len(label) for label, _ in shown) + 4, width * 3 // 5)
+    for label, value in shown:
+        lead = cut(f"  {label}", width=margin - 2)
+        for text in wrapped(value, width=width, most=2, lead=lead + " " * (margin - cell_len(lead))):
+            yield Line(text=text)
+    if len(facts) > len(shown):
+        yield Line(text=f"  and {len(facts) - len(shown):,} more", tone="dim")
+
+
+def wrapped(text: str, *, width: int, most: int, lead: str = "") -> list[str]:
+    """At most so many lines, ``lead`` before the first; what has no room ends in an ellipsis.
+
+    Widths are those of a terminal, where a character may take two columns.
+    """
+    indent = cell_len(lead)
+    lines = [line.plain.rstrip() for line in Text(text).wrap(_CONSOLE, width - indent)] or [""]
+    if len(lines) > max(most, 1):
+        lines = lines[: max(most, 1)]
+        lines[-1] = cut(f"{lines[-1]} …", width=width - indent)
+    return [f"{lead if number == 0 else ' ' * indent}{line}" for number, line in enumerate(lines)]
+
+
+def with_commands(text: Visible, *, width: int, most: int, lead: str = "") -> list[str]:
+    """As ``wrapped``, but every command between back quotes stays whole: it is there to be copied.
+
+    One that has no room on a line with the words around it stands on a line of its own, however long.
+    """
+    found = pieces(text)
+    lines = wrapped(text, width=width, most=most, lead=lead)
+    commands = [piece for piece, is_command in found if is_command]
+    if all(any(f"`{command}`" in line for line in lines) for command in commands):
+        return lines
+    words = [piece.strip(" ,;") for piece, is_command in found if not is_command]
+    room = most - len(commands) - sum(map(bool, words)) + 1
+    lines, indent = [], cell_len(lead)
+    for piece, is_command in found:
+        told = piece if is_command else piece.strip(" ,;")
+        start = " " * indent if lines else lead
+        if is_command:
+            lines.append(f"{start}{told}")
+        elif told:
+            lines += wrapped(told, width=width, most=room, lead=start)
+    return lines
+
+
+def cut(text: str, *, width: int) -> str:
+    """The text in at most so many columns; what is cut off leaves an ellipsis."""
+    shown = Text(text)
+    shown.truncate(width, overflow="ellipsis")
+    return shown.plain

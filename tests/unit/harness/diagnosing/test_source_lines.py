@@ -1,0 +1,55 @@
+"""The line of code of a cause: from the program's own files, and from no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reprokit.diagnosis import Cause
+from reprokit.harness.diagnosing.diagnosis import DIFFERS, Diagnosis
+from reprokit.harness.diagnosing.source_lines import with_source_lines
+
+
+def source(file, line, *, below=None):
+    cause = Cause(category="clock", file=str(file), line=line, what="x", fix="y", confidence="high")
+    found = Diagnosis(verdict=DIFFERS, causes=(cause,), folder=Path("x"), runs=3)
+    return with_source_lines(found, below=below).as_data()["cause"]["source"]
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "project" / "train.py"
+    path.parent.mkdir()
+    path.write_text(
+        "import time\n\n    seed = time.time()  # π\nAPI_KEY = 'sk-abcdefghijklmnopqrst1234'\n" + "x" * 999
+    )
+    return path
+
+
+def test_it_is_the_line_without_its_indentation(program):
+    assert source(program, 3) == "seed = time.time()  # π"
+    assert source(program, 3, below=program.parent) == "seed = time.time()  # π"
+
+
+def test_a_secret_is_left_out_and_a_long_line_cut(program):
+    assert "abcdefghij" not in source(program, 4)
+    assert source(program, 5) == "x" * 159 + "…"
+
+
+@pytest.mark.parametrize("line", [0, -1, 99])
+def test_a_line_that_is_not_there_is_not_shown(program, line):
+    assert source(program, line) == ""
+
+
+def test_a_program_in_a_container_cannot_name_a_file_outside_its_project(program, tmp_path):
+    (tmp_path / "secret").write_text("hidden\n")
+    (program.parent / "link.py").symlink_to(tmp_path / "secret")
+    assert source(tmp_path / "secret", 1, below=program.parent) == ""
+    assert source(program.parent / "link.py", 1, below=program.parent) == ""
+    assert source(program.parent / ".." / "secret", 1, below=program.parent) == ""
+
+
+def test_a_file_that_is_gone_or_a_folder_has_no_line(tmp_path):
+    assert source(tmp_path / "gone.py", 1) == ""
+    assert source(tmp_path, 1) == ""
