@@ -11,6 +11,7 @@ it holds, and its curves.
 """
 
 from reprokit.adapters.canonical import Canonical, canonical_records
+from reprokit.adapters.columns import Columns, read_columns
 from reprokit.adapters.comparing import compare, compare_first, compare_sources, whole_records
 from reprokit.adapters.divergence_context import around
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
@@ -22,6 +23,7 @@ from reprokit.adapters.summaries import ignored_metrics, read_from, read_series,
 __all__ = [
     "Adapter",
     "Canonical",
+    "Columns",
     "ForeignLog",
     "MetricsSource",
     "MetricsSummary",
@@ -43,6 +45,7 @@ __all__ = [
     "ignored_metrics",
     "no_metrics",
     "pair_runs",
+    "read_columns",
     "read_foreign",
     "read_from",
     "read_series",

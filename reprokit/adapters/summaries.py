@@ -112,12 +112,12 @@ def read_series(
         if reading.record is None:
             continue
         step_name = step_name or steps.name_in(reading.record)
-        step = _as_float(reading.record.get(step_name or _NO_STEPS, position), otherwise=float(position))
+        step = as_float(reading.record.get(step_name or _NO_STEPS, position), otherwise=float(position))
         for name, value in reading.record.items():
             is_new = name not in collected and name not in known
             if is_new and max_series is not None and num_new >= max_series:
                 continue
-            number = None if name == step_name else _as_float(value)
+            number = None if name == step_name else as_float(value)
             if number is not None:
                 num_new += is_new
                 at, found = collected.setdefault(name, (array("d"), array("d")))
@@ -166,7 +166,8 @@ def _names_in(source: MetricsSource) -> list[str]:
         return []
 
 
-def _as_float(value: Any, *, otherwise: float | None = None) -> Any:
+def as_float(value: Any, *, otherwise: float | None = None) -> Any:
+    """A number of JSON in 64 bits, infinite where it does not fit; what is none as ``otherwise``."""
     if json_values.kind(value) != "number":
         return otherwise
     try:

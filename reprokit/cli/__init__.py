@@ -40,6 +40,7 @@ VERBS = {
     "report": ("report", "Show a report, check it against its evidence, sign or export it."),
     "runs": ("runs", "List, show, compare, repeat, prune and copy run folders."),
     "learning": ("learning", "Say whether a run learned, and if not, where to look."),
+    "stats": ("stats", "Estimate results over seeds, with intervals."),
     "recipe": ("recipe", "Check recipes without running them; print their schema."),
     "golden": ("golden", "List, show, compare, check, promote and import goldens."),
     "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),

@@ -94,6 +94,10 @@ WITH_OTHER_SEED = Question(
     name="do the seeds of a program's generators follow from the run's?",
     may_differ={"seed": "whether another seed leads to other generators is what is being asked"},
 )
+ACROSS_SEEDS = Question(
+    name="how do results vary with the seed?",
+    may_differ={"backend": _ONE_LOCK, "seed": "how results vary with it is what is being asked"},
+)
 ACROSS_MACHINES = Question(
     name="where do runs on two machines first differ?",
     may_differ={

@@ -56,5 +56,6 @@ __all__ = [
     "run_once",
     "running",
     "selftest",
+    "stats",
     "verify",
 ]

@@ -52,6 +52,7 @@ __all__ = [
     "signing",
     "statement",
     "statement_formats",
+    "statistics_page",
     "table",
     "terminal_style",
     "to_comment",

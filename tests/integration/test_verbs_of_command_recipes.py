@@ -203,6 +203,10 @@ VERBS = {
         ("learning RUN", 0, "Does it learn?"),
         ("learning RUN --probe", 2, "an unmodified program cannot be probed"),
     ],
+    "stats": [
+        ("stats train", 0, "train: 1 seed ("),
+        ("stats train --window final", 2, "there is no window 'final'"),
+    ],
     "recipe check": [("recipe check train", 0, "no mistakes")],
     "recipe schema": [("recipe schema", 0, "json-schema.org")],
     "golden list": [("golden list", 0, "first golden")],

@@ -6,6 +6,7 @@ import pytest
 
 from reprokit.core.comparability import (
     ACROSS_MACHINES,
+    ACROSS_SEEDS,
     KEYS,
     REPEATED,
     RESUMED,
@@ -16,7 +17,7 @@ from reprokit.core.comparability import (
 )
 from reprokit.core.evidence import fact
 
-QUESTIONS = [REPEATED, RESUMED, VARIED, ACROSS_MACHINES]
+QUESTIONS = [REPEATED, RESUMED, VARIED, ACROSS_SEEDS, ACROSS_MACHINES]
 DIGESTS = ("recipe", "trainer", "runtime", "config", "lock")
 RECORD = {
     "recipe": "cartpole",
@@ -56,6 +57,7 @@ MAY_DIFFER = {
     REPEATED.name: {"backend"},
     RESUMED.name: {"backend", "command", "resumed_from.step"},
     VARIED.name: {"command", "varied.names"},
+    ACROSS_SEEDS.name: {"backend", "seed"},
     ACROSS_MACHINES.name: {
         "backend",
         "command",

@@ -1,0 +1,166 @@
+"""Which runs of a recipe belong together over seeds, and which are left out.
+
+Runs are together only where they stand on the same inputs. Two runs of one seed count once; if their metrics
+differ, the program does not repeat, and nothing can be estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, recipes, runs
+from reprokit.core import comparability
+from reprokit.core.evidence import is_integer
+from reprokit.errors import CannotJudgeError, MetricsError, UsageError
+from reprokit.layout import CONFIG, MARKER, METRICS, read_json
+
+_UNLIKE_WHOLE = {
+    "resumed_from": "it was resumed, so it holds the later steps only",
+    "stopped_by": "it was stopped on its way",
+    "varied": "its surroundings were varied",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A finished run: its seed and its folder."""
+
+    seed: int
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A run that does not count, and why."""
+
+    folder: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Runs of several seeds that stand on the same inputs.
+
+    Attributes:
+        name: The recipe, with its overrides.
+        members: One a seed, by seed.
+        again: More runs of the same seeds, with equal metrics; they do not count.
+        left_out: Runs that were looked at and do not belong to it.
+        digests: Of the inputs, as ``run.json`` has them.
+    """
+
+    name: str
+    members: tuple[Member, ...]
+    again: tuple[LeftOut, ...]
+    left_out: tuple[LeftOut, ...]
+    digests: Mapping[str, Any]
+
+
+def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None) -> Group:
+    """Those of some run folders that stand on the same inputs, one a seed.
+
+    Args:
+        folders: Run folders, oldest first.
+        name: What the group is called.
+        like: The run whose inputs count; without one, the newest finished run without overrides, or the
+            newest finished run.
+
+    Raises:
+        CannotJudgeError: None is finished, or two runs of one seed differ.
+    """
+    left_out: list[LeftOut] = []
+    whole = []
+    for folder in folders:
+        one = runs.read(folder)
+        reason = _why_not_whole(one)
+        if reason:
+            left_out.append(LeftOut(folder=folder, reason=reason))
+        else:
+            whole.append(one)
+    if not whole:
+        raise CannotJudgeError(
+            "there is no finished run",
+            where=name,
+            actual=f"{len(left_out)} that are not finished" if left_out else None,
+            fix=f"`reprokit run {name.split(maxsplit=1)[0]} --seed N` for each seed",
+        )
+    configs: dict[bytes, Any] = {}
+    chosen = _reference(whole, like)
+    reference = _identity(chosen, configs)
+    same = []
+    for one in whole:
+        objection = comparability.why_not_comparable(
+            reference, _identity(one, configs), question=comparability.ACROSS_SEEDS
+        )
+        if objection is None:
+            same.append(one)
+        else:
+            left_out.append(LeftOut(folder=one.path, reason=objection.reason))
+    members, again = _one_a_seed(same)
+    digests = chosen.record.get("digests")
+    return Group(
+        name=name,
+        members=tuple(members),
+        again=tuple(again),
+        left_out=tuple(left_out),
+        digests=digests if isinstance(digests, Mapping) else {},
+    )
+
+
+def _why_not_whole(one: runs.StoredRun) -> str:
+    if not one.complete:
+        return one.incomplete_because
+    if not is_integer(one.record.get("seed")):
+        return "run.json names no seed"
+    return next((why for key, why in _UNLIKE_WHOLE.items() if one.record.get(key) is not None), "")
+
+
+def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.StoredRun:
+    if like is not None:
+        wanted = like.resolve()
+        found = next((one for one in whole if one.path.resolve() == wanted), None)
+        if found is None:
+            raise UsageError("this is no finished run of the recipe", where="--like", actual=str(like))
+        return found
+    plain = [one for one in whole if not one.record.get("modified")]
+    return (plain or whole)[-1]
+
+
+def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> Mapping[str, Any]:
+    """The identity of a run; equal ``config.yaml`` are parsed once."""
+    path = one.path / CONFIG
+    content = path.read_bytes() if path.is_file() else b""
+    if content not in configs:
+        configs[content] = recipes.read_mapping(path) if content else None
+    return comparability.identity(one.record, config=configs[content])
+
+
+def _one_a_seed(same: Sequence[runs.StoredRun]) -> tuple[list[Member], list[LeftOut]]:
+    first: dict[int, Path] = {}
+    again = []
+    for one in same:
+        seed = one.record["seed"]
+        if seed not in first:
+            first[seed] = one.path
+            continue
+        if not _equal_metrics(first[seed], one.path):
+            raise CannotJudgeError(
+                f"two runs of seed {seed} and one set of inputs differ: the program does not repeat",
+                where=f"{first[seed]} and {one.path}",
+                fix=f"`reprokit runs compare {first[seed]} {one.path}`",
+            )
+        again.append(LeftOut(folder=one.path, reason=f"seed {seed} again, equal to {first[seed].name}"))
+    return [Member(seed=seed, folder=first[seed]) for seed in sorted(first)], again
+
+
+def _equal_metrics(first: Path, other: Path) -> bool:
+    digests = [(read_json(folder / MARKER).get("files") or {}).get(METRICS) for folder in (first, other)]
+    if digests[0] is not None and digests[0] == digests[1]:
+        return True
+    try:
+        return adapters.compare_paths(first, other)[0].within_tolerance
+    except MetricsError:
+        return False
