@@ -40,6 +40,9 @@ REPORT = "report.json"
 
 # A bundle: what is in it.
 BUNDLE = "bundle.json"
+# A sweep, below the folder of runs.
+SWEEPS = "sweeps"
+SWEEP = "sweep.json"
 
 # A recipe, and the lock of a variant.
 RECIPE = "recipe.yaml"

@@ -19,8 +19,9 @@ _MAKE = "reproduce several seeds (row several_seeds says how), and estimate over
 
 def check(evidence: Evidence) -> Finding:
     """Every expected result has an estimate, an interval around it, and a method."""
-    if evidence.sweep is None:
-        return not_applicable("one seed was judged; statistics were not requested", _MAKE)
+    if evidence.sweep is None or not evidence.sweep.wants_intervals:
+        told = "one seed was judged" if evidence.sweep is None else "nobody estimated over the seeds"
+        return not_applicable(f"{told}; statistics were not requested", _MAKE)
     expected = (evidence.recipe or {}).get("expected")
     if not isinstance(expected, Mapping) or not expected:
         return unjudged("the recipe declares no result to estimate", "declare `expected` in recipe.yaml")

@@ -151,10 +151,23 @@ class SeedResponse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepEvidence:
-    """Final values by seed; by metric ``estimate``, ``low``, ``high``, ``method`` and ``num_seeds``."""
+    """The members of sweeps that have everything in common with the judged runs but the seed.
+
+    Attributes:
+        final_values: Seed → metric → its last value, of each finished run.
+        metrics_digests: Seed → digest of its ``metrics.jsonl``; those of other seeds were not read.
+        failures: Seed → why its run is no finished one, of those that crashed or were changed afterwards.
+        runs: The run folders of all of them.
+        intervals: Metric → ``estimate``, ``low``, ``high``, ``method`` and ``num_seeds``.
+        wants_intervals: Whether anybody estimated them; False where nobody tried to.
+    """
 
     final_values: Mapping[int, Mapping[str, Any]]
+    metrics_digests: Mapping[int, str] = field(default_factory=dict)
+    failures: Mapping[int, str] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
     intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    wants_intervals: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

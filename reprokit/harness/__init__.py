@@ -2,7 +2,7 @@
 
 Here are the verbs on single recipes and runs. ``running`` and ``judging`` are what they all stand on; each
 story has a package with names of its own: ``diagnosing``, ``portability``, ``attribution``, ``curation``,
-``bundling`` and ``selftest``.
+``bundling``, ``sweeping`` and ``selftest``.
 """
 
 from reprokit.harness import init, selftest
@@ -18,6 +18,7 @@ from reprokit.harness.reproduce import (
 )
 from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
 from reprokit.harness.running.start_runs import choose_backend
+from reprokit.harness.sweep import FinishedRuns, Sweep, finished_runs, sweep
 from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
 from reprokit.project import Project
 from reprokit.request import Request
@@ -26,10 +27,12 @@ __all__ = [
     "Audit",
     "Beside",
     "Field",
+    "FinishedRuns",
     "GateAnswer",
     "Learned",
     "Project",
     "Request",
+    "Sweep",
     "WrittenBundle",
     "attribution",
     "audit",
@@ -40,6 +43,7 @@ __all__ = [
     "curation",
     "curves",
     "diagnosing",
+    "finished_runs",
     "gate_code",
     "gate_record",
     "init",
@@ -57,5 +61,7 @@ __all__ = [
     "running",
     "selftest",
     "stats",
+    "sweep",
+    "sweeping",
     "verify",
 ]

@@ -19,6 +19,7 @@ from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
 from reprokit.harness.judging.seed_response import agree, find_another_seed
+from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.harness.judging.watched_golden import golden_to_watch
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress
@@ -64,7 +65,13 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
         stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
     changed = vary(recipe, folders, request, project=project, phases=phases) if request.vary else ()
     other_seed = find_another_seed(recipe, folders, request, project=project, phases=phases)
-    beside = RunsBesidePair(stopped=stopped, resumed=resumed, varied=changed, other_seed=other_seed)
+    beside = RunsBesidePair(
+        stopped=stopped,
+        resumed=resumed,
+        varied=changed,
+        other_seed=other_seed,
+        seeds=runs_of_sweeps(folders[0]),
+    )
     return _answer(recipe, folders, request, project=project, phases=phases, beside=beside)
 
 

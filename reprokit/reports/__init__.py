@@ -53,6 +53,8 @@ __all__ = [
     "statement",
     "statement_formats",
     "statistics_page",
+    "sweep_display",
+    "sweep_table",
     "table",
     "terminal_style",
     "to_comment",

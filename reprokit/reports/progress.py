@@ -23,9 +23,9 @@ from typing import Self, TextIO
 
 from reprokit.reports.escaping import Visible, one_line
 
-_LIVE_EVERY_S = 0.2
+LIVE_EVERY_S = 0.2
 _PLAIN_EVERY_S = 60.0  # where something changed
-_HEARTBEAT_S = 300.0  # where nothing did: CI ends a job that is silent for long
+HEARTBEAT_S = 300.0  # where nothing did: CI ends a job that is silent for long
 _NUM_PARTS = 10
 _BAR_COLUMNS = 14
 _MOST_BARS = 8
@@ -68,7 +68,7 @@ class ProgressDisplay:
         self._runs: dict[str, _Run] = {}
         self._written: dict[str, tuple[float, object]] = {}
         self._since: dict[str, float] = {}
-        self._drawn_at = -_LIVE_EVERY_S
+        self._drawn_at = -LIVE_EVERY_S
         self._silent_since: float | None = None  # of the run that has ended
         self._lines_drawn = 0
 
@@ -159,7 +159,7 @@ class ProgressDisplay:
         self._runs[label] = run
         if not self._is_live:
             self._write_if_due(label, now, part=part)
-        elif now - self._drawn_at >= _LIVE_EVERY_S:
+        elif now - self._drawn_at >= LIVE_EVERY_S:
             self._draw()
 
     def _draw(self) -> None:
@@ -206,7 +206,7 @@ class ProgressDisplay:
         if last is not None:
             changed, waited = part != last[1], now - last[0]
             is_tenth = changed and run.share is not None and isinstance(part, int)
-            if not (is_tenth or (changed and waited >= _PLAIN_EVERY_S) or waited >= _HEARTBEAT_S):
+            if not (is_tenth or (changed and waited >= _PLAIN_EVERY_S) or waited >= HEARTBEAT_S):
                 return
         self._written[label] = (now, part)
         self._write_line(f"{label}: {run.words}")

@@ -1,7 +1,8 @@
 """Run folders: ``runs/<recipe>/<run id>/``, everything that one execution produced.
 
-Their layout and the COMPLETE marker, a quick list of many of them (``listing``), and their copies at a URL
-(``remote``). What is cached about a folder is read again as soon as a file in it changes.
+Their layout and the COMPLETE marker, a quick list of many of them (``listing``), their copies at a URL
+(``remote``), and the records of sweeps (``sweeps``). What is cached about a folder is read again as soon as a
+file in it changes.
 """
 
 from reprokit.runs.reading import (
@@ -14,7 +15,7 @@ from reprokit.runs.reading import (
     stopped_at_golden,
     touched,
 )
-from reprokit.runs.writing import close_interrupted, close_unfinished, create, finish, recover
+from reprokit.runs.writing import close_interrupted, close_unfinished, create, finish, record_of, recover
 
 __all__ = [
     "StoredRun",
@@ -28,9 +29,11 @@ __all__ = [
     "listing",
     "must_not_be_stopped",
     "read",
+    "record_of",
     "recover",
     "remote",
     "selection",
     "stopped_at_golden",
+    "sweeps",
     "touched",
 ]

@@ -52,7 +52,7 @@ def create(
             target = run_dir / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        _write_record(run_dir, _record(spec, facts))
+        _write_record(run_dir, {**_record(spec, facts), "state": "running", "owner": this_process()})
     except (OSError, WorkspaceError) as error:
         with contextlib.suppress(OSError):
             file_tree.remove(run_dir)  # half a folder is no run, and takes space
@@ -74,15 +74,23 @@ def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
         "limits": plan["limits"],
         "attempt": spec.attempt,
         **facts,
-        "state": "running",
-        "owner": this_process(),
     }
 
 
+def record_of(spec: RunSpec, *, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``run.json`` will say of a run before it begins, as a reader of the file finds it."""
+    record: dict[str, Any] = json.loads(json.dumps(_without_secrets(_record(spec, facts))))
+    return record
+
+
 def _write_record(run_dir: Path, record: Mapping[str, Any]) -> None:
-    """Write ``run.json``, with no secret in it; what names the run's folder is as that is."""
+    write_json(run_dir / RECORD, _without_secrets(record))
+
+
+def _without_secrets(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with no secret in it; what names the run's folder is as that is."""
     names = {name: record[name] for name in ("recipe", "run_id") if name in record}
-    write_json(run_dir / RECORD, {**redact(record), **names})
+    return {**redact(record), **names}
 
 
 def finish(

@@ -181,6 +181,13 @@ VERBS = {
         ("run train --resume-from RUN", 2, "the run is finished"),
         ("run train --profile-step 3", 2, "it cannot be profiled"),
     ],
+    "sweep": [
+        ("sweep train --seeds 3,4 --dry-run", 0, "nothing was run"),
+        ("sweep train --seeds 3,4 --runs-dir reports/swept", 0, "2 of 2 members are finished"),
+        ("sweep train --seeds 3,3", 2, "a seed is named twice"),
+        ("sweep train --on slurm", 2, "no sweep can run on 'slurm' yet"),
+        ("sweep train --backend docker --runs-dir reports/docker", 3, "the recipe's variant is none"),
+    ],
     "verify": [
         ("verify train", 0, "REPRODUCED"),
         ("verify --vary --resume", 0, "REPRODUCED"),

@@ -270,6 +270,8 @@ def sweep() -> SweepEvidence:
     interval = {"estimate": 491.0, "low": 485.0, "high": 497.0, "method": "t", "num_seeds": 3}
     return SweepEvidence(
         final_values={seed: {"eval/return": 490.0 + seed / 10} for seed in (42, 43, 44)},
+        metrics_digests={seed: f"sha256:{seed:064}" for seed in (42, 43, 44)},
+        runs=tuple(f"runs/cartpole/20261120T101800Z-seed{seed}-1" for seed in (42, 43, 44)),
         intervals={"eval/return": interval},
     )
 
@@ -1092,6 +1094,17 @@ FAULTS: dict[str, dict[str, Fault]] = {
     "several_seeds": {
         "a seed is absent": on_sweep(final_values={42: {}, 43: {}, 45: {}}),
         "none finished": on_sweep(final_values={}),
+        "a seed crashed": on_sweep(final_values={42: {}, 43: {}}, failures={44: "exit code 1"}),
+        "a further seed crashed": on_sweep(failures={45: "exit code 1"}),
+        "two further seeds crashed": on_sweep(failures={45: "exit code 1", 46: "killed"}),
+        "all seeds gave the same metrics": on_sweep(metrics_digests=dict.fromkeys((42, 43, 44), "sha256:1")),
+        "two of three gave the same metrics": on_sweep(
+            metrics_digests={42: "sha256:1", 43: "sha256:1", 44: "sha256:2"}
+        ),
+        "metrics that nobody compared": on_sweep(metrics_digests={}),
+        "metrics of one seed that nobody compared": on_sweep(
+            metrics_digests={42: "sha256:1", 43: "sha256:2"}
+        ),
         "two seeds": both(in_recipe("seeds", [42, 43]), on_sweep(final_values={42: {}, 43: {}})),
         "no seeds named": in_recipe("seeds", []),
         "no section of seeds": in_recipe("seeds", ...),

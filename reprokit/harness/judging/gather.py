@@ -26,6 +26,7 @@ from reprokit.harness.judging.run_identity import config_of
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair
 from reprokit.harness.judging.seed_response import response_to_seed
 from reprokit.harness.judging.stopped_runs import common_records, compare_beginning, recorded_at_start
+from reprokit.harness.judging.sweep_evidence import sweep_evidence
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records, update_steps
 from reprokit.harness.judging.varied_evidence import varied_evidence
 from reprokit.harness.running.lock_files import locked_versions
@@ -106,6 +107,7 @@ def gather(
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
         resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
+        sweep=sweep_evidence(folders[0], beside.seeds) if beside.seeds else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
         seed_response=response_to_seed(recipe, stored, platform, golden_dir, other=beside.other_seed),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit.harness.judging.seed_response import run_with_another_seed
+from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.layout import RECORD, read_json
 from reprokit.runs.listing import key_of
 
@@ -19,12 +20,14 @@ class RunsBesidePair:
         resumed: The run that went on from it, or None.
         varied: The runs under other surroundings.
         other_seed: The run with another seed, or None.
+        seeds: Those that sweeps made of the same with other seeds, finished or failed.
     """
 
     stopped: Path | None = None
     resumed: Path | None = None
     varied: tuple[Path, ...] = ()
     other_seed: Path | None = None
+    seeds: tuple[Path, ...] = ()
 
     @property
     def interrupted(self) -> tuple[Path, ...]:
@@ -34,20 +37,23 @@ class RunsBesidePair:
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
-        return (*self.interrupted, *self.varied, *((self.other_seed,) if self.other_seed else ()))
+        other_seed = (self.other_seed,) if self.other_seed else ()
+        return (*self.interrupted, *self.varied, *other_seed, *self.seeds)
 
 
 def runs_at_hand(first: Path) -> RunsBesidePair:
-    """What lies beside the first run of a pair that the rows of an unmodified program need.
+    """What lies beside the first run of a pair: runs of sweeps, and what the rows of a program need.
 
-    That is a resumed run where its recipe says how it is resumed, and a run with another seed.
+    That is, of an unmodified program, a resumed run where its recipe says how it is resumed, and a run with
+    another seed.
     """
-    record = read_json(first / RECORD)
+    record, seeds = read_json(first / RECORD), runs_of_sweeps(first)
     if not record.get("program"):
-        return RunsBesidePair()
+        return RunsBesidePair(seeds=seeds)
     declared = (record.get("recipe_data") or {}).get("resume")
     stopped, resumed = _resumed(first) if declared else (None, None)
-    return RunsBesidePair(stopped=stopped, resumed=resumed, other_seed=run_with_another_seed(first))
+    other_seed = run_with_another_seed(first)
+    return RunsBesidePair(stopped=stopped, resumed=resumed, other_seed=other_seed, seeds=seeds)
 
 
 def _resumed(first: Path) -> tuple[Path | None, Path | None]:

@@ -59,6 +59,7 @@ def execute(
     progress: Progress,
     side_by_side: int = 1,
     find_golden: FindGolden | None = None,
+    stop: threading.Event | None = None,
 ) -> tuple[Path, ...]:
     """Run every specification of a plan and close its folder.
 
@@ -70,6 +71,7 @@ def execute(
         progress: Told about twice a second how far the runs are.
         side_by_side: How many runs at one time.
         find_golden: Finds the golden at whose first difference all runs are stopped; None to let them end.
+        stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
 
     Returns:
         The run folders, in the plan's order. A run that failed has its folder too. Without
@@ -78,7 +80,7 @@ def execute(
     Raises:
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
-    stop = threading.Event()
+    stop = stop or threading.Event()
     folders: list[Path] = []
     watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
 
@@ -234,7 +236,7 @@ def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: Plan)
 
 
 def _tell(progress: Progress, label: str, folder: Path) -> None:
-    line = _last_object(folder / OUTPUT / TIMING)
+    line = last_object(folder / OUTPUT / TIMING)
     if line and isinstance(line.get("step"), int):
         progress.update(
             label,
@@ -263,7 +265,8 @@ def _size(paths: Iterable[Path]) -> str:
     return f"{total / 1e6:,.1f} MB" if total >= 1e6 else f"{total / 1e3:.1f} kB"
 
 
-def _last_object(path: Path) -> dict[str, Any] | None:
+def last_object(path: Path) -> dict[str, Any] | None:
+    """The object on the last whole line of a file that is still being written; None where there is none."""
     try:
         # The program may have put a link or a pipe there: neither is followed or waited for.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:

@@ -64,7 +64,7 @@ def run_recipe(
         CannotRunError: Nothing could start, and not even that can be written.
         RecipeError: The recipe's environment is not declared.
     """
-    _must_have_variant(recipe, project=project)
+    must_have_variant(recipe, project=project)
     try:
         return _train(recipe, request, kind, project=project, phases=phases)
     except CannotRunError as error:
@@ -102,7 +102,7 @@ def run_command(
     for sentence in unused(command):
         phases.progress.note(sentence)
     try:
-        with _among_others_in(project, note=phases.progress.note):
+        with among_others_in(project, note=phases.progress.note):
             with phases.of("capture"):
                 host = capture.capture_host(project.root)
                 host["plain_inside"] = capture.capture_interpreter(command)
@@ -196,29 +196,58 @@ def prepare(
     )
 
 
+def ready_to_run(
+    recipe: Recipe,
+    request: Request,
+    kind: RunKind,
+    *,
+    project: Project,
+    progress: Progress,
+    host: Mapping[str, Any] | None = None,
+) -> tuple[Prepared, dict[str, Any]]:
+    """The runs with everything that ``run.json`` will say of them, and what this host is.
+
+    Args:
+        recipe: The validated recipe, overrides applied.
+        request: What was asked for.
+        kind: Whole runs and how many, or one that is stopped, resumed or varied.
+        project: The folders.
+        progress: Told what takes long.
+        host: What ``capture.capture_host`` found before; None to look now.
+
+    Raises:
+        CannotRunError: The environment cannot be made here.
+        RecipeError: The recipe's environment is not declared.
+    """
+    ready = prepare(recipe, request, kind, project=project, progress=progress)
+    whole = request.strict or bool(os.environ.get("CI"))
+    facts: dict[str, Any] = {}
+    files: dict[str, bytes] = {}
+    if ready.realisation is not None:
+        facts, files = images.kept_with_runs(ready.realisation, project=project.root, whole=whole)
+    found = dict(host) if host is not None else capture.capture_host(project.root)
+    if recipe.program is not None:
+        found["plain_inside"] = inside_of(ready.plan.specs[0], backend=ready.backend)
+        if ready.realisation is None:
+            packages = found["plain_inside"].get("packages") or {}
+            facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
+    further = {"backend_asked": request.backend, **_asked_in(project), **facts}
+    plan = replace(
+        ready.plan,
+        facts={**ready.plan.facts, **further},
+        files={**ready.plan.files, **files},
+    )
+    watched = recipe.program is not None and recipe.program.instrument
+    return replace(ready, plan=instrumented(plan) if watched else plan), found
+
+
 def _train(
     recipe: Recipe, request: Request, kind: RunKind, *, project: Project, phases: Phases
 ) -> tuple[Path, ...]:
-    with _among_others_in(project, note=phases.progress.note):
+    with among_others_in(project, note=phases.progress.note):
         with phases.of("environment"):
-            ready = prepare(recipe, request, kind, project=project, progress=phases.progress)
-            whole = request.strict or bool(os.environ.get("CI"))
-            facts: dict[str, Any] = {}
-            files: dict[str, bytes] = {}
-            if ready.realisation is not None:
-                facts, files = images.kept_with_runs(ready.realisation, project=project.root, whole=whole)
-            host = capture.capture_host(project.root)
-            if recipe.program is not None:
-                host["plain_inside"] = inside_of(ready.plan.specs[0], backend=ready.backend)
-                if ready.realisation is None:
-                    packages = host["plain_inside"].get("packages") or {}
-                    facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
-        further = {"backend_asked": request.backend, **_asked_in(project), **facts}
-        plan = replace(
-            ready.plan,
-            facts={**ready.plan.facts, **further},
-            files={**ready.plan.files, **files},
-        )
+            ready, host = ready_to_run(recipe, request, kind, project=project, progress=phases.progress)
+        plan = ready.plan
         run = partial(
             execute,
             backend=ready.backend,
@@ -226,17 +255,16 @@ def _train(
             host=host,
             progress=phases.progress,
         )
-        if recipe.program is not None and recipe.program.instrument:
-            plan = instrumented(plan)
-            if isinstance(kind, WholeRun) and kind.beside_other_seed:
-                with phases.of("other seed"):
-                    plan = held_against_other_seed(plan, recipe, run=run, project=project)
+        watched = recipe.program is not None and recipe.program.instrument
+        if watched and isinstance(kind, WholeRun) and kind.beside_other_seed:
+            with phases.of("other seed"):
+                plan = held_against_other_seed(plan, recipe, run=run, project=project)
         with phases.of("train"):
             find_golden = kind.find_golden if isinstance(kind, WholeRun) else None
             return run(plan, side_by_side=ready.side_by_side, find_golden=find_golden)
 
 
-def _must_have_variant(recipe: Recipe, *, project: Project) -> None:
+def must_have_variant(recipe: Recipe, *, project: Project) -> None:
     """Refuse a recipe whose environment is not declared.
 
     Raises:
@@ -319,7 +347,7 @@ def settle(project: Project, *, progress: Progress) -> None:
 
 
 @contextmanager
-def _among_others_in(project: Project, *, note: Callable[[str], None]) -> Iterator[None]:
+def among_others_in(project: Project, *, note: Callable[[str], None]) -> Iterator[None]:
     """The runs folder, others at work in it too; who comes into it alone closes what killed tools left."""
     # First: a container that trains on writes into a run that is closed next.
     docker_backend.remove_orphans(str(project.runs_dir))

@@ -382,6 +382,18 @@ FAILED = [
     ),
     ("several_seeds", "a seed is absent", "seeds without a finished run: [44]"),
     ("several_seeds", "two seeds", "only 2 seeds finished"),
+    ("several_seeds", "a seed crashed", "seed 44 did not finish: exit code 1"),
+    ("several_seeds", "two further seeds crashed", "seeds [45, 46] did not finish; 45: exit code 1"),
+    (
+        "several_seeds",
+        "all seeds gave the same metrics",
+        "3 seeds gave the same metrics, byte for byte: they are one result",
+    ),
+    (
+        "several_seeds",
+        "two of three gave the same metrics",
+        "only 2 of 3 seeds gave metrics of their own",
+    ),
     ("statistics", "no interval", "without an estimate and interval over all seeds: eval/return"),
 ]
 
@@ -544,13 +556,23 @@ def test_a_remedy_that_is_a_command_can_be_typed_as_it_stands(name):
     assert CHECKS[name].check(fault(planted.clean())).remedy == REMEDIES[name]
 
 
-def test_the_seeds_that_were_not_run_are_named_with_their_commands():
+def test_the_command_that_runs_several_seeds_is_named():
     alone = planted.with_(sweep=None)(planted.clean())
-    absent = [seed for seed in alone.recipe["seeds"] if seed != alone.runs[0].run["seed"]]
-    commands = [f"`reprokit reproduce {alone.recipe['name']} --seed {seed}`" for seed in absent]
-    remedy = CHECKS["several_seeds"].check(alone).remedy
-    assert absent
-    assert remedy == f"run the others: {', '.join(commands)}"
+    assert CHECKS["several_seeds"].check(alone).remedy == "run several: `reprokit sweep RECIPE`"
+    one_seed = planted.in_recipe("seeds", [42])(alone)
+    assert CHECKS["several_seeds"].check(one_seed).remedy == "run several: `reprokit sweep RECIPE --seeds 5`"
+
+
+def test_the_seeds_without_a_finished_run_are_named_with_their_command():
+    one = planted.FAULTS["several_seeds"]["a seed crashed"](planted.clean())
+    assert CHECKS["several_seeds"].check(one).remedy == "run them: `reprokit sweep RECIPE --seeds 44,`"
+    two = planted.FAULTS["several_seeds"]["two further seeds crashed"](planted.clean())
+    assert CHECKS["several_seeds"].check(two).remedy == "run them: `reprokit sweep RECIPE --seeds 45,46`"
+
+
+def test_statistics_that_nobody_made_are_not_asked_for():
+    found = CHECKS["statistics"].check(planted.on_sweep(wants_intervals=False)(planted.clean()))
+    assert (found.status, found.applies) == (Status.SKIPPED, False)
 
 
 def test_a_digest_that_differs_without_a_place_is_told_all_the_same():

@@ -1,0 +1,65 @@
+"""What a sweep of five seeds takes on two cores, against bare trainings of the same recipe.
+
+A bare training has the environment, the settings and one of the two cores to itself; no host looks at it and
+nobody judges it. Five of them on two cores take at least the time of two and a half. Medians of turns; of a
+machine with more cores two are used, but for containers, which use all. Exits 1 beyond the bound.
+
+    python benchmarks/sweep_cost.py [--repeats N] [--backend local|docker]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from job import PROJECT, in_turns, train
+
+from reprokit import images
+
+RECIPE, SEEDS, CORES = "cartpole_baseline", "42,123,456,789,1024", 2
+BARE_RUNS, TIMES = 2.5, 1.25
+
+
+def sweep(backend: str) -> None:
+    """A sweep that finds no run of an earlier one."""
+    with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as folder:
+        words = [sys.executable, "-m", "reprokit", "sweep", RECIPE, "--seeds", SEEDS]
+        subprocess.run(
+            [*words, "--backend", backend, "--runs-dir", f"{folder}/runs"],
+            cwd=PROJECT,
+            check=True,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--backend", choices=("local", "docker"), default="local")
+    options = parser.parse_args()
+    usable = sorted(os.sched_getaffinity(0))
+    if len(usable) < CORES:
+        print(f"not measured: it takes {CORES} cores, and there is {len(usable)}", file=sys.stderr)
+        return 1
+    os.sched_setaffinity(0, usable[:CORES])
+    venv = images.resolve("cpu", project=PROJECT, kind="venv", on_progress=print)
+    if options.backend == "docker":
+        images.resolve("cpu", project=PROJECT, kind="image", on_progress=print)
+    found = in_turns(
+        {"bare": lambda: train(venv.python, "bare"), "sweep": lambda: sweep(options.backend)},
+        repeats=options.repeats,
+    )
+    times = found["sweep"] / (BARE_RUNS * found["bare"])
+    print(f"one bare run {found['bare']:.1f} s, five seeds on two cores {found['sweep']:.1f} s")
+    print(f"times {BARE_RUNS} bare runs {times:.3f}  (bound {TIMES}){'  MISSED' if times > TIMES else ''}")
+    print(json.dumps({"benchmark": "sweep_cost", "found": {**found, "times": times}}))
+    return int(times > TIMES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

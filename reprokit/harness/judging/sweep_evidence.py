@@ -1,0 +1,91 @@
+"""What sweeps say of a judged run: the finished and the failed runs of the same inputs with other seeds.
+
+``sweep.json`` says only which seeds were asked for. Whether a member is finished, and of what, its run folder
+says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, runs
+from reprokit.core.evidence import SweepEvidence
+from reprokit.errors import MetricsError, ReportError
+from reprokit.harness.running.member_runs import member_today
+from reprokit.harness.running.run_inputs import RunInputs, whole_run, whole_runs
+from reprokit.layout import METRICS
+from reprokit.runs import sweeps
+from reprokit.runs.sweeps import State
+from reprokit.workspace import sha256_of
+
+_FAILED = {State.CRASHED, State.CHANGED}
+
+
+def runs_of_sweeps(first: Path) -> tuple[Path, ...]:
+    """A run folder for each seed of the sweeps of a run's inputs: the finished run, else the last attempt.
+
+    Args:
+        first: The run that is judged. Sweeps are looked for in the folder of runs that it lies in.
+    """
+    runs_dir = first.parent.parent
+    members = [member for found in sweeps.list_all(runs_dir) for member in found]
+    own = whole_run(first) if members else None
+    of_inputs = [member for member in members if own and member.inputs == own.inputs.digest]
+    if not of_inputs:
+        return ()
+    there = list(whole_runs(runs_dir, recipe=first.parent.name))
+    one_a_seed = {member.seed: member for member in of_inputs}
+    today = [member_today(member, among=there, runs_dir=runs_dir) for _, member in sorted(one_a_seed.items())]
+    return tuple(runs_dir / member.run for member in today if member.run)
+
+
+def sweep_evidence(first: Path, folders: Sequence[Path]) -> SweepEvidence:
+    """What the runs of other seeds come to.
+
+    Args:
+        first: The run that is judged.
+        folders: As ``runs_of_sweeps`` found them, or as a report names them.
+    """
+    own = whole_run(first)
+    values: dict[int, dict[str, Any]] = {}
+    digests: dict[int, str] = {}
+    failures: dict[int, str] = {}
+    for folder in folders:
+        seed, problem = _problem(folder, own.inputs if own else None)
+        if seed is None:
+            continue
+        if problem:
+            failures[seed] = problem
+            continue
+        try:
+            values[seed] = dict(adapters.summarise(folder / METRICS).final_values)
+            digests[seed] = sha256_of(folder / METRICS)
+        except (MetricsError, OSError) as error:
+            failures[seed] = f"its metrics cannot be read: {error}"
+    return SweepEvidence(
+        final_values=values,
+        metrics_digests=digests,
+        failures=failures,
+        runs=tuple(map(str, folders)),
+        wants_intervals=False,
+    )
+
+
+def _problem(folder: Path, inputs: RunInputs | None) -> tuple[int | None, str]:
+    """The seed of a run, None where it says nothing of any; and why it is no finished run of the inputs."""
+    try:
+        stored = runs.read(folder)
+    except ReportError:
+        return None, ""
+    found = whole_run(folder)
+    if found is None or inputs is None or not found.is_attempt_at(inputs):
+        seed = stored.record.get("seed")
+        return (seed, "it is no run of the same inputs") if isinstance(seed, int) else (None, "")
+    state = sweeps.state_of(stored)
+    if state is State.COMPLETE and found.inputs == inputs:
+        return found.seed, ""
+    if state in {*_FAILED, State.COMPLETE}:
+        return found.seed, stored.incomplete_because or "it does not say what it ran in"
+    return None, ""

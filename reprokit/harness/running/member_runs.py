@@ -1,0 +1,75 @@
+"""The run folders that there are of one run of a sweep, and which of them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from reprokit import runs
+from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder
+from reprokit.layout import RECORD
+from reprokit.runs.listing import key_of
+from reprokit.runs.sweeps import Member, State, state_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How far a member of a sweep is.
+
+    Attributes:
+        state: As its run folders say, each file held against COMPLETE.
+        folder: The run that counts: the first finished one, else the last attempt; None where there is none.
+        message: Why it is not complete, one sentence, or "".
+        attempts: How many run folders there are of it.
+    """
+
+    state: State = State.WAITING
+    folder: Path | None = None
+    message: str = ""
+    attempts: int = 0
+
+
+def standing_of(inputs: RunInputs, seed: int, *, among: Sequence[WholeRunFolder]) -> Standing:
+    """How far the run of some inputs with a seed is, among the runs of its recipe, oldest first."""
+    found = [one for one in among if one.seed == seed and one.is_attempt_at(inputs)]
+    last = Standing()
+    for one in found:
+        stored = runs.read(one.path)
+        state = state_of(stored)
+        if state is State.COMPLETE and one.inputs == inputs:
+            return Standing(state=state, folder=one.path, attempts=len(found))
+        last = Standing(
+            state=State.CHANGED if state is State.COMPLETE else state,
+            folder=one.path,
+            message=stored.incomplete_because,
+            attempts=len(found),
+        )
+    return last
+
+
+def member_today(member: Member, *, among: Sequence[WholeRunFolder], runs_dir: Path) -> Member:
+    """A recorded member of a sweep as its run folders say that it is, which a record cannot know.
+
+    Args:
+        member: As ``sweep.json`` has it.
+        among: The runs of its recipe, oldest first.
+        runs_dir: Where they are.
+    """
+    recorded = runs_dir / member.run
+    attempts = []
+    if member.run and (recorded / RECORD).is_file() and not runs.read(recorded, verify=False).complete:
+        attempts.append(recorded)  # an interrupted run does not say all that it stands on
+    for one in among:
+        if one.inputs.of_seed(one.seed) == member.identity:
+            if runs.read(one.path).complete:
+                return replace(member, state=State.COMPLETE, run=key_of(one.path), message="")
+            attempts.append(one.path)
+    if not attempts:
+        what = "of another run" if (recorded / RECORD).is_file() else "gone"
+        gone = f"its run folder is {what}: {member.run}" if member.run else member.message
+        state = State.NOT_STARTED if member.state is State.NOT_STARTED else State.WAITING
+        return replace(member, state=state, run="", message=gone or "it was not run yet")
+    stored = runs.read(max(attempts, key=lambda folder: folder.name))
+    message = stored.incomplete_because
+    return replace(member, state=state_of(stored), run=key_of(stored.path), message=message)

@@ -1,0 +1,142 @@
+"""Everything that a whole run's numbers stand on, as one digest: what tells a finished run from another one.
+
+It follows from ``run.json`` and ``environment.json`` alone, and from the same keys of a run that is only
+planned. Two runs of equal digest and seed compute the same, so the second need not be made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit import capture, runs
+from reprokit.core import fingerprint
+from reprokit.core.evidence import fact, is_integer
+from reprokit.core.records import RunSpec, digest
+from reprokit.layout import ENVIRONMENT, RECORD, read_json
+
+#: Keys of ``run.json``: another recipe, code, lock, variable or data file may give other numbers.
+#: ``modified`` is none of them: what an override changes stands in the digests, however it was written.
+_KEYS = (
+    "recipe",
+    "device",
+    "numerics",
+    "command",
+    "environment",
+    "digests",
+    "data",
+    "backend",
+    "image.variant",
+    "image.kind",
+    "image.digest",
+    "image.lock_digest",
+)
+#: Keys of a run that is no whole one under its natural surroundings.
+_PARTIAL = ("plain_command", "resumed_from", "stop_at", "stopped_by", "varied")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInputs:
+    """What the numbers of a run stand on, but for its seed.
+
+    Attributes:
+        recorded: Digest of what ``run.json`` says of it from the beginning.
+        surroundings: Digest of what of the environment can change numbers; "" where that is not recorded,
+            as of a run that was interrupted.
+    """
+
+    recorded: str
+    surroundings: str
+
+    @property
+    def digest(self) -> str:
+        return digest([self.recorded, self.surroundings])
+
+    def of_seed(self, seed: int) -> str:
+        """Digest of everything that the numbers of one run stand on."""
+        return digest([self.recorded, self.surroundings, seed])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeRunFolder:
+    """The folder of a run that was to be a whole one, finished or not."""
+
+    path: Path
+    seed: int
+    inputs: RunInputs
+
+    def is_attempt_at(self, inputs: RunInputs) -> bool:
+        """Whether it is of these inputs, as far as it says; a finished run says all."""
+        same = self.inputs.surroundings in {inputs.surroundings, ""}
+        return same and self.inputs.recorded == inputs.recorded
+
+
+def inputs_of(record: Mapping[str, Any], environment: Mapping[str, Any]) -> RunInputs:
+    """The inputs of a run.
+
+    Args:
+        record: ``run.json``, or that of a planned run.
+        environment: ``environment.json``, or that of a planned run; empty where there is none.
+    """
+    return RunInputs(
+        recorded=digest({name: fact(record, name) for name in _KEYS}),
+        surroundings=digest(_numeric_facts(record, environment)) if environment else "",
+    )
+
+
+def planned_inputs(spec: RunSpec, *, facts: Mapping[str, Any], host: Mapping[str, Any]) -> RunInputs:
+    """The inputs of a run that has not begun.
+
+    Args:
+        spec: The run.
+        facts: Further keys of its ``run.json``.
+        host: What ``capture.capture_host`` found, with ``plain_inside`` of an unmodified program.
+    """
+    apart = ("source", "plain_inside")
+    environment = capture.merge(
+        dict(host.get("plain_inside") or {}),
+        {name: value for name, value in host.items() if name not in apart},
+        source={},
+        image=None,
+        limits=None,
+    )
+    return inputs_of(runs.record_of(spec, facts=facts), json.loads(json.dumps(environment)))
+
+
+def whole_runs(runs_dir: Path, *, recipe: str) -> Iterator[WholeRunFolder]:
+    """The run folders of a recipe, oldest first; not those of resumed, stopped and varied runs."""
+    for folder in runs.list_all(runs_dir, recipe=recipe):
+        found = whole_run(folder)
+        if found is not None:
+            yield found
+
+
+def whole_run(folder: Path) -> WholeRunFolder | None:
+    """A run folder with its inputs; None where it is of a run that was not to be a whole one."""
+    record = read_json(folder / RECORD)
+    seed = record.get("seed")
+    if not is_integer(seed) or any(record.get(name) is not None for name in _PARTIAL):
+        return None
+    return WholeRunFolder(path=folder, seed=seed, inputs=inputs_of(record, read_json(folder / ENVIRONMENT)))
+
+
+def _numeric_facts(record: Mapping[str, Any], environment: Mapping[str, Any]) -> list[Any]:
+    """What of the surroundings can change numbers, as far as it is known before a run begins.
+
+    An unmodified program's environment was asked before it began, and it may start a thread a core; that of a
+    trainer is named by its lock, and has one thread.
+    """
+    host = environment.get("host") or {}
+    inside = environment.get("inside") or {}
+    cores = fact(record, "limits.cpus")
+    if record.get("program") is None:
+        cores = None
+        inside = {"device": {"kind": record.get("device")}, "numerics": {"profile": record.get("numerics")}}
+    return [
+        fingerprint.platforms_of_host(host),
+        fingerprint.facts({"inside": inside, "host": host}),
+        None if cores is None else len(cores),
+    ]

@@ -1,0 +1,221 @@
+"""Sweep: one recipe or several, over seeds and settings, each member a run that is made only once.
+
+A member is finished where the folder of runs has a complete, unmodified run of everything that it stands on.
+So a sweep that was killed goes on where it stopped, and one that is larger begins with what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit import capture, workspace
+from reprokit.core.records import digest
+from reprokit.errors import CannotRunError, UsageError
+from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.harness.running.member_runs import member_today
+from reprokit.harness.running.run_inputs import whole_runs
+from reprokit.harness.running.start_runs import among_others_in
+from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
+from reprokit.harness.sweeping.carry_out import Board, SweepProgress, carry_out
+from reprokit.harness.sweeping.groups import (
+    Group,
+    as_they_stand,
+    load_recipes,
+    make_ready,
+    members_of,
+    refuse_twins,
+    side_by_side,
+)
+from reprokit.layout import SWEEP
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+from reprokit.request import Request
+from reprokit.runs import sweeps
+from reprokit.runs.sweeps import Member, State
+
+#: What a call does with a member, by how far it is.
+_ACTIONS = {
+    State.COMPLETE: "reuse",
+    State.CRASHED: "retry",
+    State.INTERRUPTED: "retry",
+    State.CHANGED: "retry",
+    State.NOT_STARTED: "not_started",
+}
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """What came of a sweep.
+
+    Attributes:
+        name: Its name; the same for the same members.
+        path: Its ``sweep.json``.
+        members: In the order in which they were asked for.
+        actions: What the call did with each, or would do: ``reuse``, ``run``, ``retry``, ``not_started``.
+    """
+
+    name: str
+    path: Path
+    members: tuple[Member, ...]
+    actions: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where every member is complete, else that of a run that could not be made."""
+        done = all(member.state is State.COMPLETE for member in self.members)
+        return 0 if done else CannotRunError.exit_code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedRuns:
+    """The run folders of a sweep.
+
+    Attributes:
+        folders: Member → its run folder, of those that are finished: every file is as COMPLETE says.
+        missing: The members that are not, each with its state and why.
+    """
+
+    folders: dict[Member, Path]
+    missing: tuple[Member, ...]
+
+
+def sweep(
+    names: Sequence[str],
+    request: Request,
+    *,
+    project: Project,
+    progress: SweepProgress,
+    seeds: str | None = None,
+    settings: Sequence[str] = (),
+    jobs: int | None = None,
+    on: str = LOCAL,
+    dry_run: bool = False,
+) -> Sweep:
+    """Make the runs of a sweep that are not finished yet.
+
+    Args:
+        names: Recipes.
+        request: How runs are made: backend, base, time limit.
+        project: The folders.
+        progress: Told how far each member is.
+        seeds: As ``parse_seeds`` reads them; None for those that each recipe declares.
+        settings: ``path=value,value``; the members are every combination of the values.
+        jobs: How many members at one time; None for about as many as there are cores, one on an accelerator.
+        on: Where runs are made; only ``local``.
+        dry_run: Say what would be run, and run nothing. An environment that is missing is made all the same,
+            because it is part of what a member stands on.
+
+    Raises:
+        UsageError: Wrong seeds, settings or place, or two members that are one and the same run.
+        WorkspaceBusyError: Another call makes the same sweep now.
+        KeyboardInterrupt: All programs have been stopped and their folders closed.
+    """
+    if on != LOCAL:
+        raise UsageError(f"no sweep can run on {on!r} yet", where="--on", expected=LOCAL)
+    wanted = parse_seeds(seeds)
+    found = load_recipes(names, settings_grid(settings), project=project)
+    with nullcontext() if dry_run else among_others_in(project, note=progress.note):
+        group_of, named = _named(found, request, wanted, project=project, progress=progress)
+        folder = sweeps.folder_of(project.runs_dir, _name(named))
+        with nullcontext() if dry_run else workspace.exclusive(folder):
+            before = members = as_they_stand(named, group_of, project=project)
+            if not dry_run:
+                members = _carried_out(
+                    before, group_of, folder, jobs=jobs, project=project, progress=progress
+                )
+    return Sweep(
+        name=folder.name,
+        path=folder / SWEEP,
+        members=tuple(members),
+        actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
+    )
+
+
+def finished_runs(record: Path) -> FinishedRuns:
+    """The finished runs of a sweep, and the members that have none: crashed, interrupted, never begun.
+
+    Args:
+        record: The sweep's ``sweep.json``, or its folder.
+
+    Raises:
+        ReportError: It is no record of a sweep.
+    """
+    members = sweeps.read(record)
+    folder = (record if record.is_dir() else record.parent).resolve()
+    runs_dir = folder.parents[1]
+    there = {name: list(whole_runs(runs_dir, recipe=name)) for name in {one.recipe for one in members}}
+    today = [member_today(one, among=there[one.recipe], runs_dir=runs_dir) for one in members]
+    return FinishedRuns(
+        folders={one: runs_dir / one.run for one in today if one.state is State.COMPLETE},
+        missing=tuple(one for one in today if one.state is not State.COMPLETE),
+    )
+
+
+def _named(
+    found: Sequence[Recipe], request: Request, seeds: Seeds, *, project: Project, progress: SweepProgress
+) -> tuple[dict[int, Group], list[Member]]:
+    """All members in order, and the group of each by its place; nobody has looked for their runs yet."""
+    progress.phase("environment")
+    host = capture.capture_host(project.root)
+    groups = [
+        make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
+        for recipe in found
+    ]
+    pairs = [(group, member) for group in groups for member in members_of(group)]
+    members = [member for _, member in pairs]
+    refuse_twins(members)
+    return dict(enumerate(group for group, _ in pairs)), members
+
+
+def _name(members: Sequence[Member]) -> str:
+    """The recipe's name and a digest of all members."""
+    named = dict.fromkeys(member.recipe for member in members)
+    more = f"-and-{len(named) - 1}-more" if len(named) > 1 else ""
+    return f"{next(iter(named))}{more}-{digest([member.identity for member in members])[7:15]}"
+
+
+def _carried_out(
+    before: Sequence[Member],
+    group_of: dict[int, Group],
+    folder: Path,
+    *,
+    jobs: int | None,
+    project: Project,
+    progress: SweepProgress,
+) -> list[Member]:
+    board = Board(members=list(before), record=lambda now: sweeps.write(folder, now))
+    board.record(before)
+    progress.phase("train")
+    for member in before:
+        if member.state is State.CHANGED:
+            progress.note(f"{member.label}: {member.message}; it does not count and is run again")
+        if member.state is State.CRASHED:
+            progress.note(f"{member.label}: tried again; last time: {member.message}")
+        last = member.last_return[1] if member.last_return else None
+        told = member.message if member.state is State.NOT_STARTED else ""
+        progress.member(member.label, phase=_phase(member), last_return=last, told=told)
+    going = {
+        at: group_of[at]
+        for at, member in enumerate(before)
+        if member.state not in {State.COMPLETE, State.NOT_STARTED}
+    }
+    if going:
+        cores = usable_cores()
+        carry_out(
+            board,
+            going,
+            jobs=min(jobs or side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
+            cores=cores if len(cores) > 1 else (),
+            project=project,
+            progress=progress,
+        )
+    return board.members
+
+
+def _phase(member: Member) -> str:
+    """How a member stands before the call begins its runs."""
+    return str(member.state) if member.state in {State.COMPLETE, State.NOT_STARTED} else str(State.WAITING)

@@ -1,0 +1,206 @@
+"""The members of a sweep that are not finished, run several at a time, each in a folder of its own."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from reprokit import runs
+from reprokit.errors import CannotRunError
+from reprokit.harness.running.execute import Progress, execute, last_object
+from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.results import chosen_return, last_return
+from reprokit.layout import METRICS, OUTPUT
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+from reprokit.runs.listing import key_of
+from reprokit.runs.sweeps import Member, State, state_of
+
+
+class SweepProgress(Progress, Protocol):
+    """What a person is told of a sweep while it runs."""
+
+    def member(
+        self,
+        label: str,
+        *,
+        phase: str,
+        step: int | None = None,
+        total: int | None = None,
+        steps_per_s: float | None = None,
+        last_return: float | None = None,
+        place: str = "",
+        told: str = "",
+    ) -> None:
+        """How far a member is; called about twice a second while it runs."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Board:
+    """The members of a sweep as they are now; every change is recorded before anybody is told."""
+
+    members: list[Member]
+    record: Callable[[Sequence[Member]], object]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def change(self, at: int, member: Member) -> None:
+        """A member has come further."""
+        with self.lock:
+            self.members[at] = member
+            self.record(self.members)
+
+
+def carry_out(
+    board: Board,
+    groups: Mapping[int, Group],
+    *,
+    jobs: int,
+    cores: Sequence[int],
+    project: Project,
+    progress: SweepProgress,
+) -> None:
+    """Run members.
+
+    Args:
+        board: All members.
+        groups: Place among the members → its group, of those that are to run.
+        jobs: How many at one time.
+        cores: Core numbers, of which each running member that is pinned gets one; empty for no pinning.
+        project: The folders.
+        progress: Told how far they are.
+
+    Raises:
+        KeyboardInterrupt: All programs have been stopped and their folders closed.
+    """
+    stop = threading.Event()
+    free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    for number in range(jobs):
+        free.put(cores[number % len(cores)] if cores else None)
+
+    def one(at: int) -> None:
+        core = free.get()
+        try:
+            _run(board, at, groups[at], core=core, project=project, progress=progress, stop=stop)
+        except BaseException:
+            stop.set()  # before this thread takes the next member
+            raise
+        finally:
+            free.put(core)
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        futures = [pool.submit(one, at) for at in groups]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _run(
+    board: Board,
+    at: int,
+    group: Group,
+    *,
+    core: int | None,
+    project: Project,
+    progress: SweepProgress,
+    stop: threading.Event,
+) -> None:
+    member = board.members[at]
+    if group.ready is None or stop.is_set():
+        return
+    core = core if group.is_pinned else None
+    plan = group.plan(member.seed, core=core, project=project)
+    folder = project.runs_dir / member.recipe / plan.specs[0].run_id
+    place = group.ready.backend.name + ("" if core is None else f" core {core}")
+    member = replace(
+        member, state=State.RUNNING, run=key_of(folder), message="", attempts=member.attempts + 1
+    )
+    board.change(at, member)
+    shown = _MemberProgress(member=member, folder=folder, place=place, progress=progress, recipe=group.recipe)
+    try:
+        shown.alive("", "")
+        execute(
+            plan,
+            backend=group.ready.backend,
+            runs_dir=project.runs_dir,
+            host=group.host,
+            progress=shown,
+            stop=stop,
+        )
+        stored = runs.read(folder)
+        member = replace(member, state=state_of(stored), message=stored.incomplete_because)
+    except CannotRunError as error:  # the disk is full, say: a row of its own, as a crash is
+        member = replace(member, state=State.CRASHED, message=error.told())
+        shown.note(error.told())
+    except KeyboardInterrupt:
+        board.change(at, replace(member, state=State.INTERRUPTED, message="interrupted by the user"))
+        raise
+    member = replace(member, last_return=last_return(folder, group.recipe))
+    board.change(at, member)
+    shown.finished(member)
+
+
+@dataclass(slots=True, kw_only=True)
+class _MemberProgress:
+    """What ``execute`` tells of one run, told as of a member of a sweep."""
+
+    member: Member
+    folder: Path
+    place: str
+    progress: SweepProgress
+    recipe: Recipe
+    step: int | None = None
+    total: int | None = None
+    steps_per_s: float | None = None
+    last: float | None = None
+
+    def phase(self, name: str) -> None:
+        """A run alone has no phases."""
+
+    def update(
+        self,
+        run_label: str,  # noqa: ARG002  the member's own says more
+        step: int,
+        total: int | None,
+        *,
+        steps_per_s: float | None,
+        eta_s: float | None,  # noqa: ARG002
+    ) -> None:
+        self.step, self.total, self.steps_per_s = step, total, steps_per_s
+        self._tell()
+
+    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:  # noqa: ARG002
+        self._tell(told=seen)
+
+    def ended(self, run_label: str) -> None:
+        """A member is one run, and ``finished`` says how it ended."""
+
+    def note(self, text: str) -> None:
+        self.progress.note(f"{self.member.label}: {text.removeprefix('run 1: ')}")
+
+    def finished(self, member: Member) -> None:
+        self.last = member.last_return[1] if member.last_return else None
+        self._tell(phase=str(member.state))
+
+    def _tell(self, *, phase: str = "training", told: str = "") -> None:
+        if phase == "training":
+            found = chosen_return(last_object(self.folder / OUTPUT / METRICS) or {}, self.recipe)
+            self.last = found[1] if found else self.last  # not every line has one
+        self.progress.member(
+            self.member.label,
+            phase=phase,
+            step=self.step,
+            total=self.total,
+            steps_per_s=self.steps_per_s,
+            last_return=self.last,
+            place=self.place,
+            told=told,
+        )

@@ -1,0 +1,203 @@
+"""Recipes with settings, made ready to run; and the members of a sweep that each of them stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reprokit import recipes
+from reprokit.core.evidence import fact, is_integer
+from reprokit.core.records import digest
+from reprokit.errors import CannotRunError, UsageError
+from reprokit.harness.running.clock import stamp
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.instrumented import instrumented
+from reprokit.harness.running.member_runs import standing_of
+from reprokit.harness.running.plan import Plan, plan_recipe
+from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder, planned_inputs, whole_runs
+from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.harness.running.start_runs import Prepared, must_have_variant, ready_to_run
+from reprokit.harness.sweeping.asked import Seeds
+from reprokit.harness.sweeping.results import last_return
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+from reprokit.request import Request
+from reprokit.runs.listing import key_of
+from reprokit.runs.sweeps import Member, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The members of a sweep that share recipe and settings.
+
+    Attributes:
+        recipe: With the settings applied.
+        request: With the settings as overrides.
+        seeds: One a member.
+        ready: Their plan and what runs them; None where nothing can run.
+        host: What this host is, for their environment records.
+        inputs: What their numbers stand on, but for the seed; None where nothing can run.
+        problem: Why nothing can run, or "".
+    """
+
+    recipe: Recipe
+    request: Request
+    seeds: tuple[int, ...]
+    ready: Prepared | None = None
+    host: Mapping[str, Any]
+    inputs: RunInputs | None = None
+    problem: str = ""
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether its runs get one core each wherever there are several, as those of ``reproduce`` do.
+
+        A program that starts a thread a core computes the same then, however many members run side by side. A
+        trainer has one thread anyway; so the system may share the cores out evenly.
+        """
+        return self.recipe.program is not None
+
+    def plan(self, seed: int, *, core: int | None, project: Project) -> Plan:
+        """The run of one seed, as it was made ready with all others, on one core or on all of them."""
+        if self.ready is None:
+            raise UsageError(self.problem)
+        plan = plan_recipe(
+            self.recipe,
+            seed=seed,
+            realisation=self.ready.realisation,
+            backend=str(self.ready.plan.facts["backend"]),
+            stamp=stamp(),
+            runs_dir=project.runs_dir,
+            cores=() if core is None else (core,),
+            timeout_s=self.request.timeout_s,
+            environments=project.root,
+        )
+        plan = replace(plan, facts=self.ready.plan.facts, files=self.ready.plan.files)
+        watched = self.recipe.program is not None and self.recipe.program.instrument
+        return instrumented(plan) if watched else plan
+
+
+def load_recipes(
+    names: Sequence[str], settings: Sequence[tuple[str, ...]], *, project: Project
+) -> list[Recipe]:
+    """Every recipe with every combination of settings.
+
+    Raises:
+        RecipeError: One is wrong, or its environment is not declared.
+    """
+    found = [
+        recipes.load(name, recipes_dir=project.recipes_dir, overrides=chosen)
+        for name in names
+        for chosen in settings
+    ]
+    for recipe in found:
+        must_have_variant(recipe, project=project)
+    return found
+
+
+def make_ready(
+    recipe: Recipe,
+    request: Request,
+    *,
+    seeds: Seeds,
+    host: Mapping[str, Any],
+    project: Project,
+    progress: Progress,
+) -> Group:
+    """A recipe made ready to run, or why it cannot be."""
+    chosen = seeds(recipe.seeds)
+    request = replace(request, seed=chosen[0], overrides=recipe.modified)
+    group = Group(recipe=recipe, request=request, seeds=chosen, host=host)
+    try:
+        ready, found = ready_to_run(
+            recipe, request, WholeRun(beside=2), project=project, progress=progress, host=host
+        )
+    except CannotRunError as error:
+        return replace(group, problem=error.told())
+    inputs = planned_inputs(ready.plan.specs[0], facts=ready.plan.facts, host=found)
+    return replace(group, ready=ready, host=found, inputs=inputs)
+
+
+def members_of(group: Group) -> Iterator[Member]:
+    """The members of a group; nobody has looked for their runs yet."""
+    recipe = group.recipe
+    for seed in group.seeds:
+        if group.inputs is None:
+            yield Member(
+                recipe=recipe.name,
+                settings=tuple(recipe.modified),
+                seed=seed,
+                identity=digest([State.NOT_STARTED, recipe.digest, list(recipe.modified), seed]),
+                state=State.NOT_STARTED,
+                message=group.problem,
+            )
+        else:
+            yield Member(
+                recipe=recipe.name,
+                settings=tuple(recipe.modified),
+                seed=seed,
+                inputs=group.inputs.digest,
+                identity=group.inputs.of_seed(seed),
+            )
+
+
+def as_they_stand(
+    members: Sequence[Member], group_of: Mapping[int, Group], *, project: Project
+) -> list[Member]:
+    """The members, each as far as its run folders say that it is."""
+    there: dict[str, list[WholeRunFolder]] = {}
+    found = []
+    for at, member in enumerate(members):
+        group = group_of[at]
+        if group.inputs is None:
+            found.append(member)
+            continue
+        if member.recipe not in there:
+            there[member.recipe] = list(whole_runs(project.runs_dir, recipe=member.recipe))
+        standing = standing_of(group.inputs, member.seed, among=there[member.recipe])
+        folder = standing.folder
+        complete = folder is not None and standing.state is State.COMPLETE
+        found.append(
+            replace(
+                member,
+                state=standing.state,
+                run=key_of(folder) if folder else "",
+                message=standing.message,
+                attempts=standing.attempts,
+                last_return=last_return(folder, group.recipe) if folder and complete else None,
+            )
+        )
+    return found
+
+
+def refuse_twins(members: Sequence[Member]) -> None:
+    """Raise `UsageError` where two members are one and the same run: its folder would count twice."""
+    seen: dict[str, Member] = {}
+    for member in members:
+        other = seen.setdefault(member.identity, member)
+        if other is not member:
+            raise UsageError(
+                f"two members are the same run: {other.label!r} and {member.label!r}",
+                fix="leave one of them out",
+            )
+
+
+def side_by_side(groups: Sequence[Group], *, num_cores: int) -> int:
+    """How many members run at one time where nobody said: a core each, and one on an accelerator.
+
+    Those that no full round has room for share the cores with the first round, where all have one thread and
+    the memory suffices: five trainings on two cores take the time of two and a half, not of three.
+
+    Args:
+        groups: That of each member that is to run.
+        num_cores: How many cores there are.
+    """
+    if any(group.recipe.device != "cpu" for group in groups):
+        return 1
+    num_cores = max(1, num_cores)
+    odd = len(groups) % num_cores if len(groups) > num_cores else 0
+    needed = max((group.recipe.limits.memory_gib for group in groups), default=0.0) * (num_cores + odd)
+    total = fact(groups[0].host, "memory.total_bytes") if groups else None
+    fits = is_integer(total) and needed * 2**30 <= total
+    return num_cores + (odd if fits and not any(group.is_pinned for group in groups) else 0)

@@ -1,0 +1,109 @@
+"""Progress of a sweep: one table of its members on a terminal, a line for each change elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reprokit.reports.escaping import one_line
+from reprokit.reports.progress import HEARTBEAT_S, LIVE_EVERY_S, ProgressDisplay
+from reprokit.reports.tables import aligned
+
+_MOST_ROWS = 16
+_HEADS = ("member", "phase", "steps", "steps/s", "last return", "place")
+#: Phases in the order in which a short table shows their members: what moves comes first.
+_ORDER = {"training": 0, "crashed": 1, "not_started": 1, "interrupted": 1, "waiting": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Row:
+    phase: str
+    step: int | None
+    total: int | None
+    steps_per_s: float | None
+    last_return: float | None
+    place: str
+    told: str
+
+
+class SweepDisplay(ProgressDisplay):
+    """The progress display of a sweep; ``member`` may be called from several threads."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(**options)  # type: ignore[arg-type]
+        self._members: dict[str, _Row] = {}
+        self._said_at: dict[str, float] = {}
+
+    def member(
+        self,
+        label: str,
+        *,
+        phase: str,
+        step: int | None = None,
+        total: int | None = None,
+        steps_per_s: float | None = None,
+        last_return: float | None = None,
+        place: str = "",
+        told: str = "",
+    ) -> None:
+        """Report how far a member is."""
+        row = _Row(
+            phase=phase,
+            step=step,
+            total=total,
+            steps_per_s=steps_per_s,
+            last_return=last_return,
+            place=place,
+            told=told,
+        )
+        with self._lock:
+            before, now = self._members.get(label), self._clock()
+            self._members[label] = row
+            changed = before is None or before.phase != phase
+            if self._is_live:
+                if changed or now - self._drawn_at >= LIVE_EVERY_S:
+                    self._draw()
+            elif changed or now - self._said_at[label] >= HEARTBEAT_S:
+                self._said_at[label] = now
+                self._write_line(_line(label, row))
+
+    def _bars(self, room: int) -> Iterator[str]:
+        """The table, where members are known; until then the bars of the phase."""
+        if not self._members:
+            yield from super()._bars(room)
+            return
+        by_need = sorted(self._members.items(), key=lambda item: _ORDER.get(item[1].phase, 3))
+        shown = {label for label, _ in by_need[:_MOST_ROWS]}
+        rows = [_cells(label, row) for label, row in self._members.items() if label in shown]
+        yield from aligned([_HEADS, *rows])
+        if len(by_need) > _MOST_ROWS:
+            rest = [row.phase for _, row in by_need[_MOST_ROWS:]]
+            counts = ", ".join(f"{rest.count(phase)} {phase}" for phase in dict.fromkeys(rest))
+            yield f"and {len(rest)} more: {one_line(counts)}"
+
+
+def _cells(label: str, row: _Row) -> tuple[str, ...]:
+    steps = "-" if row.step is None else f"{row.step:,}"
+    return (
+        one_line(label, limit=60),
+        one_line(row.phase, limit=20),
+        steps if row.total is None else f"{steps} of {row.total:,}",
+        "-" if row.steps_per_s is None else f"{row.steps_per_s:,.0f}",
+        "-" if row.last_return is None else f"{row.last_return:,.2f}",
+        one_line(row.place or "-", limit=20),
+    )
+
+
+def _line(label: str, row: _Row) -> str:
+    parts = [row.phase]
+    if row.step is not None:
+        parts.append(f"step {row.step:,}" + ("" if row.total is None else f" of {row.total:,}"))
+    if row.steps_per_s is not None:
+        parts.append(f"{row.steps_per_s:,.0f} steps/s")
+    if row.last_return is not None:
+        parts.append(f"last return {row.last_return:,.2f}")
+    if row.place:
+        parts.append(row.place)
+    if row.told and row.phase != "training":
+        parts.append(row.told)
+    return f"{one_line(label, limit=120)}: {one_line(', '.join(parts))}"

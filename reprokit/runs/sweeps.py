@@ -1,0 +1,157 @@
+"""The records of sweeps: ``runs/sweeps/<name>/sweep.json``, which runs belong together and how far they are.
+
+Everything in it follows from run folders; whether a member is finished is read from its folder, never from
+here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import SCHEMA_VERSION, Outcome
+from reprokit.errors import ReportError
+from reprokit.layout import SWEEP, SWEEPS, read_json
+from reprokit.runs.reading import StoredRun
+from reprokit.workspace import is_alive, write_json
+
+_FIELDS = {"recipe": str, "seed": int, "inputs": str, "identity": str}
+
+
+class State(StrEnum):
+    """How far a member of a sweep is."""
+
+    WAITING = "waiting"  # no run of it was begun
+    RUNNING = "running"
+    COMPLETE = "complete"  # every file of its run folder is as it was when the run ended
+    CRASHED = "crashed"  # its program, or what runs it, failed
+    INTERRUPTED = "interrupted"  # it was stopped, or the tool was killed
+    CHANGED = "changed"  # its run folder was changed after the run
+    NOT_STARTED = "not_started"  # there is no environment for it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One run of a sweep.
+
+    Attributes:
+        recipe: Its recipe.
+        settings: Overrides, ``path=value``.
+        seed: Its seed.
+        inputs: Digest of everything that its numbers stand on, but for the seed.
+        identity: The same with the seed.
+        state: How far it is.
+        run: Its run folder as ``<recipe>/<run id>``, of several attempts the one that counts; "" for none.
+        message: Why it is not complete, one sentence, or "".
+        attempts: How many runs of it were begun.
+        last_return: The metric that says how well it does, and its last value; None where it has none.
+    """
+
+    recipe: str
+    settings: tuple[str, ...] = ()
+    seed: int
+    inputs: str = ""
+    identity: str = ""
+    state: State = State.WAITING
+    run: str = ""
+    message: str = ""
+    attempts: int = 0
+    last_return: tuple[str, float] | None = None
+
+    @property
+    def label(self) -> str:
+        """What a person calls it."""
+        return " ".join((self.recipe, *self.settings, f"seed {self.seed}"))
+
+
+def folder_of(runs_dir: Path, name: str) -> Path:
+    """Where the record of a sweep lies."""
+    return runs_dir / SWEEPS / name
+
+
+def write(folder: Path, members: Sequence[Member]) -> Path:
+    """Write ``sweep.json``, whole or not at all; returns its path.
+
+    Raises:
+        WorkspaceError: The folder cannot be written.
+    """
+    write_json(folder / SWEEP, as_data(folder.name, members))
+    return folder / SWEEP
+
+
+def as_data(name: str, members: Sequence[Member]) -> dict[str, Any]:
+    """A sweep as ``sweep.json`` holds it."""
+    rows = [
+        {
+            **asdict(member),
+            "state": str(member.state),
+            "last_return": None
+            if member.last_return is None
+            else dict(zip(("metric", "value"), member.last_return, strict=True)),
+        }
+        for member in members
+    ]
+    return {"schema": SCHEMA_VERSION, "name": name, "members": rows}
+
+
+def read(path: Path) -> list[Member]:
+    """The members of a sweep; ``path`` is its folder or its ``sweep.json``.
+
+    Raises:
+        ReportError: It is no record of a sweep.
+    """
+    file = path / SWEEP if path.is_dir() else path
+    rows = read_json(file).get("members")
+    if not isinstance(rows, list) or not rows or not all(map(_is_member, rows)):
+        raise ReportError(
+            "this is no record of a sweep",
+            where=str(file),
+            fix="name a sweep that `reprokit sweep` printed, or run that command again",
+        )
+    return [
+        Member(
+            recipe=row["recipe"],
+            settings=tuple(map(str, row.get("settings") or ())),
+            seed=row["seed"],
+            inputs=row["inputs"],
+            identity=row["identity"],
+            state=State(row["state"]),
+            run=str(row.get("run") or ""),
+            message=str(row.get("message") or ""),
+            attempts=int(row.get("attempts") or 0),
+        )
+        for row in rows
+    ]
+
+
+def list_all(runs_dir: Path) -> Iterator[list[Member]]:
+    """The members of every sweep that can be read."""
+    for file in sorted((runs_dir / SWEEPS).glob(f"*/{SWEEP}")):
+        try:
+            yield read(file)
+        except ReportError:
+            continue  # a damaged record asks for nothing; its call writes it again
+
+
+def state_of(stored: StoredRun) -> State:
+    """How far a member is whose run folder was read."""
+    record = stored.record
+    if stored.complete:
+        return State.COMPLETE
+    if record.get("state") == "running" and is_alive(record.get("owner") or {}):
+        return State.RUNNING
+    outcome = record.get("outcome")
+    if outcome == Outcome.COMPLETED:
+        return State.CHANGED
+    return State.INTERRUPTED if outcome in {None, Outcome.INTERRUPTED} else State.CRASHED
+
+
+def _is_member(row: Any) -> bool:
+    if not isinstance(row, dict) or row.get("state") not in {str(state) for state in State}:
+        return False
+    seed = row.get("seed")
+    typed = all(isinstance(row.get(name), kind) for name, kind in _FIELDS.items())
+    return typed and not isinstance(seed, bool)

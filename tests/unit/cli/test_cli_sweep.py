@@ -1,0 +1,72 @@
+"""``reprokit sweep``: what is typed reaches the harness, and what comes of it is the exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reprokit import cli, harness
+from reprokit.runs.sweeps import Member, State
+
+DONE = Member(recipe="train", seed=3, state=State.COMPLETE, run="train/a")
+CRASHED = Member(recipe="train", seed=4, state=State.CRASHED, message="exit code 1")
+
+
+@pytest.fixture
+def ask(monkeypatch, tmp_path, capsys):
+    """Types a line; the exit code, stdout and what the harness was asked for."""
+    monkeypatch.chdir(tmp_path)
+
+    def typed(*words: str, members=(DONE,)):
+        asked = {}
+
+        def sweep(names, request, **options):
+            asked.update(names=names, request=request, **options)
+            actions = tuple("reuse" for _ in members)
+            return harness.Sweep(name="train-1", path=Path("sweep.json"), members=members, actions=actions)
+
+        monkeypatch.setattr(harness, "sweep", sweep)
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["sweep", *words])
+        return ended.value.code, capsys.readouterr().out, asked
+
+    return typed
+
+
+def test_what_is_typed_is_asked_for(ask, tmp_path):
+    line = (
+        "a b --seeds 0..4 --set x=1,2 --set y=3 --jobs 2 --backend local --timeout 9 --runs-dir r --dry-run"
+    )
+    code, _, asked = ask(*line.split())
+    assert (code, asked["names"], asked["seeds"], asked["settings"]) == (
+        0,
+        ("a", "b"),
+        "0..4",
+        ("x=1,2", "y=3"),
+    )
+    assert (asked["jobs"], asked["on"], asked["dry_run"]) == (2, "local", True)
+    assert (asked["request"].backend, asked["request"].timeout_s) == ("local", 9.0)
+    assert asked["project"].runs_dir == tmp_path / "r"
+    assert (asked["request"].overrides, asked["request"].seed) == ((), None)
+
+
+@pytest.mark.parametrize(("members", "code"), [((DONE,), 0), ((DONE, CRASHED), 3)])
+def test_the_exit_code_says_whether_all_are_finished(ask, members, code):
+    assert ask("train", members=members)[0] == code
+
+
+def test_json_has_a_row_for_each_member(ask):
+    code, out, _ = ask("train", "--json", members=(DONE, CRASHED))
+    answer = json.loads(out)
+    assert (code, answer["exit_code"], answer["name"], answer["path"]) == (3, 3, "train-1", "sweep.json")
+    assert [(row["seed"], row["state"], row["action"]) for row in answer["members"]] == [
+        (3, "complete", "reuse"),
+        (4, "crashed", "reuse"),
+    ]
+
+
+@pytest.mark.parametrize("words", [(), ("train", "--jobs", "0"), ("train", "--seed", "3")])
+def test_wrong_usage_is_2(ask, words):
+    assert ask(*words)[0] == 2

@@ -1,0 +1,245 @@
+"""A sweep from recipe to record: real run folders of a program of a moment, in this Python."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from reprokit import runs, workspace
+from reprokit.errors import ReportError, UsageError, WorkspaceBusyError
+from reprokit.harness import Request, finished_runs, reproduce
+from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.project import Project
+from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, run_folders, seeds_of, swept
+
+
+@pytest.fixture
+def here(repository):
+    return prepare(repository)
+
+
+def states(answer):
+    return [str(member.state) for member in answer.members]
+
+
+def test_every_declared_seed_has_a_run_folder_of_its_own(here):
+    told = RecordedSweep()
+    answer = swept(here.root, told=told)
+    assert (answer.exit_code, states(answer), answer.actions) == (0, ["complete"] * 3, ("run",) * 3)
+    assert seeds_of(run_folders(here.root)) == [3, 4, 6]
+    assert [member.last_return[0] for member in answer.members] == ["return"] * 3
+    assert {("train seed 3", "waiting"), ("train seed 3", "training"), ("train seed 3", "complete")} <= set(
+        told.members
+    )
+    record = json.loads(answer.path.read_text())
+    assert answer.path == here.root / "runs" / "sweeps" / answer.name / "sweep.json"
+    assert [row["run"] for row in record["members"]] == [member.run for member in answer.members]
+
+
+def test_what_is_finished_is_not_run_again(here):
+    first = swept(here.root)
+    again = swept(here.root)
+    assert (again.name, again.actions, again.exit_code) == (first.name, ("reuse",) * 3, 0)
+    assert again.members == first.members
+    assert len(run_folders(here.root)) == 3
+
+
+def test_a_larger_sweep_begins_with_what_is_there(here):
+    first = swept(here.root)
+    larger = swept(here.root, seeds="3..6")
+    assert (larger.actions, len(run_folders(here.root))) == (("reuse", "reuse", "run", "reuse"), 4)
+    assert larger.name != first.name
+
+
+def test_a_run_that_reproduce_made_counts(here):
+    here.reproduce(seed=4)
+    assert swept(here.root).actions == (
+        ("run", "run", "run") if len(usable_cores()) > 1 else ("run", "reuse", "run")
+    )
+
+
+def test_a_run_that_reproduce_made_side_by_side_counts(here):
+    """Those get a core each as the members of a sweep do."""
+    request = Request(backend="local", seed=4)
+    reproduce("train", request, project=Project.around(here.root), progress=RecordedSweep())
+    assert swept(here.root).actions == ("reuse", "reuse", "run"), "seed 3 showed that a metric responds"
+
+
+def test_a_crashed_member_is_a_row_and_is_tried_again_by_the_next_call_only(here):
+    (here.root / "runs").mkdir()
+    (here.root / "broken").touch()
+    answer = swept(here.root, seeds="4,5,6")
+    assert (answer.exit_code, states(answer)) == (3, ["complete", "crashed", "complete"])
+    assert answer.members[1].message == "the program ended with exit code 1: no five"
+    assert (answer.members[1].attempts, len(run_folders(here.root))) == (1, 3)
+
+    told = RecordedSweep()
+    again = swept(here.root, seeds="4,5,6", told=told)
+    assert (again.exit_code, again.actions) == (3, ("reuse", "retry", "reuse"))
+    assert again.members[1].attempts == 2
+    assert "train seed 5: tried again; last time: the program ended with exit code 1: no five" in told.notes
+
+    (here.root / "broken").unlink()
+    healed = swept(here.root, seeds="4,5,6")
+    assert (healed.exit_code, healed.actions, healed.name) == (0, ("reuse", "retry", "reuse"), answer.name)
+    assert seeds_of(run_folders(here.root)) == [4, 5, 5, 5, 6]
+
+
+def test_a_run_that_was_changed_afterwards_does_not_count_and_is_run_again(here):
+    first = swept(here.root)
+    folder = here.root / "runs" / first.members[1].run
+    whole = (folder / "metrics.jsonl").read_bytes()
+    (folder / "metrics.jsonl").write_bytes(whole.replace(b"0.", b"1.", 1))
+    told = RecordedSweep()
+    again = swept(here.root, told=told)
+    assert (again.actions, again.exit_code) == (("reuse", "retry", "reuse"), 0)
+    assert again.members[1].run != first.members[1].run
+    assert any("metrics.jsonl was changed after the run; it does not count" in note for note in told.notes)
+    assert (here.root / "runs" / again.members[1].run / "metrics.jsonl").read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"settings_py": "RATE = 0.2\n"},
+        {"train_py": PROGRAM + "# a word\n"},
+        {"recipes__train__recipe_yaml": RECIPE.replace('"1"', '"2"')},
+    ],
+    ids=["a setting", "the program", "the command"],
+)
+def test_a_changed_recipe_or_program_is_another_sweep(here, change):
+    first = swept(here.root)
+    here.write(**change)
+    other = swept(here.root)
+    assert (other.actions, other.exit_code) == (("run",) * 3, 0)
+    assert other.name != first.name
+    assert not {one.identity for one in first.members} & {one.identity for one in other.members}
+
+
+def test_a_word_of_the_recipe_that_changes_no_number_keeps_the_runs(here):
+    swept(here.root)
+    here.write(recipes__train__recipe_yaml=RECIPE.replace("as it is", "of somebody"))
+    assert swept(here.root).actions == ("reuse",) * 3
+
+
+def test_a_grid_has_every_combination(here):
+    commands = [f"[python, train.py, '{{seed}}', '{{run_dir}}', '{word}']" for word in (1, 2)]
+    settings = [f"command={','.join(commands)}", "device=cpu"]
+    answer = swept(here.root, settings=settings, seeds="1,2")
+    assert (states(answer), len({one.identity for one in answer.members})) == (["complete"] * 4, 4)
+    assert [one.seed for one in answer.members] == [1, 2, 1, 2]
+    assert len({one.settings for one in answer.members}) == 2
+    assert swept(here.root, settings=settings, seeds="1,2").actions == ("reuse",) * 4
+
+
+def test_two_settings_that_are_one_training_are_refused(here):
+    same = "command=[python, train.py, '{seed}', '{run_dir}', '1'],[python,train.py,'{seed}','{run_dir}','1']"
+    with pytest.raises(UsageError, match=r"two members are the same run: .*command"):
+        swept(here.root, settings=[same])
+    with pytest.raises(UsageError, match="the setting is given twice"):
+        swept(here.root, settings=["device=cpu", "device=cpu"])
+    with pytest.raises(UsageError, match="two members are the same run"):
+        swept(here.root, "train", "train")
+    assert run_folders(here.root) == []
+
+
+def test_several_recipes_are_one_sweep(here):
+    here.write(
+        recipes__other__recipe_yaml=RECIPE.replace("name: train", "name: other").replace("[3, 4, 6]", "[9]")
+    )
+    answer = swept(here.root, "train", "other")
+    assert [(one.recipe, one.seed) for one in answer.members] == [
+        ("train", 3),
+        ("train", 4),
+        ("train", 6),
+        ("other", 9),
+    ]
+    assert answer.name.startswith("train-and-1-more-")
+
+
+def test_a_dry_run_says_what_would_be_done_and_writes_nothing(here):
+    planned = swept(here.root, dry_run=True)
+    assert (planned.actions, states(planned)) == (("run",) * 3, ["waiting"] * 3)
+    assert not (here.root / "runs").exists()
+    made = swept(here.root, seeds="3,")
+    before = {path: path.stat().st_mtime_ns for path in (here.root / "runs").rglob("*")}
+    again = swept(here.root, dry_run=True)
+    assert again.actions == ("reuse", "run", "run")
+    assert {path: path.stat().st_mtime_ns for path in (here.root / "runs").rglob("*")} == before
+    assert made.members[0].identity == again.members[0].identity
+
+
+def test_members_have_a_core_each_however_many_run_at_once(here):
+    one, two = swept(here.root, jobs=1), swept(here.root, seeds="7,8", jobs=2)
+    pinned = [
+        json.loads((here.root / "runs" / member.run / "run.json").read_text())["limits"]["cpus"]
+        for member in (*one.members, *two.members)
+    ]
+    assert {None if cores is None else len(cores) for cores in pinned} == {
+        1 if len(usable_cores()) > 1 else None
+    }
+
+
+def test_what_cannot_start_is_a_row_too(here):
+    answer = swept(here.root, request=Request(backend="docker"))
+    assert (states(answer), answer.exit_code) == (["not_started"] * 3, 3)
+    assert answer.actions == ("not_started",) * 3
+    assert "the recipe's variant is none" in answer.members[0].message
+    assert json.loads(answer.path.read_text())["members"][0]["state"] == "not_started"
+
+
+def test_an_interruption_stops_every_member_and_the_next_call_goes_on(here):
+    class Impatient(RecordedSweep):
+        def member(self, label, *, phase, **facts):
+            if label == "train seed 4" and phase == "training":
+                raise KeyboardInterrupt
+            super().member(label, phase=phase, **facts)
+
+    with pytest.raises(KeyboardInterrupt):
+        swept(here.root, told=Impatient(), jobs=1)
+    record = runs.sweeps.read(next((here.root / "runs" / "sweeps").iterdir()))
+    assert [str(one.state) for one in record] == ["complete", "interrupted", "waiting"]
+    again = swept(here.root)
+    assert (states(again), again.actions[0]) == (["complete"] * 3, "reuse")
+    assert all(
+        runs.read(folder).complete for folder in run_folders(here.root) if (folder / "COMPLETE").is_file()
+    )
+
+
+def test_one_call_at_a_time_makes_a_sweep(here):
+    answer = swept(here.root)
+    with workspace.exclusive(answer.path.parent), pytest.raises(WorkspaceBusyError):
+        swept(here.root)
+
+
+def test_another_place_is_refused(here):
+    with pytest.raises(UsageError, match="no sweep can run on 'slurm' yet"):
+        swept(here.root, on="slurm")
+
+
+def test_finished_runs_are_found_by_what_they_are_not_by_what_the_record_says(here):
+    (here.root / "broken").touch()
+    answer = swept(here.root, seeds="4,5,6")
+    found = finished_runs(answer.path)
+    assert [member.seed for member in found.folders] == [4, 6]
+    assert [(one.seed, str(one.state)) for one in found.missing] == [(5, "crashed")]
+    assert finished_runs(answer.path.parent) == found
+
+    record = json.loads(answer.path.read_text())
+    record["members"][1] = {**record["members"][1], "state": "complete", "run": record["members"][0]["run"]}
+    answer.path.write_text(json.dumps(record))
+    assert [(one.seed, str(one.state)) for one in finished_runs(answer.path).missing] == [(5, "crashed")]
+
+    shutil.rmtree(here.root / "runs" / answer.members[0].run)
+    missing = finished_runs(answer.path).missing
+    assert [(one.seed, str(one.state)) for one in missing] == [(4, "waiting"), (5, "crashed")]
+    assert missing[0].message == f"its run folder is gone: {answer.members[0].run}"
+
+
+def test_what_is_no_record_of_a_sweep_is_refused(here, tmp_path):
+    for text in ("{}", '{"members": []}', '{"members": [{"seed": 1}]}', "nonsense"):
+        (tmp_path / "sweep.json").write_text(text)
+        with pytest.raises(ReportError, match="no record of a sweep"):
+            finished_runs(tmp_path / "sweep.json")
