@@ -31,6 +31,8 @@ _UNITS_S = {"ms": 1e-3, "minutes": 60.0, "hours": 3600.0}
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 #: A run's time is measured around it, and what a program prints is rounded.
 _SLACK, _LEAST_SHARE, _SAME_WORK = 1.05, 0.02, 0.02
+#: Of a run that is over in a moment, imports take nearly all: this long, and a clock was read.
+_LEAST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +147,7 @@ def _is_since_begun(curve: Curve, span: Span) -> bool:
 def _is_rate(curve: Curve, span: Span) -> bool:
     """Steps a second since the beginning, or since the record before: either gives times that fit the run."""
     most = span[1] - span[0]
+    least = min(_LEAST_SHARE * most, _LEAST_S)
     if len(curve.values) < 2 or not all(curve.values) or not all(curve.steps):  # one record proves nothing
         return False
     since_begun = [step / value for step, value in zip(curve.steps, curve.values, strict=True)]
@@ -152,11 +155,11 @@ def _is_rate(curve: Curve, span: Span) -> bool:
     rises = all(
         one <= two * more for (one, two), more in zip(pairwise(since_begun), rounding[1:], strict=True)
     )
-    if rises and _LEAST_SHARE * most <= since_begun[-1] <= _SLACK * most * rounding[-1]:
+    if rises and least <= since_begun[-1] <= _SLACK * most * rounding[-1]:
         return True
     apart = [two - one for one, two in pairwise((0.0, *curve.steps))]
     between = sum(gap / value for gap, value in zip(apart, curve.values, strict=True))
-    return min(apart) > 0 and _LEAST_SHARE * most <= between <= _SLACK * most
+    return min(apart) > 0 and least <= between <= _SLACK * most
 
 
 def _same_work(rates: Sequence[Curve], durations: Sequence[Curve]) -> bool:
