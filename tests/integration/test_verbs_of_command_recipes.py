@@ -199,6 +199,8 @@ VERBS = {
     "bisect": [("bisect train --good good --bad HEAD", 4, "there is nothing to find")],
     "report show": [("report show REPORT", 0, "REPRODUCED"), ("report show RUN OTHER", 0, "REPRODUCED")],
     "report verify": [("report verify REPORT", 0, "The verdict")],
+    "report export": [("report export REPORT --format latex", 0, "begin{")],
+    "bundle": [("bundle GOLDEN --output reports/result.tar.gz", 0, "sha256")],
     "runs list": [("runs list", 0, "train")],
     "runs show": [("runs show RUN", 0, "source/program/train.py")],
     "runs compare": [("runs compare RUN OTHER", 0, "IDENTICAL")],
@@ -239,6 +241,7 @@ VERBS = {
 }
 #: Verbs that take no recipe, run or golden, and why.
 OF_NO_RECIPE = {
+    "report comment": "reads the answers of a gate",
     "report sign": "signs the bytes of a report, whatever they say",
     "capture": "looks at this host",
     "numerics check": "looks at this CPU",

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_PLAIN_WORD = re.compile(r"[A-Za-z_./-][\w./+=-]*")
+#: Not what YAML reads as a number: ``-1``, ``.5``, ``-.inf``.
+_PLAIN_WORD = re.compile(r"(?:[A-Za-z_/]|\.{1,2}/|--?(?=[A-Za-z]))[\w./+=-]*")
 _NOT_TEXT = frozenset({"null", "true", "false", "~", "yes", "no", "on", "off", "-"})
 
 
