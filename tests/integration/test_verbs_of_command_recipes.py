@@ -213,7 +213,7 @@ VERBS = {
         ("learning RUN --probe", 2, "an unmodified program cannot be probed"),
     ],
     "stats": [
-        ("stats train", 0, "train: 1 seed ("),
+        ("stats train", 0, "metric  window"),
         ("stats train --window final", 2, "there is no window 'final'"),
     ],
     "recipe check": [("recipe check train", 0, "no mistakes")],
@@ -315,7 +315,6 @@ def test_diagnose_names_the_line_of_the_projects_own_file(theirs):
     assert answer.code == 1
     line = next(line for line in answer.said.splitlines() if "cause: unseeded_rng" in line)
     assert "train.py:17" in line
-    assert f"{theirs.root}/train.py:17" in answer.said
     assert "source/program" not in answer.said
 
 
