@@ -33,7 +33,7 @@ from reprokit.layout import REPORT
     metavar="FILE",
     help="Where to write it  [default: standard output].",
 )
-def command(path: Path, form: str, output: Path | None) -> int:
+def export_command(path: Path, form: str, output: Path | None) -> int:
     """Write the reproducibility statement of REPORT: what was shown, what failed, what was not judged.
 
     Nothing is claimed that no check judged. Whether the report itself stands, `reprokit report verify` says.

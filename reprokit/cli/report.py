@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from reprokit.cli.export_report import command as export_command
+from reprokit.cli.export_report import export_command
 from reprokit.cli.options import (
     examples,
     folder_options,
