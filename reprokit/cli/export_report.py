@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from reprokit.cli.options import examples
+from reprokit.cli.options import examples, json_option
+from reprokit.cli.output import print_json
 from reprokit.layout import REPORT
 
 
@@ -33,7 +35,8 @@ from reprokit.layout import REPORT
     metavar="FILE",
     help="Where to write it  [default: standard output].",
 )
-def export_command(path: Path, form: str, output: Path | None) -> int:
+@json_option("Print the statement's questions and answers as JSON.")
+def export_command(path: Path, form: str, output: Path | None, as_json: bool) -> int:
     """Write the reproducibility statement of REPORT: what was shown, what failed, what was not judged.
 
     Nothing is claimed that no check judged. Whether the report itself stands, `reprokit report verify` says.
@@ -44,6 +47,9 @@ def export_command(path: Path, form: str, output: Path | None) -> int:
     report = to_json.load(path)
     file = path / REPORT if path.is_dir() else path
     found = statement.statement_of(report, sha256=workspace.sha256_of(file))
+    if as_json:
+        print_json(asdict(found), default=str)
+        return 0
     draw = statement_formats.to_latex if form == "latex" else statement_formats.to_markdown
     if output is None:
         click.echo(draw(found), nl=False)

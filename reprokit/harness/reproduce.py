@@ -57,7 +57,9 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     if request.resume:
         must_say_how(recipe, stop_at=request.stop_at)
     foresee(recipe, seed=request.seed_of(recipe.seeds), project=project, progress=progress)
-    find_golden = golden_to_watch(recipe, request, golden_dir=project.golden_dir)
+    find_golden = None
+    if request.watch_golden:
+        find_golden = golden_to_watch(recipe, request, golden_dir=project.golden_dir)
     pair = WholeRun(repeats=request.repeats, beside_other_seed=True, find_golden=find_golden)
     folders = run_recipe(recipe, request, pair, project=project, phases=phases)
     stopped = resumed = None

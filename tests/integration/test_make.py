@@ -48,7 +48,9 @@ def checkout(project: Path, tmp_path: Path) -> Path:
 
 
 def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE") and key != "ARGS"}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith("MAKE") and key != "ARGS"
+    }
     return subprocess.run(
         ["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

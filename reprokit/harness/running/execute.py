@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -82,7 +82,9 @@ def execute(
     """
     stop = stop or threading.Event()
     folders: list[Path] = []
-    watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
+    watch = None
+    if find_golden is not None:
+        watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
 
     def one(spec: RunSpec) -> RunResult:
         folder = runs.create(runs_dir, spec, facts=plan.facts, files=plan.files)
@@ -100,7 +102,7 @@ def execute(
             watch=watch,
         )
 
-    with watch:
+    with watch or nullcontext():
         if side_by_side <= 1:
             for spec in plan.specs:
                 if not one(spec).completed:
@@ -134,7 +136,7 @@ def _run_and_close(
     plan: Plan,
     progress: Progress,
     stop: threading.Event,
-    watch: GoldenWatch,
+    watch: GoldenWatch | None,
 ) -> RunResult:
     label = f"run {spec.run_id.rsplit('-', 1)[-1]}"
     secrets = capture.secret_values(os.environ, command=spec.command)
@@ -146,7 +148,7 @@ def _run_and_close(
         if stop.is_set():
             raise KeyboardInterrupt
         _tell(progress, label, folder)
-        if (why := watch.look(spec.run_id, folder, environment=environment)) is not None:
+        if watch and (why := watch.look(spec.run_id, folder, environment=environment)) is not None:
             raise StopRunError(why)
 
     try:
@@ -154,7 +156,8 @@ def _run_and_close(
             program_output.make_room(folder, plan.program)
             instrumented.make_room(spec, folder)
         result = backend.run(spec, folder, on_tick=tick)
-        watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
+        if watch:
+            watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
     except KeyboardInterrupt:

@@ -65,13 +65,13 @@ class GoldenWatch:
 
     Args:
         runs: The id of every run that must have passed it.
-        find: Finds the golden; None to watch nothing.
+        find: Finds the golden.
         note: Told where the watch ends because something could not be read.
     """
 
-    def __init__(self, runs: Sequence[str], *, find: FindGolden | None, note: Callable[[str], None]) -> None:
+    def __init__(self, runs: Sequence[str], *, find: FindGolden, note: Callable[[str], None]) -> None:
         self._followed = {run: _Followed() for run in runs}
-        self._find = find if len(runs) > 1 else None
+        self._find: FindGolden | None = find if len(runs) > 1 else None
         self._note = note
         self._golden: WatchedGolden | None = None
         self._why_stop: Explanation | None = None

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[3]
 _TYPED = re.compile(r"(?:`|^[\s>$]*|\$ |[\"'(])(reprokit [a-z](?:(?![),;])[^`\n\"])*)")
 # Words that follow the name in sentences about the tool.
 _PROSE = re.compile(
-    r"reprokit (?:a|and|gives|is|itself|needs|of|or|puts|reads|runs (?:a|the|it)|that|wrote|writes)\b"
+    r"reprokit (?:a|and|ended|gives|is|itself|needs|of|or|puts|reads|runs (?:a|the|it)|that|wrote|writes)\b"
 )
 
 
@@ -39,7 +39,7 @@ def mistake_in(line: str) -> str:
         return f"{line!r}: there is no verb {rest[0]!r}"
     known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
     known |= {"--help", "-h"}
-    unknown = [word for word in re.findall(r"(?<!\S)--?[a-z][a-z-]*", " ".join(rest)) if word not in known]
+    unknown = [word for word in re.findall(r"(?<!\S)--?[a-z][a-z0-9-]*", " ".join(rest)) if word not in known]
     return f"{line!r}: there is no option {unknown[0]}" if unknown else ""
 
 
@@ -48,7 +48,7 @@ def lines_of(path: Path) -> Iterator[str]:
         if not re.match(r"\s*(?:from|import) ", line):
             for found in _TYPED.findall(line):
                 if not _PROSE.match(found):
-                    yield re.sub(r"\{[^{}]*\}", "X", found.split(" -- ")[0])
+                    yield re.sub(r"\{[^{}]*\}", "X", re.split(" -- |  # ", found)[0])
 
 
 def files() -> list[Path]:
