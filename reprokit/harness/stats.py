@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,14 +15,16 @@ from reprokit.compressed import stored
 from reprokit.core.statistics import describe
 from reprokit.core.statistics.describe import Between, Curves, MetricStatistics
 from reprokit.core.statistics.windows import Window
-from reprokit.errors import UsageError
+from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.harness.judging.runs_over_seeds import Group, LeftOut, group_of
-from reprokit.layout import METRICS, read_json
+from reprokit.harness.sweep import finished_runs
+from reprokit.layout import METRICS, SWEEP, SWEEPS
 from reprokit.project import Project
+from reprokit.runs.sweeps import Member
 
-SWEEPS, SWEEP = "sweeps", "sweep.json"
 SHOWN_WINDOWS = ("last", "mean_last_10")
 ALL_WINDOWS = (*SHOWN_WINDOWS, "best_high", "best_low", "auc", "auc_mean")
+_EMPTY = Group(name="", members=(), again=(), left_out=(), digests={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,38 +100,34 @@ def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Grou
     yield group_of(folders, name=target, like=None if like is None else runs.find(project.runs_dir, like))
 
 
-def _groups_of_sweep(place: Path) -> Iterator[Group]:
+def _groups_of_sweep(record: Path) -> Iterator[Group]:
     """The members of a sweep, by recipe and settings; those without a finished run are named."""
-    file = place / SWEEP if place.is_dir() else place
-    rows = read_json(file).get("members")
-    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows) or not rows:
-        raise UsageError("this is no record of a sweep", where=str(file))
-    runs_dir = file.resolve().parents[2]
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        settings = row.get("settings") or ()
-        by_name.setdefault(" ".join(map(str, (row.get("recipe"), *settings))), []).append(row)
-    for name, members in by_name.items():
-        there = [runs_dir / str(row["run"]) for row in members if row.get("run")]
-        absent = [
-            LeftOut(
-                folder=runs_dir / str(row.get("recipe")),
-                reason=f"seed {row.get('seed')}: {row.get('message') or row.get('state') or 'no run'}",
-            )
-            for row in members
-            if not row.get("run")
-        ]
-        found = group_of([folder for folder in there if folder.is_dir()], name=name)
-        gone = [
-            LeftOut(folder=folder, reason="the folder is gone") for folder in there if not folder.is_dir()
-        ]
-        yield Group(
-            name=name,
-            members=found.members,
-            again=found.again,
-            left_out=(*found.left_out, *absent, *gone),
-            digests=found.digests,
+    found = finished_runs(record)
+    runs_dir = (record if record.is_dir() else record.parent).resolve().parents[1]
+    if not found.folders:
+        raise CannotJudgeError(
+            "no member of the sweep is finished",
+            where=str(record),
+            actual="; ".join(map(_why_missing, found.missing[:3])),
+            fix="`reprokit sweep`, as it was typed before, tries them again",
         )
+    for name in dict.fromkeys(map(_name_of, (*found.folders, *found.missing))):
+        folders = [folder for member, folder in found.folders.items() if _name_of(member) == name]
+        group = group_of(folders, name=name) if folders else _EMPTY
+        absent = [
+            LeftOut(folder=runs_dir / (member.run or member.recipe), reason=_why_missing(member))
+            for member in found.missing
+            if _name_of(member) == name
+        ]
+        yield replace(group, name=name, left_out=(*group.left_out, *absent))
+
+
+def _why_missing(member: Member) -> str:
+    return ": ".join(filter(None, (f"seed {member.seed}", str(member.state), member.message)))
+
+
+def _name_of(member: Member) -> str:
+    return " ".join((member.recipe, *member.settings))
 
 
 def _described(

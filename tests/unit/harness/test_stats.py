@@ -11,6 +11,7 @@ import scipy.stats
 from reprokit import layout
 from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.harness import stats
+from reprokit.harness.running.run_inputs import whole_run
 from reprokit.workspace import sha256_of
 
 SEEDS = (42, 7, 123)
@@ -209,22 +210,57 @@ def sweep(here, rows, name="study"):
     return folder
 
 
-def row(folder, seed, *, settings=(), **more):
-    run = f"{folder.parent.name}/{folder.name}" if folder else ""
-    return {"recipe": "cartpole_baseline", "settings": list(settings), "seed": seed, "run": run, **more}
+def row(folder, seed, *, settings=(), state="complete", **more):
+    """A member as ``reprokit sweep`` records it."""
+    inputs = whole_run(folder).inputs if folder else None
+    return {
+        "recipe": "cartpole_baseline",
+        "settings": list(settings),
+        "seed": seed,
+        "inputs": inputs.digest if inputs else "",
+        "identity": inputs.of_seed(seed) if inputs else "",
+        "state": state,
+        "run": f"{folder.parent.name}/{folder.name}" if folder else "",
+        **more,
+    }
 
 
 def test_a_sweep_is_its_members_and_says_who_is_missing(seeds, here, ask):
     rows = [row(folder, seed) for folder, seed in zip(seeds, SEEDS, strict=True)]
     rows.append(row(None, 9, state="crashed", message="it crashed with exit code 1"))
-    gone = row(seeds[0], 11)
-    gone["run"] = "cartpole_baseline/gone"
-    place = sweep(here, [*rows[1:], gone])
+    rows.append({**row(None, 11, state="complete"), "run": "cartpole_baseline/gone"})
+    place = sweep(here, rows[1:])
     for target in (str(place), str(place / stats.SWEEP), "study"):
         (one,) = ask(target).groups
         assert [member.seed for member in one.group.members] == [7, 123]
-        reasons = set(names(one.group.left_out).values())
-        assert reasons == {"seed 9: it crashed with exit code 1", "the folder is gone"}
+        assert {left.reason for left in one.group.left_out} == {
+            "seed 9: waiting: it crashed with exit code 1",
+            "seed 11: waiting: its run folder is gone: cartpole_baseline/gone",
+        }
+
+
+def test_a_member_that_was_changed_after_the_sweep_is_left_out_and_named(seeds, here, ask):
+    place = sweep(here, [row(folder, seed) for folder, seed in zip(seeds, SEEDS, strict=True)])
+    (seeds[1] / layout.METRICS).write_text("{}\n")
+    (one,) = ask(str(place)).groups
+    assert [member.seed for member in one.group.members] == [42, 123]
+    changed = {seeds[1].name: "seed 7: changed: metrics.jsonl was changed after the run"}
+    assert names(one.group.left_out) == changed
+
+
+def test_settings_of_which_no_member_finished_are_a_group_without_seeds(seeds, here, ask):
+    rows = [row(folder, seed) for folder, seed in zip(seeds, SEEDS, strict=True)]
+    rows.append(row(None, 42, settings=["training.gamma=0.9"], state="crashed", message="exit code 1"))
+    first, second = ask(str(sweep(here, rows))).groups
+    assert len(first.group.members) == 3
+    assert (second.group.name, second.group.members) == ("cartpole_baseline training.gamma=0.9", ())
+    assert [one.reason for one in second.group.left_out] == ["seed 42: waiting: exit code 1"]
+
+
+def test_a_sweep_of_which_no_member_finished_cannot_be_judged(here, ask):
+    place = sweep(here, [row(None, 42, state="crashed", message="exit code 1")])
+    with pytest.raises(CannotJudgeError, match=r"no member of the sweep is finished.*seed 42: waiting: exit"):
+        ask(str(place))
 
 
 def test_settings_of_a_sweep_are_groups_and_each_is_held_against_the_first(seeds, here, make, ask):
@@ -232,6 +268,7 @@ def test_settings_of_a_sweep_are_groups_and_each_is_held_against_the_first(seeds
     rows = [row(folder, seed) for folder, seed in zip(seeds, SEEDS, strict=True)]
     for folder, seed in zip(others, SEEDS, strict=True):
         plant(folder, "modified", ["training.gamma=0.9"])
+        plant(folder, "digests", {"config": "sha256:another"})
         rows.append(row(folder, seed, settings=["training.gamma=0.9"]))
     found = ask(str(sweep(here, rows)))
     assert [one.group.name for one in found.groups] == [
