@@ -118,9 +118,9 @@ def promote(
     about the golden. Nothing is trained, except where the recipe says `instrument`: one more run, without the
     watch, must have the same metrics.
 
-    --stale is for after `reprokit verify`, where an image or a library moved: the newest pair of each recipe
-    is promoted whose environment alone is not the golden's. Nothing is written where one recipe's runs
-    disagree, or its code changed too.
+    --stale is for after `reprokit verify --no-watch-golden`, where an image or a library moved: the newest
+    pair of each recipe is promoted whose environment alone is not the golden's. Nothing is written where one
+    recipe's runs disagree or have no end, or its code changed too.
     """
     from datetime import UTC, datetime
 

@@ -18,6 +18,7 @@ from reprokit.harness.curation.promote import newest_pair, promote
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import recipe_digests
+from reprokit.harness.running.run_kinds import is_whole
 from reprokit.project import Project
 from reprokit.workspace import cannot_write
 
@@ -124,6 +125,7 @@ def _judged(row: golden.GoldenRow, project: Project) -> _Stale | None:
         raise GoldenError(row.problem or "its folder names no seed")
     recipe = recipes.load(row.recipe, recipes_dir=project.recipes_dir)
     folders = newest_pair(project.runs_dir, row.recipe, seed=row.seed, as_it_stands=True)
+    _must_be_newest(folders, row, project)
     record = runs.read(folders[0], verify=False).record
     digests = record.get("digests") or {}
     again = f"`reprokit verify {row.recipe}` runs it again"
@@ -141,6 +143,26 @@ def _judged(row: golden.GoldenRow, project: Project) -> _Stale | None:
         what = f"{', '.join(code)} changed too, so its environment alone does not explain its numbers"
         raise GoldenError(what, fix=f"`reprokit golden promote {row.recipe}` with a reason of its own")
     return _Stale(place=row.path, folders=folders)
+
+
+def _must_be_newest(folders: Sequence[Path], row: golden.GoldenRow, project: Project) -> None:
+    """Refuse a pair since which runs were begun that have no end: what moved may be in those alone.
+
+    Raises:
+        GoldenError: There is such a run, as ``verify`` leaves it where it stops runs at the golden.
+    """
+    began = folders[0].name.rpartition("-")[0]
+    for folder in runs.list_all(project.runs_dir, recipe=row.recipe):
+        stored = runs.read(folder, verify=False)
+        asked = stored.record.get("seed") == row.seed and not stored.record.get("modified")
+        newer = folder.name.rpartition("-")[0] > began and is_whole(stored.record)
+        if newer and asked and not stored.complete:
+            stopped = runs.stopped_at_golden(stored)
+            because = "it was stopped at the golden" if stopped else stored.incomplete_because
+            raise GoldenError(
+                f"its newest run {folder.name} has no end: {because}",
+                fix=f"`reprokit verify {row.recipe} --no-watch-golden` makes whole runs",
+            )
 
 
 def _promoted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -115,6 +116,24 @@ def test_runs_that_disagree_or_were_not_made_again_since_the_code_changed_refuse
     assert judged(moved, "other").verdict == "NONDETERMINISTIC"
     before = goldens(moved)
     with pytest.raises(GoldenError, match=r"other.*NONDETERMINISTIC"):
+        stale(moved)
+    assert goldens(moved) == before
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why"),
+    [("stopped_at_golden", "it was stopped at the golden"), ("program_failed", "newest run .* has no end")],
+)
+def test_newer_runs_without_an_end_refuse_the_rest(moved, outcome, why):
+    judged(moved, "train")
+    [old, _] = sorted((moved.root / "runs/other").glob("*-seed3-*"))[:2]
+    newer = old.with_name("99990101T000000Z-0000-seed3-1")
+    shutil.copytree(old, newer)
+    (newer / "COMPLETE").unlink()
+    record = json.loads((newer / "run.json").read_text())
+    (newer / "run.json").write_text(json.dumps({**record, "run_id": newer.name, "outcome": outcome}))
+    before = goldens(moved)
+    with pytest.raises(GoldenError, match=rf"no golden was promoted.*other/cpu-x86_64/seed-3.*{why}"):
         stale(moved)
     assert goldens(moved) == before
 
