@@ -101,9 +101,9 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     from reprokit.harness.selftest import gate_code, prove
     from reprokit.reports import selftest_score, to_json
 
-    request, project = request_of(options), project_of(options)
-    key = key_of(options["sign_with"])
-    _clear(options["gate_file"], project=project)
+    project = project_of(options)
+    _clear(options["gate_file"], project=project)  # before anything else can end this call
+    request, key = request_of(options), key_of(options["sign_with"])
     with show_report.progress() as progress:
         answers = harness.verify(
             request, project=project, progress=progress, names=recipes, changed=options["changed"]

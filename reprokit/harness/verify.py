@@ -118,7 +118,7 @@ def must_hold_reports(file: Path, *, project: Project) -> None:
     Raises:
         UsageError: The folder of reports is not below the file's own folder.
     """
-    if not project.reports_dir.is_relative_to(file.resolve().parent):
+    if not project.reports_dir.is_relative_to(file.parent.resolve()):
         raise UsageError(
             "the reports are not below the folder of --gate-file",
             where=str(file),

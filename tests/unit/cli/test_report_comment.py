@@ -91,6 +91,28 @@ def test_a_gate_file_from_where_no_report_can_be_named_is_refused_and_left(type_
     assert elsewhere.read_text() == "x"
 
 
+def test_a_call_that_ends_before_it_begins_leaves_no_answers_of_an_earlier_gate(
+    type_words, tmp_path, monkeypatch
+):
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "gate.json").write_text("of a gate that passed")
+    monkeypatch.chdir(tmp_path)
+    code, _, err = type_words("verify", "--sign", "no-such-key", "--gate-file", "gate.json")
+    assert code == 2
+    assert "no such key" in err
+    assert not (tmp_path / "gate.json").exists()
+
+
+def test_a_gate_file_that_is_a_link_is_judged_by_where_the_link_lies(type_words, tmp_path, monkeypatch):
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "gate.json").symlink_to(tmp_path / "gate.json")
+    monkeypatch.chdir(tmp_path)
+    code, _, err = type_words("verify", "--gate-file", "link/gate.json")
+    assert code == 2
+    assert "not below" in err
+
+
 def test_cpus_have_no_gate_file(type_words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert type_words("verify", "--cpu", "Haswell", "--gate-file", "gate.json")[0] == 2
