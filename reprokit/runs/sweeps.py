@@ -18,7 +18,7 @@ from reprokit.layout import SWEEP, SWEEPS, read_json
 from reprokit.runs.reading import StoredRun
 from reprokit.workspace import is_alive, write_json
 
-_FIELDS = {"recipe": str, "seed": int, "inputs": str, "identity": str}
+_FIELDS = {"recipe": str, "seed": int, "inputs": str, "identity": str, "state": str}
 
 
 class State(StrEnum):
@@ -114,14 +114,14 @@ def read(path: Path) -> list[Member]:
     return [
         Member(
             recipe=row["recipe"],
-            settings=tuple(map(str, row.get("settings") or ())),
+            settings=tuple(row.get("settings") or ()),
             seed=row["seed"],
             inputs=row["inputs"],
             identity=row["identity"],
             state=State(row["state"]),
             run=str(row.get("run") or ""),
             message=str(row.get("message") or ""),
-            attempts=int(row.get("attempts") or 0),
+            attempts=row.get("attempts") or 0,
         )
         for row in rows
     ]
@@ -150,8 +150,9 @@ def state_of(stored: StoredRun) -> State:
 
 
 def _is_member(row: Any) -> bool:
-    if not isinstance(row, dict) or row.get("state") not in {str(state) for state in State}:
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), of) for name, of in _FIELDS.items()):
         return False
-    seed = row.get("seed")
-    typed = all(isinstance(row.get(name), kind) for name, kind in _FIELDS.items())
-    return typed and not isinstance(seed, bool)
+    settings, attempts = row.get("settings") or [], row.get("attempts") or 0
+    texts = isinstance(settings, list) and all(isinstance(one, str) for one in settings)
+    numbers = all(isinstance(one, int) and not isinstance(one, bool) for one in (row["seed"], attempts))
+    return texts and numbers and row["state"] in set(map(str, State))

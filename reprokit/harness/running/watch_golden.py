@@ -24,6 +24,7 @@ from reprokit.execution.outcome import Explanation
 from reprokit.layout import METRICS, OUTPUT
 
 _BLOCK_BYTES = 1 << 20
+_MOST_BLOCKS = 16  # at one look: a program that writes faster than it is read must still be timed out
 _LONGEST_LINE_BYTES = 4 << 20
 _WHOLE = "make whole runs: `reprokit reproduce RECIPE`, or `reprokit verify --no-watch-golden`"
 
@@ -118,7 +119,9 @@ class GoldenWatch:
                 return
             run.folder = folder
             run.expected = iter(self._opened.enter_context(open_stored(self._golden.metrics)))
-        while new := _appended(run.metrics, run.offset):
+        for _ in range(_MOST_BLOCKS):
+            if not (new := _appended(run.metrics, run.offset)):
+                break
             run.offset += len(new)
             *lines, run.rest = (run.rest + new).split(b"\n")
             if len(run.rest) > _LONGEST_LINE_BYTES:
