@@ -8,30 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from support.study_project import Study, make_study
+from support.study_project import Study, with_golden
 
 pytestmark = [pytest.mark.timeout(1800)]
 GOLDEN = "golden/cartpole_baseline"
-
-
-def git(root: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", *identity, *arguments], cwd=root, check=True)
-
-
-def with_golden(root: Path, *, backend: str) -> Study:
-    """A project with a golden that two runs agreed on."""
-    study = make_study(root)
-    (root / ".gitignore").write_text("runs/\nreports/\n.env\n")
-    (root / ".env").write_text("HF_TOKEN=hf_0123456789abcdefghij\n")
-    git(root, "init", "--quiet")
-    git(root, "add", "--all")
-    git(root, "commit", "--quiet", "--message", "first")
-    first = study.reproduce(backend=backend)
-    assert first.report["verdict"] == "NO_GOLDEN", first.err
-    promoted = study.reprokit("golden", "promote", *first.report["runs"], "--reason", "first golden")
-    assert promoted.code == 0, promoted.err
-    return study
 
 
 def bundled(study: Study, *options: str) -> tuple[Path, str]:

@@ -10,7 +10,6 @@ import ast
 import contextlib
 import json
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -20,6 +19,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+
+from support.minimal_system import minimal_system, output
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 
@@ -138,18 +139,7 @@ def minimal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The archive of Debian's minimal system, of this host's release and from its mirrors."""
     if os.getuid() != 0 or shutil.which("mmdebstrap") is None or shutil.which("unshare") is None:
         pytest.skip("a machine from nothing needs root, mmdebstrap and unshare")
-    archive = tmp_path_factory.mktemp("minimal") / "root.tar"
-    suite = platform.freedesktop_os_release()["VERSION_CODENAME"]
-    form = "deb $(REPO_URI) $(RELEASE) $(COMPONENT)"
-    listed = output("apt-get", "indextargets", "--format", form, "Created-By: Packages").splitlines()
-    settings = [
-        f"--aptopt={line.rstrip(';')}"
-        for line in output("apt-config", "dump").splitlines()
-        if line.startswith(("Acquire::Check-", "Acquire::http"))
-    ]
-    sources = [line for line in listed if line.split()[2].split("-")[0] == suite]
-    output("mmdebstrap", "--mode=root", "--variant=minbase", *settings, suite, str(archive), *sources)
-    return archive
+    return minimal_system(tmp_path_factory.mktemp("minimal") / "root.tar")
 
 
 @pytest.fixture(scope="module")
@@ -208,12 +198,6 @@ def check_out(folder: Path) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # deleted
             shutil.copy(PROJECT / name, folder / name)
-
-
-def output(*command: str) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
 
 
 def test_the_steps_of_the_project_bring_a_machine_from_nothing_to_a_container_run(machine: Machine) -> None:

@@ -1,7 +1,7 @@
 """Runs the steps of a composite action as GitHub's runner does: bash, the runner's variables, its files.
 
-Steps that ``uses`` somebody else's action are played: Python is this one, the cache is empty, and an artifact
-becomes a ZIP file, or an error where there is nothing to keep.
+Steps that ``uses`` somebody else's action are played: Python is this one, or the container's, the cache is
+empty, and an artifact becomes a ZIP file, or an error where there is nothing to keep.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+CONTAINER_PYTHON = "/usr/bin/python3"
+CONTAINER_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _EXPRESSION = re.compile(r"\$\{\{\s*(.+?)\s*\}\}")
 
 
@@ -41,8 +43,19 @@ def run_action(
     inputs: dict[str, str] | None = None,
     without: tuple[str, ...] = (),
     environment: dict[str, str] | None = None,
+    container: str | None = None,
 ) -> Result:
-    """Run every step of ``action.yml`` but the scripts named in ``without``."""
+    """Run every step of ``action.yml`` but the scripts named in ``without``.
+
+    Args:
+        workspace: The repository that is judged.
+        temp: The runner's temporary folder.
+        inputs: Inputs of the action that are not its defaults.
+        without: Scripts that are left out.
+        environment: Further variables.
+        container: A running container that has these folders and this checkout under the same names; None to
+            run the steps on this host.
+    """
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     values = {name: one["default"] for name, one in action["inputs"].items()} | (inputs or {})
     temp.mkdir(parents=True, exist_ok=True)
@@ -61,11 +74,13 @@ def run_action(
         }
         name = str(step.get("id") or step.get("uses") or step["run"])
         if "uses" in step:
-            good = _play(step, known, result, temp)
+            good = _play(step, known, result, temp, python=CONTAINER_PYTHON if container else sys.executable)
         elif any(script in step["run"] for script in without):
             good = True
         else:
-            good = _run(step, known, result, workspace, temp, summary, number, environment or {})
+            good = _run(
+                step, known, result, workspace, temp, summary, number, environment or {}, container=container
+            )
         if not good:
             result.failed_steps.append(name)
     result.summary = summary.read_text()
@@ -81,13 +96,15 @@ def _run(
     summary: Path,
     number: int,
     more: dict[str, str],
+    *,
+    container: str | None,
 ) -> bool:
     script = temp / f"step-{number}.sh"
     script.write_text(step["run"])
     outputs = temp / f"outputs-{number}"
     outputs.touch()
     environment = {
-        "PATH": os.environ["PATH"],
+        "PATH": CONTAINER_PATH if container else os.environ["PATH"],
         "HOME": str(temp),
         "CI": "true",
         "GITHUB_ACTIONS": "true",
@@ -99,10 +116,14 @@ def _run(
         **more,
         **{name: _filled(str(value), known) for name, value in step.get("env", {}).items()},
     }
+    command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)]
+    folder = workspace / _filled(step.get("working-directory", "."), known)
+    if container is not None:
+        command = in_container(container, command, folder=folder, environment=environment)
     done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", str(script)],
-        cwd=workspace / _filled(step.get("working-directory", "."), known),
-        env=environment,
+        command,
+        cwd=folder,
+        env=None if container else environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -116,10 +137,18 @@ def _run(
     return done.returncode == 0
 
 
-def _play(step: dict[str, Any], known: dict[str, str], result: Result, temp: Path) -> bool:
+def in_container(
+    container: str, command: list[str], *, folder: Path, environment: dict[str, str]
+) -> list[str]:
+    """The command line that runs another one in a container, with these variables alone."""
+    variables = [f"{name}={value}" for name, value in environment.items()]
+    return ["docker", "exec", "--workdir", str(folder), container, "env", "-i", *variables, *command]
+
+
+def _play(step: dict[str, Any], known: dict[str, str], result: Result, temp: Path, *, python: str) -> bool:
     name = step["uses"].split("@")[0]
     if name == "actions/setup-python":
-        result.outputs[step["id"]] = {"python-path": sys.executable}
+        result.outputs[step["id"]] = {"python-path": python}
     elif name == "actions/upload-artifact":
         options = {key: _filled(str(value), known) for key, value in step["with"].items()}
         folder = Path(options["path"])

@@ -91,3 +91,23 @@ def make_study(root: Path) -> Study:
     text += "\nexpected:\n  final/return_mean: {value: 250, atol: 250}\n"
     study.recipe.write_text(text, encoding="utf-8")
     return study
+
+
+def _git(root: Path, *arguments: str) -> None:
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=root, check=True)
+
+
+def with_golden(root: Path, *, backend: str) -> Study:
+    """A project with a golden that two runs agreed on."""
+    study = make_study(root)
+    (root / ".gitignore").write_text("runs/\nreports/\n.env\n")
+    (root / ".env").write_text("HF_TOKEN=hf_0123456789abcdefghij\n")
+    _git(root, "init", "--quiet")
+    _git(root, "add", "--all")
+    _git(root, "commit", "--quiet", "--message", "first")
+    first = study.reproduce(backend=backend)
+    assert first.report["verdict"] == "NO_GOLDEN", first.err
+    promoted = study.reprokit("golden", "promote", *first.report["runs"], "--reason", "first golden")
+    assert promoted.code == 0, promoted.err
+    return study

@@ -10,7 +10,7 @@ from reprokit import bundles, golden, images, recipes
 from reprokit.bundles import Manifest
 from reprokit.errors import BundleError, EngineError
 from reprokit.harness.bundling.gather_files import must_stand_on
-from reprokit.harness.running.numbers import PACKAGE
+from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.images.foreign_lock import must_be_as_shipped
 from reprokit.layout import SOURCE
@@ -21,6 +21,10 @@ from reprokit.request import Request
 _NOTE_OF_LOCAL = (
     "--backend local: the bundle's code runs on this machine with your rights and no container around it. It "
     "can read your files, keys and tokens among them, use the network, and change or delete what you can"
+)
+_NOTE_OF_PACKAGE = (
+    "the bundle's own reprokit runs beside the training, because its runtime differs from the one here; no "
+    "digest in golden or records covers the rest of it: read package/ in the bundle"
 )
 
 
@@ -86,7 +90,7 @@ def opened(
         golden_dir=folder / "golden",
         runs_dir=home.runs_dir,
         reports_dir=home.reports_dir,
-        package=own if own.is_dir() else None,
+        package=_package_of_runs(recipe, own, on_progress=on_progress),
         bundle={"file": file.name, "sha256": found.sha256},
     )
     return OpenBundle(project=project, recipe=recipe, request=request)
@@ -112,6 +116,17 @@ def _must_fit_together(manifest: Manifest, recipe: Recipe, folder: Path, *, pack
         if named != (manifest.recipe, manifest.platform, manifest.seed):
             raise BundleError("the bundle holds another golden than its own", where=str(row.path))
         must_stand_on(blessed["digests"], recipe, folder, what="golden", fix=fix, package=package)
+
+
+def _package_of_runs(recipe: Recipe, theirs: Path, *, on_progress: Callable[[str], None]) -> Path | None:
+    """The bundle's ``reprokit``, where only it has the runtime that the numbers stand on; None for this one.
+
+    No digest in a golden covers the rest of that package, which could print any numbers.
+    """
+    if not theirs.is_dir() or code_digests(recipe, package=theirs) == code_digests(recipe):
+        return None
+    on_progress(_NOTE_OF_PACKAGE)
+    return theirs
 
 
 def _backend(recipe: Recipe, wanted: str, *, on_progress: Callable[[str], None]) -> str:

@@ -72,15 +72,15 @@ def append(name: str, text: str = "\n# another line\n"):
     return change
 
 
-def test_it_is_opened_with_its_own_golden_settings_and_package(written, open_it):
+def test_it_is_opened_with_its_own_golden_and_settings(written, open_it):
     found = open_it(written.path)
     assert (found.recipe.name, found.request.seed, found.request.backend) == (
         "cartpole_baseline",
         42,
         "local",
     )
-    assert found.project.package is not None
-    assert mounted_digest(found.project.package) == mounted_digest()
+    package = found.project.root / "package" / "reprokit"
+    assert mounted_digest(package) == mounted_digest()
     assert (found.project.golden_dir / "cartpole_baseline" / "cpu-x86_64" / "seed-42").is_dir()
     assert found.project.bundle == {"file": "ours.tar.gz", "sha256": written.sha256}
 
@@ -103,6 +103,36 @@ def test_what_a_rewriter_leaves_alone_is_opened_too(rewritten, open_it):
 def test_a_part_that_was_exchanged_does_not_fit_the_others(rewritten, open_it, change, what):
     with pytest.raises(Exception, match=what):
         open_it(rewritten(change))
+
+
+def test_of_a_package_that_no_digest_covers_nothing_runs_where_the_runtime_here_is_the_same(
+    rewritten, open_it
+):
+    found = open_it(rewritten(append("package/reprokit/__init__.py", "print('any numbers')\n")))
+    assert found.project.package is None
+
+
+def test_a_package_with_another_runtime_runs_and_that_is_said(tmp_path):
+    package, notes = tmp_path / "reprokit", []
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / "runtime" / "launch.py").write_text("# another\n")
+    recipe = recipes.load("cartpole_baseline", recipes_dir=ROOT / "recipes")
+    assert open_bundle._package_of_runs(recipe, package, on_progress=notes.append) == package
+    assert "runtime differs from the one here" in notes[0]
+
+
+@pytest.mark.parametrize("name", ["source/sitecustomize.py", "package/sitecustomize.py"])
+def test_a_file_beside_the_code_gets_into_no_run(rewritten, open_it, tmp_path, name):
+    def add(folder: Path) -> None:
+        (folder / name).write_text("print('any numbers')\n")
+
+    found = open_it(rewritten(add))
+    asked = {"seed": 42, "realisation": REALISATION, "backend": "docker", "stamp": "x", "runs_dir": tmp_path}
+    plan = plan_recipe(found.recipe, **asked, package=found.project.package or PACKAGE)
+    assert not [file for file in plan.files if "sitecustomize" in file]
+    mounts = {mount.name: mount.path for mount in plan.specs[0].mounts}
+    assert mounts["reprokit"] == str(PACKAGE)
+    assert not [path for path in mounts.values() if path.startswith(str(found.project.root))]
 
 
 def test_the_golden_of_something_else_is_refused(rewritten, open_it):
