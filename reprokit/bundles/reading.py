@@ -144,9 +144,12 @@ def _problem_of(member: tarfile.TarInfo, folder: Path, *, limits: Limits) -> str
         return f"a file with the mode {member.mode:o}"
     if problem := problem_of_name(member.name, limits):
         return problem
+    second_opinion = getattr(tarfile, "data_filter", None)  # Python 3.11.4; Debian 12 has 3.11.2
+    if second_opinion is None:
+        return ""
     try:
-        tarfile.data_filter(member, str(folder))  # a second opinion on the same questions
-    except tarfile.FilterError as error:
+        second_opinion(member, str(folder))
+    except tarfile.TarError as error:
         return str(error)
     return ""
 
