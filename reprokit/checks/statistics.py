@@ -1,9 +1,14 @@
-"""Row ``statistics``: headline results come with an interval over seeds, and say how it was made."""
+"""Row ``statistics``: every expected result has an interval over seeds, which says what it covers.
+
+Where all seeds ended at one value there is no interval. Then the row says how many other seeds may still end
+elsewhere: with none of n, at most ``1 - 0.05 ** (1 / n)`` of them, at 95 %.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
 from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
@@ -14,33 +19,127 @@ ORDER = 230
 ADVISORY = True
 NEEDS_RECIPE = True
 
-_MAKE = "reproduce several seeds (row several_seeds says how), and estimate over their runs"
+FEWEST = 3
+_MAKE = "run several seeds (row several_seeds says how); `reprokit stats RECIPE` shows their results"
+_LOOK = "`reprokit stats RECIPE` shows every seed; correct the recipe's `expected` if it is wrong"
 
 
 def check(evidence: Evidence) -> Finding:
-    """Every expected result has an estimate, an interval around it, and a method."""
-    if evidence.sweep is None or not evidence.sweep.wants_intervals:
-        told = "one seed was judged" if evidence.sweep is None else "nobody estimated over the seeds"
-        return not_applicable(f"{told}; statistics were not requested", _MAKE)
-    expected = (evidence.recipe or {}).get("expected")
+    """Every expected result, estimated over all finished seeds, agrees with what the recipe expects."""
+    sweep, recipe = evidence.sweep, evidence.recipe or {}
+    if sweep is None:
+        return not_applicable("one seed was judged; statistics were not requested", _MAKE)
+    expected = recipe.get("expected")
     if not isinstance(expected, Mapping) or not expected:
-        return unjudged("the recipe declares no result to estimate", "declare `expected` in recipe.yaml")
-    poor = sorted(str(name) for name in expected if not _is_estimated(evidence.sweep, name))
+        answer = not_applicable if "command" in recipe else unjudged
+        return answer("the recipe declares no result to estimate", "declare `expected` in recipe.yaml")
+    problem = _why_no_estimate(sweep)
+    if problem:
+        return failed(problem, _MAKE, metrics=sorted(map(str, expected)))
+    poor = sorted(str(name) for name in expected if not _is_estimated(sweep, str(name)))
     if poor:
-        return failed(
-            f"without an estimate and interval over all seeds: {', '.join(poor)}", _MAKE, metrics=poor
-        )
-    seeds = len(evidence.sweep.final_values)
-    results = counted(len(expected), "result")
-    return passed(f"{results} estimated over {seeds} seeds", metrics=sorted(expected), seeds=seeds)
+        odd = "; ".join(_not_finite(sweep, poor))
+        told = f"without an estimate and interval over all seeds: {', '.join(poor)}"
+        return failed(f"{told} ({odd})" if odd else told, _MAKE, metrics=poor)
+    results = {str(name): _result(sweep, str(name)) for name in sorted(expected, key=str)}
+    outside = [told for name, entry in expected.items() if (told := _outside(str(name), entry, results))]
+    if outside:
+        return failed("; ".join(outside), _LOOK, results=results)
+    seeds = len(sweep.final_values)
+    told = f"{counted(len(expected), 'result')} estimated over {seeds} seeds; {_worth(results, seeds)}"
+    return passed(told, metrics=sorted(results), seeds=seeds, results=results)
 
 
-def _is_estimated(sweep: SweepEvidence, name: object) -> bool:
-    entry = sweep.intervals.get(str(name), {})
-    numbers = [entry.get(key) for key in ("low", "estimate", "high")]
-    floats = [float(n) for n in numbers if isinstance(n, int | float) and not isinstance(n, bool)]
-    if len(floats) != len(numbers) or not all(math.isfinite(number) for number in floats):
-        return False
+def _why_no_estimate(sweep: SweepEvidence) -> str:
+    """Why the seeds cannot be estimated over; "" where they can."""
+    unfinished = sorted(set(sweep.failures) - set(sweep.final_values))
+    if unfinished:
+        return f"seeds {unfinished} did not finish, so an estimate would be one over the others only"
+    num_seeds = len(sweep.final_values)
+    if num_seeds < FEWEST:
+        return f"only {counted(num_seeds, 'seed')} finished; an interval takes at least {FEWEST}"
+    distinct = {digest for seed in sweep.final_values if (digest := sweep.metrics_digests.get(seed))}
+    if len(distinct) < FEWEST:
+        return f"only {len(distinct)} of {num_seeds} seeds are known to have metrics of their own"
+    return ""
+
+
+def _is_estimated(sweep: SweepEvidence, name: str) -> bool:
+    entry = sweep.intervals.get(name, {})
     num_seeds = entry.get("num_seeds")
-    over_all = is_integer(num_seeds) and num_seeds == len(sweep.final_values) and len(sweep.final_values) > 1
-    return floats == sorted(floats) and over_all and bool(entry.get("method"))
+    values = _values(sweep, name)
+    if not is_integer(num_seeds) or num_seeds != len(values) or None in values or not entry.get("method"):
+        return False
+    estimate, low, high = (_number(entry.get(key)) for key in ("estimate", "low", "high"))
+    if entry["method"] == "equal_values":
+        return len(set(values)) == 1 and estimate == values[0]
+    if estimate is None or low is None or high is None:
+        return False
+    return low <= estimate <= high and bool(_coverage(entry))
+
+
+def _values(sweep: SweepEvidence, name: str) -> list[float | None]:
+    """The last value of each seed; None where it is not a finite number."""
+    return [_number(values.get(name)) for values in sweep.final_values.values()]
+
+
+def _not_finite(sweep: SweepEvidence, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        for seed, values in sorted(sweep.final_values.items()):
+            if name in values and _number(values[name]) is None:
+                yield f"{name} of seed {seed} ended at {values[name]!r}, which is not a finite number"
+            elif name not in values:
+                yield f"seed {seed} never logged {name}"
+
+
+def _result(sweep: SweepEvidence, name: str) -> dict[str, Any]:
+    """A result as evidence: its interval, and the value of each seed."""
+    values = {str(seed): found[name] for seed, found in sorted(sweep.final_values.items())}
+    return {**sweep.intervals[name], "coverage": _coverage(sweep.intervals[name]), "values": values}
+
+
+def _outside(name: str, declared: object, results: Mapping[str, Mapping[str, Any]]) -> str:
+    """How the expected value, with its tolerance, lies outside of what the seeds support; "" where not."""
+    entry = declared if isinstance(declared, Mapping) else {}
+    value = _number(entry.get("value"))
+    rtol, atol = (_number(entry.get(key, 0.0)) for key in ("rtol", "atol"))
+    if value is None or rtol is None or atol is None:
+        return f"{name} is expected without a finite value and tolerance"
+    bound, found = atol + rtol * abs(value), results[name]
+    equal = found["method"] == "equal_values"
+    low, high = (found["estimate"],) * 2 if equal else (found["low"], found["high"])
+    if low - bound <= value <= high + bound:
+        return ""
+    seeds = f"{found['num_seeds']} seeds"
+    shown = f"all {seeds} ended at {low:.6g}" if equal else f"{seeds} support [{low:.6g}, {high:.6g}]"
+    return f"{name} is expected to be {value:.6g} within {bound:.6g}, but {shown}"
+
+
+def _worth(results: Mapping[str, Mapping[str, Any]], num_seeds: int) -> str:
+    """What the intervals cover, and what seeds that all ended alike leave open."""
+    with_interval = [one for one in results.values() if one["method"] != "equal_values"]
+    covered: dict[str, float] = with_interval[0]["coverage"] if with_interval else {}
+    parts = []
+    if covered:
+        best, worst = max(covered, key=covered.__getitem__), min(covered, key=covered.__getitem__)
+        shares = " and ".join(f"{covered[one]:.0%} ({one} returns)" for one in dict.fromkeys((best, worst)))
+        parts.append(f"with so many, a 95 % interval holds the true mean in {shares}")
+    equal = [name for name, one in results.items() if one["method"] == "equal_values"]
+    if equal:
+        others = 1 - 0.05 ** (1 / num_seeds)
+        parts.append(f"all seeds ended alike in {', '.join(equal)}, and up to {others:.0%} of others may not")
+    return "; ".join(parts)
+
+
+def _coverage(entry: Mapping[str, Any]) -> dict[str, float]:
+    """Shape of the returns → share of such intervals that hold the true mean."""
+    found = entry.get("coverage")
+    numbers = {str(key): _number(one) for key, one in found.items()} if isinstance(found, Mapping) else {}
+    return {key: one for key, one in numbers.items() if one is not None and 0 < one <= 1}
+
+
+def _number(value: object) -> float | None:
+    """A finite number, or None: no bool, no text, no NaN."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) <= sys.float_info.max else None  # true of neither NaN nor an integer beyond

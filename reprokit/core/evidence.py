@@ -158,8 +158,9 @@ class SweepEvidence:
         metrics_digests: Seed → digest of its ``metrics.jsonl``; those of other seeds were not read.
         failures: Seed → why its run is no finished one, of those that crashed or were changed afterwards.
         runs: The run folders of all of them.
-        intervals: Metric → ``estimate``, ``low``, ``high``, ``method`` and ``num_seeds``.
-        wants_intervals: Whether anybody estimated them; False where nobody tried to.
+        intervals: Expected metric → ``estimate``, ``low``, ``high``, ``method``, ``num_seeds`` and
+            ``coverage``: shape of the returns → how often such an interval holds the true mean. The method
+            is ``equal_values``, without limits, where all seeds ended at one value.
     """
 
     final_values: Mapping[int, Mapping[str, Any]]
@@ -167,7 +168,6 @@ class SweepEvidence:
     failures: Mapping[int, str] = field(default_factory=dict)
     runs: tuple[str, ...] = ()
     intervals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    wants_intervals: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from reprokit.reports.cause import CausePage, cause_page
 from reprokit.reports.escaping import Visible, log_lines, one_line
 from reprokit.reports.explanations import explanations
 from reprokit.reports.format_values import Facts, error_text, facts_of, in_words, measured, value_text
+from reprokit.reports.results_over_seeds import results_over_seeds
 from reprokit.reports.shorten import from_root, short_digests
 
 MEANING: Mapping[Verdict, Visible] = {
@@ -45,6 +46,7 @@ class Row:
     reason: Visible
     remedy: Visible
     required: bool
+    details: tuple[Visible, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +177,7 @@ def _row(check: CheckResult) -> Row:
         reason=one_line(short_digests(check.reason) or "no reason given"),
         remedy=one_line(check.remedy),
         required=check.required,
+        details=results_over_seeds(check),
     )
 
 

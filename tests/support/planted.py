@@ -267,7 +267,14 @@ def golden() -> GoldenEvidence:
 
 
 def sweep() -> SweepEvidence:
-    interval = {"estimate": 491.0, "low": 485.0, "high": 497.0, "method": "t", "num_seeds": 3}
+    interval = {
+        "estimate": 491.0,
+        "low": 485.0,
+        "high": 497.0,
+        "method": "student_t",
+        "num_seeds": 3,
+        "coverage": {"normal": 0.95, "bimodal": 0.48},
+    }
     return SweepEvidence(
         final_values={seed: {"eval/return": 490.0 + seed / 10} for seed in (42, 43, 44)},
         metrics_digests={seed: f"sha256:{seed:064}" for seed in (42, 43, 44)},
@@ -463,6 +470,12 @@ def estimated(**entry: Any) -> Fault:
         return replace(evidence, sweep=replace(evidence.sweep, intervals=intervals))
 
     return fault
+
+
+def on_finals(values: Mapping[int, Any]) -> Fault:
+    """Seeds that ended at these values, estimated over all of them."""
+    finals = {seed: {"eval/return": value} for seed, value in values.items()}
+    return both(on_sweep(final_values=finals), estimated(num_seeds=len(values)))
 
 
 def third_run(evidence: Evidence) -> Evidence:
@@ -1127,8 +1140,35 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "not over all seeds": estimated(num_seeds=2),
         "a number of seeds with a fraction": estimated(num_seeds=3.0),
         "number of seeds unknown": estimated(num_seeds=None),
-        "over one seed": both(on_sweep(final_values={42: {}}), estimated(num_seeds=1)),
-        "over no seed": both(on_sweep(final_values={}), estimated(num_seeds=0)),
+        "over two seeds": on_finals({42: 490.0, 43: 491.0}),
+        "over one seed": on_finals({42: 490.0}),
+        "over no seed": on_finals({}),
+        "one seed ended at no number": on_finals({42: 490.0, 43: NAN, 44: 491.0}),
+        "one seed ended at infinity": on_finals({42: 490.0, 43: INF, 44: 491.0}),
+        "one seed ended at a text": on_finals({42: 490.0, 43: "491", 44: 491.0}),
+        "one seed never logged it": on_sweep(
+            final_values={42: {"eval/return": 490.0}, 43: {}, 44: {"eval/return": 491.0}}
+        ),
+        "a seed crashed": on_sweep(failures={45: "exit code 1"}),
+        "all seeds gave the same metrics": on_sweep(metrics_digests=dict.fromkeys((42, 43, 44), "sha256:1")),
+        "metrics that nobody compared": on_sweep(metrics_digests={}),
+        "a coverage that nobody measured": estimated(coverage={}),
+        "a coverage in text": estimated(coverage="95 %"),
+        "a coverage above 1": estimated(coverage={"normal": 95.0}),
+        "the expected value above what the seeds support": with_key(
+            "expected", "eval/return", {"value": 500.0, "rtol": 0.0, "atol": 2.0}
+        ),
+        "the expected value below what the seeds support": with_key(
+            "expected", "eval/return", {"value": 400.0, "rtol": 0.1, "atol": 0.0}
+        ),
+        "an expected value that is no number": with_key("expected", "eval/return", {"value": NAN}),
+        "called equal, and not": estimated(method="equal_values", low=None, high=None),
+        "equal, and estimated elsewhere": both(
+            on_finals(dict.fromkeys((42, 43, 44), 490.0)), estimated(method="equal_values")
+        ),
+        "all ended alike, elsewhere": both(
+            on_finals(dict.fromkeys((42, 43, 44), 300.0)), estimated(method="equal_values", estimate=300.0)
+        ),
         "nothing expected": in_recipe("expected", {}),
         "a second result without an interval": with_key("expected", "eval/length", {"value": 490.0}),
     },
@@ -1256,8 +1296,14 @@ GREEN: dict[str, dict[str, Fault]] = {
     "data_recorded": {"the declared data": with_data([DATASET], {"train": DATA})},
     "config_saved": {"one byte": on_run(1, files=lambda old: {**old, "config.yaml": 1})},
     "statistics": {
-        "over two seeds": both(on_sweep(final_values={42: {}, 43: {}}), estimated(num_seeds=2)),
         "an interval of no width": estimated(low=491.0, high=491.0),
+        "the expected value at the edge": with_key(
+            "expected", "eval/return", {"value": 500.0, "rtol": 0.0, "atol": 3.0}
+        ),
+        "all ended alike": both(
+            on_finals(dict.fromkeys((42, 43, 44), 490.0)),
+            estimated(method="equal_values", estimate=490.0, low=None, high=None, coverage={}),
+        ),
     },
     "nondeterminism_declared": {
         "none is known": in_recipe("nondeterminism", []),

@@ -107,7 +107,9 @@ def gather(
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
         resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
-        sweep=sweep_evidence(folders[0], beside.seeds) if beside.seeds else None,
+        sweep=sweep_evidence(folders[0], beside.seeds, expected=recipe.expected if recipe else ())
+        if beside.seeds
+        else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
         seed_response=response_to_seed(recipe, stored, platform, golden_dir, other=beside.other_seed),
     )

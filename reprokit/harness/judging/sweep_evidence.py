@@ -6,9 +6,10 @@ says.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from reprokit import adapters, runs
 from reprokit.core.evidence import SweepEvidence
@@ -41,12 +42,13 @@ def runs_of_sweeps(first: Path) -> tuple[Path, ...]:
     return tuple(runs_dir / member.run for member in today if member.run)
 
 
-def sweep_evidence(first: Path, folders: Sequence[Path]) -> SweepEvidence:
+def sweep_evidence(first: Path, folders: Sequence[Path], *, expected: Iterable[str] = ()) -> SweepEvidence:
     """What the runs of other seeds come to.
 
     Args:
         first: The run that is judged.
         folders: As ``runs_of_sweeps`` found them, or as a report names them.
+        expected: The metrics that the recipe expects results of.
     """
     own = whole_run(first)
     values: dict[int, dict[str, Any]] = {}
@@ -69,8 +71,43 @@ def sweep_evidence(first: Path, folders: Sequence[Path]) -> SweepEvidence:
         metrics_digests=digests,
         failures=failures,
         runs=tuple(map(str, folders)),
-        wants_intervals=False,
+        intervals=dict(_intervals(values, expected)),
     )
+
+
+def _intervals(
+    values: Mapping[int, Mapping[str, Any]], expected: Iterable[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The t-interval of each expected metric of which every seed has a finite last value."""
+    for name in expected if values else ():
+        found = [last.get(name) for last in values.values()]
+        numbers = [float(one) for one in found if _is_finite(one)]
+        if len(numbers) < len(found):
+            continue
+        if len(numbers) > 1 and len(set(numbers)) == 1:
+            yield name, {"method": "equal_values", "estimate": numbers[0], "num_seeds": len(numbers)}
+            continue
+        # Not before there is a sweep: scipy takes longer to load than most judgements take.
+        from reprokit.core.statistics.intervals import student_t  # noqa: PLC0415
+
+        interval = student_t(numbers)
+        yield (
+            name,
+            {
+                "method": interval.method,
+                "estimate": interval.estimate,
+                "low": interval.low,
+                "high": interval.high,
+                "num_seeds": len(numbers),
+                "coverage": dict(interval.coverage),
+            },
+        )
+
+
+def _is_finite(value: object) -> TypeGuard[float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def _problem(folder: Path, inputs: RunInputs | None) -> tuple[int | None, str]:

@@ -59,7 +59,8 @@ PASSED = {
     "hardened": "the container was hardened in every run",
     "source_clean": "the source is commit 1f2e3d4c, with nothing changed",
     "several_seeds": "3 seeds finished, all that the recipe names",
-    "statistics": "1 result estimated over 3 seeds",
+    "statistics": "1 result estimated over 3 seeds; with so many, a 95 % interval holds the true mean in 95% "
+    "(normal returns) and 48% (bimodal returns)",
 }
 
 
@@ -395,6 +396,40 @@ FAILED = [
         "only 2 of 3 seeds gave metrics of their own",
     ),
     ("statistics", "no interval", "without an estimate and interval over all seeds: eval/return"),
+    (
+        "statistics",
+        "one seed ended at no number",
+        (
+            "without an estimate and interval over all seeds: eval/return "
+            "(eval/return of seed 43 ended at nan, which is not a finite number)"
+        ),
+    ),
+    (
+        "statistics",
+        "one seed never logged it",
+        "without an estimate and interval over all seeds: eval/return (seed 43 never logged eval/return)",
+    ),
+    ("statistics", "over two seeds", "only 2 seeds finished; an interval takes at least 3"),
+    (
+        "statistics",
+        "a seed crashed",
+        "seeds [45] did not finish, so an estimate would be one over the others only",
+    ),
+    (
+        "statistics",
+        "all seeds gave the same metrics",
+        "only 1 of 3 seeds are known to have metrics of their own",
+    ),
+    (
+        "statistics",
+        "the expected value above what the seeds support",
+        "eval/return is expected to be 500 within 2, but 3 seeds support [485, 497]",
+    ),
+    (
+        "statistics",
+        "all ended alike, elsewhere",
+        "eval/return is expected to be 490 within 10, but all 3 seeds ended at 300",
+    ),
 ]
 
 
@@ -570,9 +605,18 @@ def test_the_seeds_without_a_finished_run_are_named_with_their_command():
     assert CHECKS["several_seeds"].check(two).remedy == "run them: `reprokit sweep RECIPE --seeds 45,46`"
 
 
-def test_statistics_that_nobody_made_are_not_asked_for():
-    found = CHECKS["statistics"].check(planted.on_sweep(wants_intervals=False)(planted.clean()))
+def test_statistics_of_a_command_that_expects_nothing_do_not_apply():
+    command = planted.both(planted.in_recipe("expected", ...), planted.in_recipe("command", ["train"]))
+    found = CHECKS["statistics"].check(command(planted.clean()))
     assert (found.status, found.applies) == (Status.SKIPPED, False)
+    assert found.reason == "the recipe declares no result to estimate"
+
+
+def test_statistics_show_the_value_of_every_seed_and_what_the_interval_covers():
+    (result,) = CHECKS["statistics"].check(planted.clean()).evidence["results"].values()
+    assert result["values"] == {"42": 494.2, "43": 494.3, "44": 494.4}
+    assert (result["low"], result["high"]) == (485.0, 497.0)
+    assert result["coverage"] == {"normal": 0.95, "bimodal": 0.48}
 
 
 def test_a_digest_that_differs_without_a_place_is_told_all_the_same():
@@ -642,11 +686,25 @@ def test_a_machine_without_a_model_is_told_by_its_architecture():
 
 def test_statistics_over_several_results_are_counted():
     interval = planted.sweep().intervals["eval/return"]
+    both = dict.fromkeys(("eval/return", "eval/length"), 490.0)
     two = planted.both(
         planted.with_key("expected", "eval/length", {"value": 490.0}),
-        planted.on_sweep(intervals={"eval/return": interval, "eval/length": interval}),
+        planted.on_sweep(
+            final_values=dict.fromkeys((42, 43, 44), both), intervals=dict.fromkeys(both, interval)
+        ),
     )
-    assert said("statistics", two) == (Status.PASSED, "2 results estimated over 3 seeds")
+    status, reason = said("statistics", two)
+    assert status is Status.PASSED
+    assert reason.startswith("2 results estimated over 3 seeds; ")
+
+
+def test_seeds_that_all_ended_alike_leave_open_how_others_end():
+    status, reason = said("statistics", planted.GREEN["statistics"]["all ended alike"])
+    assert status is Status.PASSED
+    assert reason == (
+        "1 result estimated over 3 seeds; "
+        "all seeds ended alike in eval/return, and up to 63% of others may not"
+    )
 
 
 def test_a_plain_command_needs_a_command_to_check_it_too():
