@@ -59,7 +59,7 @@ def comment(found: Collected, *, origin: Origin | None = None) -> str:
         parts.append(f"No recipe explains the gate's exit code {found.gate.exit_code}: look at its log.")
     told = [_told(row, report) for row, report in bad[:_MOST_TOLD]]
     listed = [row for row, _ in rows if row.exit_code == 0] + [row for row, _ in bad[_MOST_TOLD:]]
-    return _joined(parts, told, [_others(listed), _footer(origin)])
+    return _joined(parts, told, [_others(listed, what="more" if told else "in all"), _footer(origin)])
 
 
 def no_answer(problem: str, *, origin: Origin | None = None) -> str:
@@ -149,7 +149,7 @@ def _table(
     yield "\n".join([f"| {title} | |", "| --- | --- |", *rows])
 
 
-def _others(rows: Sequence[GateRow]) -> str:
+def _others(rows: Sequence[GateRow], *, what: str) -> str:
     """A table of at most ``_MAX_TABLE`` characters."""
     if not rows:
         return ""
@@ -163,7 +163,7 @@ def _others(rows: Sequence[GateRow]) -> str:
             break
         lines.append(line)
     table = "\n".join(lines)
-    return f"<details><summary>{len(rows):,} more</summary>\n\n{table}\n\n</details>"
+    return f"<details><summary>{len(rows):,} {what}</summary>\n\n{table}\n\n</details>"
 
 
 def _result(row: GateRow) -> str:

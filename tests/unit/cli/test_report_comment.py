@@ -44,6 +44,13 @@ def test_a_folder_is_printed_as_markdown_or_json(type_words, kept):
     assert json.loads(type_words("report", "comment", kept, "--json")[1]) == {"markdown": out}
 
 
+def test_of_a_gate_that_passed_the_list_is_all_there_is_and_not_more(type_words, kept):
+    row = gate_record.GateRow(recipe="train", exit_code=0, left_out="nothing changed")
+    gate = gate_record.GateRecord(exit_code=0, recipes=(row,))
+    (kept / "gate.json").write_text(gate_record.gate_json(gate))
+    assert "<summary>1 in all</summary>" in type_words("report", "comment", kept)[1]
+
+
 def test_a_folder_without_answers_is_exit_code_4_and_a_torn_one_2(type_words, kept):
     (kept / "gate.json").write_text("{")
     assert type_words("report", "comment", kept)[0] == 2
