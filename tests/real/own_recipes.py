@@ -224,18 +224,37 @@ def _machine() -> dict[str, object]:
     }
 
 
-def page(rows: Sequence[Mapping]) -> str:
-    """The document with the table of all rows whose answers were right."""
+def page(rows: Sequence[Mapping], *, before: str = "") -> str:
+    """The document with the table of all rows whose answers were right.
+
+    Args:
+        rows: What was measured.
+        before: The document so far; its rows stay where nothing newer was measured.
+    """
     right = [row for row in rows if "told" in row]
-    lines = [_line(row) for row in sorted(right, key=_place_in_table)]
+    lines = {_key(line): line for line in before.splitlines(keepends=True) if _is_row(line)}
+    lines |= {_key(line): line for line in map(_line, right)}
     machines = sorted({f"{row['machine']}, {row['cores']} cores" for row in right})
     loads = [row["load"] for row in right]
+    loads += [float(one) for pair in re.findall(r"load ([\d.]+) to ([\d.]+) at", before) for one in pair]
     load = f"load {min(loads)} to {max(loads)} at the start"
-    return _HEAD + "".join(lines) + f"\nOn {'; '.join(machines)}, which others used too: {load}.\n"
+    table = "".join(lines[key] for key in sorted(lines, key=_place_in_table))
+    return _HEAD + table + f"\nOn {'; '.join(machines)}, which others used too: {load}.\n"
 
 
-def _place_in_table(row: Mapping) -> tuple[bool, str, bool]:
-    return row["program"] not in BOTH, row["program"], row["backend"] == "docker"
+def _is_row(line: str) -> bool:
+    return line.startswith("| ") and not line.startswith("| program ")
+
+
+def _key(line: str) -> tuple[str, str]:
+    """Program and kind of environment of a row."""
+    _, program, kind, *_ = (cell.strip() for cell in line.split("|"))
+    return program, kind.partition(",")[0]
+
+
+def _place_in_table(key: tuple[str, str]) -> tuple[bool, str, bool]:
+    program, kind = key
+    return program not in BOTH, program, kind == "container"
 
 
 def _line(row: Mapping) -> str:
@@ -277,7 +296,7 @@ def main() -> int:
         rows.append(row)
         options.results.write_text(json.dumps(rows, indent=1) + "\n")
     if any("told" in row for row in rows):
-        DOCUMENT.write_text(page(rows))
+        DOCUMENT.write_text(page(rows, before=DOCUMENT.read_text()))
     return wrong
 
 

@@ -51,3 +51,6 @@ def test_a_row_of_the_table_says_when_the_first_verdict_was_there():
     assert (
         "| mine | virtual environment | 8 | 1.0 | 2.0 | 1.0 | 4.0 | 1.0 | 1.0 | 1.0 | 2026-11-22 |" in written
     )
+    again = page([{**row, "program": "another", "told": told}], before=written)
+    assert again.index("| another |") < again.index("| mine |")
+    assert page([{**row, "told": told, "day": "2026-11-23"}], before=again).count("| mine |") == 1
