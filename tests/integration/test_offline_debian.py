@@ -1,4 +1,4 @@
-"""On a Debian with Python and git alone and no network, the action judges.
+"""On a Debian with Python and git alone and no network, the action judges and a bundle is reproduced.
 
 The system is a container of mmdebstrap's minimal root. The tool comes into it by the action's own step,
 from the lock and a folder of packages.
@@ -6,6 +6,7 @@ from the lock and a folder of packages.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from reprokit.reports import collected, to_comment
 from support import command_recipe
 from support.composite_action import CONTAINER_PATH, ROOT, Result, in_container, run_action
 from support.minimal_system import minimal_system, output
+from support.study_project import with_golden
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow, pytest.mark.timeout(3000)]
 
@@ -139,3 +141,18 @@ def test_the_action_is_green_for_what_is_reproduced_and_red_for_a_regression(act
     assert "loss" in step_summary
     comment = to_comment.comment(collected.from_archive(red.artifact.read_bytes()))
     assert "### ❌ REGRESSION: `train`, seed `3`" in comment
+
+
+def test_a_vendored_bundle_is_reproduced(act, judged, tool, shared: Path, tmp_path: Path) -> None:
+    study = with_golden(tmp_path / "theirs", backend="local")
+    sent = shared / "reviewer" / "sent.tar.gz"
+    sent.parent.mkdir()
+    golden = "golden/cartpole_baseline"
+    made = study.reprokit("bundle", golden, "--output", str(sent), "--vendor", "--json", timeout=1200)
+    assert made.code == 0, made.err
+    options = ("--sha256", json.loads(made.out)["sha256"], "--backend", "local", "--json")
+    done = tool("reproduce", str(sent), *options, folder=sent.parent)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert report["verdict"] == "REPRODUCED"
+    assert report["bundle"]["file"] == "sent.tar.gz"
