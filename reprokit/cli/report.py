@@ -258,9 +258,9 @@ def comment(place: Path | None, event: Path | None, artifact: str, author: str, 
         return _comment_on_github(event, artifact=artifact, author=author, as_json=as_json)
     if place is None or event is not None:
         raise click.UsageError("name a folder, a ZIP file, or --workflow-run EVENT.json")
-    from reprokit.reports import collected, to_comment
+    from reprokit.reports import collected, pull_request_comment
 
-    text = to_comment.comment(collected.from_place(place))
+    text = pull_request_comment.comment(collected.from_place(place))
     if as_json:
         print_json({"markdown": text})
     else:

@@ -14,7 +14,7 @@ from typing import Any
 from reprokit.errors import CannotJudgeError, ReportError, ReprokitError, UsageError
 from reprokit.github.rest_client import RestClient
 from reprokit.github.workflow_run import WorkflowRun, read_event
-from reprokit.reports import collected, to_comment
+from reprokit.reports import collected, pull_request_comment
 
 _PER_PAGE = 100
 _MAX_PAGES = 50
@@ -67,23 +67,25 @@ def _answer(run: WorkflowRun, client: RestClient, *, server_url: str, artifact: 
     numbers = _pull_requests(run, client)
     if not numbers:
         return Posted(nothing="no open pull request has the run's commit as its newest")
-    origin = to_comment.Origin(
+    origin = pull_request_comment.Origin(
         commit=run.commit,
         url=f"{server_url.rstrip('/')}/{run.repository}/actions/runs/{run.run_id}",
         conclusion=run.conclusion,
     )
     problem, code = "", 0
     try:
-        text = to_comment.comment(collected.from_archive(_artifact(run, client, artifact)), origin=origin)
+        text = pull_request_comment.comment(
+            collected.from_archive(_artifact(run, client, artifact)), origin=origin
+        )
     except (CannotJudgeError, ReportError) as error:
         problem, code = str(error), error.exit_code
-        text = to_comment.no_answer(problem, origin=origin)
+        text = pull_request_comment.no_answer(problem, origin=origin)
     except ReprokitError:
         raise
     except (
         Exception
     ):  # hostile reports may find a fault of ours: no earlier comment may stand for this commit
-        text = to_comment.no_answer("the reports could not be drawn", origin=origin)
+        text = pull_request_comment.no_answer("the reports could not be drawn", origin=origin)
         for number in numbers:
             _write(number, text, client, author)
         raise
@@ -152,4 +154,4 @@ def _earlier(number: int, client: RestClient, author: str) -> int | None:
 def _is_ours(one: Mapping[str, Any], author: str) -> bool:
     """Anybody can write the marker; only the author's own comments are changed."""
     login = (one.get("user") or {}).get("login")
-    return login == author and str(one.get("body") or "").startswith(to_comment.MARKER)
+    return login == author and str(one.get("body") or "").startswith(pull_request_comment.MARKER)

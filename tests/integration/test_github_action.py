@@ -12,7 +12,7 @@ import pytest
 
 from reprokit.harness import Request, reproduce
 from reprokit.project import Project
-from reprokit.reports import collected, to_comment
+from reprokit.reports import collected, pull_request_comment
 from support import command_recipe
 from support.composite_action import ROOT, run_action
 from support.recorded_progress import RecordedProgress
@@ -66,7 +66,7 @@ def project(with_golden: Path, tmp_path: Path) -> command_recipe.Repository:
 
 
 def comment_on(result) -> str:
-    return to_comment.comment(collected.from_archive(result.artifact.read_bytes()))
+    return pull_request_comment.comment(collected.from_archive(result.artifact.read_bytes()))
 
 
 def test_a_run_that_is_reproduced_is_green(act, project):

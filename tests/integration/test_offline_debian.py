@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.reports import collected, to_comment
+from reprokit.reports import collected, pull_request_comment
 from support import command_recipe
 from support.composite_action import CONTAINER_PATH, ROOT, Result, in_container, run_action
 from support.minimal_system import minimal_system, output
@@ -139,7 +139,7 @@ def test_the_action_is_green_for_what_is_reproduced_and_red_for_a_regression(act
     assert "REGRESSION: train" in step_summary
     assert "First divergence" in step_summary
     assert "loss" in step_summary
-    comment = to_comment.comment(collected.from_archive(red.artifact.read_bytes()))
+    comment = pull_request_comment.comment(collected.from_archive(red.artifact.read_bytes()))
     assert "### ❌ REGRESSION: `train`, seed `3`" in comment
 
 

@@ -17,7 +17,7 @@ import pytest
 from reprokit.core.checklist import Verdict
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.github import comment_on_run
-from reprokit.reports import to_comment, to_json
+from reprokit.reports import pull_request_comment, to_json
 from reprokit.reports.gate_record import GATE_FILE, GateRecord, GateRow, gate_json
 from support.sample_report import sample_report
 
@@ -174,7 +174,7 @@ def test_the_token_goes_to_github_and_not_to_the_store_of_artifacts(forge: Forge
 
 def test_a_comment_with_our_marker_by_somebody_else_is_left_alone(forge: Forge, post):
     forge.comments = [
-        {"id": 3, "user": {"login": "mallory"}, "body": f"{to_comment.MARKER}\n## ✅ all is well"}
+        {"id": 3, "user": {"login": "mallory"}, "body": f"{pull_request_comment.MARKER}\n## ✅ all is well"}
     ]
     assert post().urls == (f"{forge.url}/new",)
     assert forge.comments[0]["body"].endswith("all is well")
@@ -182,7 +182,11 @@ def test_a_comment_with_our_marker_by_somebody_else_is_left_alone(forge: Forge, 
 
 def test_our_comment_is_found_behind_hundreds_of_others(forge: Forge, post):
     others = [{"id": number, "user": {"login": "x"}, "body": "x"} for number in range(250)]
-    forge.comments = [*others, {"id": 999, "user": {"login": BOT}, "body": to_comment.MARKER}, *others[:20]]
+    forge.comments = [
+        *others,
+        {"id": 999, "user": {"login": BOT}, "body": pull_request_comment.MARKER},
+        *others[:20],
+    ]
     assert post().urls == (f"{forge.url}/renewed",)
 
 
@@ -218,7 +222,9 @@ def test_a_run_of_a_commit_that_is_not_the_newest_any_more_writes_nothing(forge:
 def test_an_artifact_that_is_missing_or_refused_replaces_an_earlier_green_comment(
     forge: Forge, post, kind, monkeypatch
 ):
-    forge.comments = [{"id": 1, "user": {"login": BOT}, "body": f"{to_comment.MARKER}\n## ✅ reprokit"}]
+    forge.comments = [
+        {"id": 1, "user": {"login": BOT}, "body": f"{pull_request_comment.MARKER}\n## ✅ reprokit"}
+    ]
     if kind == "none":
         forge.artifacts = []
     elif kind == "other name":
@@ -245,12 +251,14 @@ def test_an_artifact_that_is_missing_or_refused_replaces_an_earlier_green_commen
 
 
 def test_a_fault_of_ours_leaves_no_earlier_green_comment(forge: Forge, post, monkeypatch):
-    forge.comments = [{"id": 1, "user": {"login": BOT}, "body": f"{to_comment.MARKER}\n## ✅ reprokit"}]
+    forge.comments = [
+        {"id": 1, "user": {"login": BOT}, "body": f"{pull_request_comment.MARKER}\n## ✅ reprokit"}
+    ]
 
     def broken(*_: object, **__: object) -> str:
         raise TypeError("planted")
 
-    monkeypatch.setattr(to_comment, "comment", broken)
+    monkeypatch.setattr(pull_request_comment, "comment", broken)
     with pytest.raises(TypeError, match="planted"):
         post()
     assert "✅" not in forge.comments[0]["body"]

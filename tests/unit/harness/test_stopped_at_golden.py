@@ -196,10 +196,9 @@ def test_means_of_several_values_need_them_all(recipe, here, blessed, watched, m
     assert outcomes(watched(off_from(2), off_from(2))) == ["completed"] * 2
 
 
-@pytest.mark.parametrize("why", ["nobody asked", "resume", "vary", "foreign", "no golden"])
+@pytest.mark.parametrize("why", ["resume", "vary", "foreign", "no golden"])
 def test_where_it_must_not_stop_it_does_not(why, watched, here, blessed, monkeypatch):
     request = {
-        "nobody asked": Request(),
         "resume": Request(watch_golden=True, resume=True),
         "vary": Request(watch_golden=True, vary=True),
     }.get(why, WATCHED)

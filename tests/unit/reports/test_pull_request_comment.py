@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from reprokit.core.checklist import Report, Verdict
 from reprokit.reports.collected import Collected
 from reprokit.reports.gate_record import GateRecord, GateRow
-from reprokit.reports.to_comment import MARKER, MAX_CHARACTERS, Origin, comment, no_answer
+from reprokit.reports.pull_request_comment import MARKER, MAX_CHARACTERS, Origin, comment, no_answer
 
 ORIGIN = Origin(
     commit="0123456789abcdef0123456789abcdef01234567",
