@@ -80,7 +80,8 @@ def test_every_fact_of_a_real_record_has_a_line_in_the_table(portable):
     assert unknown == []
 
 
-@pytest.mark.parametrize("variables", [{}, PORTABLE], ids=["native", "portable"])
+# One thread: MKL takes fewer on a busy machine, and other numbers of threads give other bits.
+@pytest.mark.parametrize("variables", [{"OMP_NUM_THREADS": "1"}, PORTABLE], ids=["native", "portable"])
 def test_asking_changes_no_result(variables):
     untouched = run("-c", COMPUTE, **variables)
     assert len(untouched) == 64
