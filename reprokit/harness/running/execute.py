@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from reprokit.execution.outcome import StopRunError
 from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
 from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_json
 
@@ -108,23 +108,9 @@ def execute(
                 if not one(spec).completed:
                     break
         else:
-            _in_threads(one, plan.specs, workers=side_by_side, stop=stop)
+            in_threads(one, plan.specs, workers=side_by_side, stop=stop)
     order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
     return tuple(sorted(folders, key=lambda folder: order[folder.name]))
-
-
-def _in_threads(
-    one: Callable[[RunSpec], RunResult], specs: Sequence[RunSpec], *, workers: int, stop: threading.Event
-) -> None:
-    with ThreadPoolExecutor(max_workers=workers) as pool:
-        futures = [pool.submit(one, spec) for spec in specs]
-        try:
-            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
-                future.result()
-        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
 
 
 def _run_and_close(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -13,6 +12,7 @@ from typing import Protocol
 from reprokit import runs
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.execute import Progress, execute, last_object
+from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.groups import Group
 from reprokit.harness.sweeping.results import chosen_return, last_return
 from reprokit.layout import METRICS, OUTPUT
@@ -86,21 +86,10 @@ def carry_out(
         core = free.get()
         try:
             _run(board, at, groups[at], core=core, project=project, progress=progress, stop=stop)
-        except BaseException:
-            stop.set()  # before this thread takes the next member
-            raise
         finally:
             free.put(core)
 
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
-        futures = [pool.submit(one, at) for at in groups]
-        try:
-            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
-                future.result()
-        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
-            stop.set()
-            pool.shutdown(cancel_futures=True)
-            raise
+    in_threads(one, groups, workers=jobs, stop=stop)
 
 
 def _run(

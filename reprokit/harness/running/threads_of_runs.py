@@ -1,0 +1,43 @@
+"""Several runs at one time, a thread each, of which none goes on behind a fault or Ctrl-C."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+
+
+def in_threads(
+    one: Callable[[_Item], object], items: Iterable[_Item], *, workers: int, stop: threading.Event
+) -> None:
+    """Call ``one`` for each item, at most ``workers`` at one time.
+
+    Args:
+        one: Runs one item.
+        items: What is to be run, in the order in which it begins.
+        workers: How many threads.
+        stop: Set where one has failed or Ctrl-C came; ``one`` has to look at it.
+
+    Raises:
+        BaseException: The first that ``one`` raised, after all threads have ended.
+    """
+
+    def unless_it_fails(item: _Item) -> None:
+        try:
+            one(item)
+        except BaseException:
+            stop.set()  # before this thread takes the next item
+            raise
+
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        futures = [pool.submit(unless_it_fails, item) for item in items]
+        try:
+            for future in wait(futures, return_when=FIRST_EXCEPTION).done:
+                future.result()
+        except BaseException:  # Ctrl-C, or a fault in one thread: nothing may go on behind it
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
