@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from reprokit.harness import selftest
 from reprokit.harness.selftest import planting
 from reprokit.project import Project
+from support.made_once import made_once
 from support.recorded_progress import SilentProgress
-from support.study_project import make_study
+from support.study_project import Study, make_study
 
 
-@pytest.fixture(scope="session")
-def study(tmp_path_factory):
+def make(root: Path) -> None:
     """A project with a blessed pair of runs, and one run with another seed."""
-    study = make_study(tmp_path_factory.mktemp("study"))
+    study = make_study(root)
     study.change(study.recipe, "save_interval: 10000", "save_interval: 4096")  # something to resume from
     made = study.reproduce()
     assert made.report["verdict"] == "NO_GOLDEN", made.err
@@ -22,7 +25,14 @@ def study(tmp_path_factory):
     assert promoted.code == 0, promoted.err
     other = study.reprokit("run", "cartpole_baseline", "--backend", "local", "--seed", "43")
     assert other.code == 0, other.err
-    return study
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory) -> Study:
+    """A copy of the project for the tests of this process."""
+    root = tmp_path_factory.mktemp("study") / "project"
+    shutil.copytree(made_once("selftest", make, tmp_path_factory), root, symlinks=True)
+    return Study(root=root)
 
 
 @pytest.fixture(scope="session")

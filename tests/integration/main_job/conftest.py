@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.made_once import made_once
 from support.study_project import Study, make_study
 
 
@@ -24,10 +25,9 @@ def study_at_module() -> Callable[[Path], Study]:
     return lambda root: Study(root=root)
 
 
-@pytest.fixture(scope="session")
-def blessed(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """A study with a golden; nothing may be changed in it."""
-    study = make_study(tmp_path_factory.mktemp("study"))
+def bless(root: Path) -> None:
+    """A study with a golden."""
+    study = make_study(root)
     first = study.reproduce()
     assert first.code == 4, first.out + first.err
     assert first.report["verdict"] == "NO_GOLDEN"
@@ -35,7 +35,14 @@ def blessed(tmp_path_factory: pytest.TempPathFactory) -> Study:
         "golden", "promote", "cartpole_baseline", "--reason", "first golden", "--allow-dirty"
     )
     assert promoted.code == 0, promoted.err
-    return study
+
+
+@pytest.fixture(scope="session")
+def blessed(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    """A study with a golden, for the tests of this process; nothing may be changed in it."""
+    root = tmp_path_factory.mktemp("study") / "project"
+    shutil.copytree(made_once("blessed", bless, tmp_path_factory), root, symlinks=True)
+    return Study(root=root)
 
 
 @pytest.fixture
