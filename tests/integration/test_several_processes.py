@@ -1,4 +1,4 @@
-"""Several processes as one run: `torchrun` starts them, and all of them end with the run."""
+"""Several processes as one run: a launcher starts them, and all of them end with the run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,22 @@ from pathlib import Path
 
 import pytest
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "real"))
+
+from real_programs import CannotBeMadeError, programs, python_for
+
 from reprokit.core.checklist import Report
 from support.command_recipe import Repository
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
+#: `mpirun` must be told that it may be root; accelerate starts several processes on GPUs or by MPI only.
+LAUNCHERS = {
+    "torchrun": '[torchrun, --standalone, --nproc-per-node, "2", ',
+    "accelerate": '[accelerate, launch, --cpu, --num_processes, "1", --num_machines, "1", '
+    '--mixed_precision, "no", --dynamo_backend, "no", ',
+    "mpirun": '[mpirun, --allow-run-as-root, --oversubscribe, -n, "2", python, ',
+}
 RECIPE = """\
 schema: 1
 name: train
@@ -28,10 +39,16 @@ platforms: [cpu-x86_64]
 unresponsive: {because: saves a run}
 """
 TOGETHER = """\
-import json, sys
+import json, os, sys
 import torch
 from torch import distributed
 
+found = os.environ
+if "RANK" not in found:  # mpirun has words of its own, and accelerate says nothing to one process
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(20000 + os.getppid() % 20000)}
+    place |= {"RANK": "0", "WORLD_SIZE": "1"} if "OMPI_COMM_WORLD_RANK" not in found else {
+        "RANK": found["OMPI_COMM_WORLD_RANK"], "WORLD_SIZE": found["OMPI_COMM_WORLD_SIZE"]}
+    found |= place
 distributed.init_process_group("gloo")
 rank = distributed.get_rank()
 torch.manual_seed(int(sys.argv[1]) + rank)
@@ -98,15 +115,33 @@ def all_ended(made: Repository) -> bool:
     return not any(map(lives, ranks(made)))
 
 
+def folder_with_accelerate() -> Path:
+    """Where `accelerate` is, of the environment of the real programs."""
+    (program,) = (one for one in programs() if one.name == "hf_trainer")
+    try:
+        return python_for(program).parent
+    except CannotBeMadeError as problem:
+        pytest.skip(f"the environment with accelerate cannot be made here: {problem}")
+
+
 def log_of(report: Report) -> str:
     return (Path(report.runs[0]) / "stderr.log").read_text()
 
 
-def test_two_ranks_are_one_run_with_a_golden(theirs: Repository) -> None:
-    theirs.write(train_py=TOGETHER)
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_what_a_launcher_starts_is_one_run_with_a_golden(
+    theirs: Repository, launcher: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if launcher == "accelerate":
+        monkeypatch.setenv("PATH", os.pathsep.join([str(folder_with_accelerate()), os.environ["PATH"]]))
+    elif shutil.which(launcher) is None:
+        pytest.skip(f"needs {launcher}: apt-get install openmpi-bin")
+    recipe = RECIPE.replace(LAUNCHERS["torchrun"], LAUNCHERS[launcher])
+    theirs.write(train_py=TOGETHER, recipes__train__recipe_yaml=recipe)
     first = theirs.reproduce()
     assert first.verdict == "NO_GOLDEN", log_of(first)
-    assert '"ranks": 2' in (Path(first.runs[0]) / "metrics.jsonl").read_text()
+    ranks_of_all = f'"ranks": {1 if launcher == "accelerate" else 2}'
+    assert ranks_of_all in (Path(first.runs[0]) / "metrics.jsonl").read_text()
     theirs.promote(first)
     assert theirs.reproduce().verdict == "REPRODUCED"
 

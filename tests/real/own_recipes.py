@@ -136,7 +136,7 @@ def play(
     recipe = program.recipe
     if recipe is None:
         raise WrongAnswerError(f"{program.name} says no command for a recipe")
-    root = _files_of(program, folder)
+    root = files_of(program, folder)
     made = Repository(root=root, environment=environment or {}, told=[])
     made.git("init", "--quiet")
     made.commit("a program")
@@ -171,7 +171,8 @@ def _must_name(made: Repository, place: str) -> None:
         raise WrongAnswerError(f"{made.root.name}: the report does not name {place}\n{reports[-1:]}")
 
 
-def _files_of(program: Program, folder: Path) -> Path:
+def files_of(program: Program, folder: Path) -> Path:
+    """Lay the program out in a folder; which one."""
     if program.package or program.prepare or program.also_from:
         return laid_out(program, folder).folder
     root = folder / program.name

@@ -13,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import logs_read
 from own_recipes import BOTH, page, play
 from real_programs import CannotBeMadeError, programs
 
@@ -54,3 +55,13 @@ def test_a_row_of_the_table_says_when_the_first_verdict_was_there():
     again = page([{**row, "program": "another", "told": told}], before=written)
     assert again.index("| another |") < again.index("| mine |")
     assert page([{**row, "told": told, "day": "2026-11-23"}], before=again).count("| mine |") == 1
+
+
+def test_a_row_of_the_table_of_logs_stays_until_its_program_is_measured_again():
+    told = {"metrics": "progress.csv (csv)", "repeats": "two runs agree"}
+    first = {one.name: logs_read.row(one, told) for one in RECIPES[:2]}
+    written = logs_read.page(first, before="")
+    again = {RECIPES[0].name: logs_read.row(RECIPES[0], {"metrics": "a | b"})}
+    lines = logs_read.page(again, before=written).splitlines()[-2:]
+    assert "| a \\| b | – |" in lines[0]
+    assert "| progress.csv (csv) | two runs agree |" in lines[1]
