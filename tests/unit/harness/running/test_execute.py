@@ -149,7 +149,7 @@ def test_an_interruption_side_by_side_stops_all_closes_their_folders_and_passes_
         both.wait()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reprokit.harness.running.execute.wait", interrupted)
+    monkeypatch.setattr("reprokit.harness.running.threads_of_runs.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         carry_out(program, side_by_side=2)
     assert states(tmp_path) == [("finished", "interrupted")] * 2
@@ -167,7 +167,7 @@ def test_after_an_interruption_no_further_run_is_started(carry_out, tmp_path, mo
         both.wait()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("reprokit.harness.running.execute.wait", interrupted)
+    monkeypatch.setattr("reprokit.harness.running.threads_of_runs.wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         carry_out(program, repeats=4, side_by_side=2)
     assert len(list(tmp_path.rglob("run.json"))) == 2
