@@ -82,6 +82,7 @@ def test_the_golden_of_the_baseline_holds_in_the_container_on_another_vendors_cp
     golden_holds_on("EPYC", tmp_path, "--backend", "docker")
 
 
+@pytest.mark.slow
 def test_with_the_fused_adam_switched_off_it_is_caught_and_sqrt_is_named(tmp_path: Path) -> None:
     for name in ("recipes", "images"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -64,6 +64,7 @@ def verified(project, *use: str, num_builds: int = 2) -> verify.Verified:
     )
 
 
+@pytest.mark.slow
 def test_both_builders_lead_to_one_image_and_the_engine_gets_that_one(light, client):
     if builders.BUILDKIT not in builders.available():
         pytest.skip("no Docker client here has BuildKit")

@@ -329,6 +329,7 @@ def test_diagnose_leaves_out_what_is_volatile_and_reads_what_is_printed(theirs):
     assert answer.code == 0, answer.said
 
 
+@pytest.mark.slow
 def test_what_a_program_depends_on_is_found_by_varying_it(theirs):
     theirs.write(
         "train.py", "import os; mask = os.umask(0o022)\n" + PROGRAM.replace("RATE *", "(RATE + mask) *")
@@ -358,6 +359,7 @@ def test_a_record_that_neither_half_has_is_a_hole(theirs):
     assert "neither the stopped nor the resumed run has the record of step 4" in answer.said
 
 
+@pytest.mark.slow
 def test_declared_output_files_of_a_resumed_run_are_compared(theirs):
     theirs.write("recipes/train/recipe.yaml", RECIPE + "outputs: ['at_*.json']\n")
     theirs.commit("declare them")

@@ -50,6 +50,7 @@ def test_somebody_elses_run_is_reproduced_from_its_own_folder(study, theirs):
     assert (spared["going"], len(spared["kept"])) == ([], 2)
 
 
+@pytest.mark.slow
 def test_a_modified_run_is_repeated_with_its_overrides(study):
     made = study.reprokit("run", "cartpole_baseline", "--backend", "local", "--set", RATE)
     assert made.code == 0, made.err

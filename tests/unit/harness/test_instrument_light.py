@@ -232,6 +232,7 @@ def with_torch(repository):
     return repository
 
 
+@pytest.mark.slow
 def test_a_program_of_pytorch_from_its_first_run_to_its_golden(with_torch):
     first = with_torch.reproduce()
     found = rows(first)
