@@ -9,6 +9,7 @@ from typing import Any
 
 from reprokit import workspace
 from reprokit.core import fingerprint
+from reprokit.core.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.harness.initialising import Proposal
 from reprokit.harness.initialising.find_command import Command, found_command, given_command
@@ -174,8 +175,10 @@ class _Inquiry:
             self._read(folders)
             comparison = compared(*folders[:2])
         if comparison.identical:
-            count = f"{comparison.records_compared:,} records of {comparison.metrics_compared} metrics"
-            self._found["repeats"] = f"two runs with seed {_SEEDS[0]} agree in {count}, bit for bit"
+            of = counted(comparison.metrics_compared, "metric")
+            count = f"{counted(comparison.records_compared, 'record')} of {of}"
+            exact = "to the digits printed" if self._values.get("printed") else "bit for bit"
+            self._found["repeats"] = f"two runs with seed {_SEEDS[0]} agree in {count}, {exact}"
             return ""
         first = comparison.divergence
         where = f"from step {first.step} on, {first.metric}" if first else "in what they hold"

@@ -29,7 +29,7 @@ What `reprokit init --yes -- COMMAND` found in programs that nobody here wrote, 
 about their logs. Which formats are read, and what each loses: [where metrics come from](metric-sources.md).
 Each program and where it is from: `tests/real/README.md`. Written by `python tests/real/logs_read.py`.
 
-| program | command | logs | two runs |
+| program | what it is | logs | two runs |
 |---|---|---|---|
 """
 
@@ -55,8 +55,7 @@ def read_by_init(program: Program, folder: Path) -> Mapping[str, str]:
 
 def row(program: Program, said: Mapping[str, str]) -> str:
     """A line of the table."""
-    words = " ".join(program.recipe.command if program.recipe else ())
-    cells = (program.name, f"`{words}`", said["metrics"], said.get("repeats", "–"))
+    cells = (program.name, program.title, said["metrics"], said.get("repeats", "–"))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
