@@ -1,4 +1,4 @@
-"""Row ``headline_results``: every run reached what the recipe expects at its end.
+"""Row ``headline_results``: every run reached what the recipe expects, at its end or over a window.
 
 The tolerance is ``abs(actual - expected) <= atol + rtol * abs(expected)``; a value that is not a finite
 number is never within it.
@@ -7,12 +7,13 @@ number is never within it.
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence
+from reprokit.core.expected_results import finite_number, over, reached, window_of
 from reprokit.core.rows import Finding, counted, failed_runs, passed, unjudged
+from reprokit.core.statistics.windows import LAST
 
 ID = "headline_results"
 TITLE = "The final results are within the declared tolerances"
@@ -37,17 +38,19 @@ def check(evidence: Evidence) -> Finding:
 def _problem(run: RunEvidence, declared: Mapping[str, Any]) -> str:
     for name, entry in declared.items():
         fields = entry if isinstance(entry, Mapping) else {}
-        value, rtol, atol = (_number(fields.get(key)) for key in ("value", "rtol", "atol"))
+        value, rtol, atol = (finite_number(fields.get(key)) for key in ("value", "rtol", "atol"))
+        window = window_of(fields)
+        actual, why = reached(name, window, final_values=run.final_values, windowed=run.windowed)
         if name not in run.final_values:
-            return f"{name} was never logged{_near(name, run.final_values)}"
-        actual = _number(run.final_values.get(name))
+            return f"{name} {why}{_near(name, run.final_values)}"
         if value is None or rtol is None or atol is None or rtol < 0 or atol < 0:
             return f"{name} is expected without a finite value and tolerance"
         if actual is None:
-            return f"{name} ended at {run.final_values.get(name)!r}, which is not a finite number"
+            return f"{name} {why}"
         bound = atol + rtol * abs(value)
         if not abs(actual - value) <= bound:
-            return f"{name} ended at {actual!r}, expected {value!r} within {bound:.6g}"
+            came = "ended at" if window == LAST else "is"
+            return f"{name}{over(window)} {came} {actual!r}, expected {value!r} within {bound:.6g}"
     return ""
 
 
@@ -55,10 +58,3 @@ def _near(name: str, logged: Mapping[str, Any]) -> str:
     """The logged metric that was probably meant, to end a sentence with."""
     near = difflib.get_close_matches(str(name), map(str, logged), n=1)
     return f"; did the recipe mean {near[0]!r}?" if near else ""
-
-
-def _number(value: object) -> float | None:
-    """A finite number, or None: no bool, no text, no NaN."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if math.isfinite(value) else None

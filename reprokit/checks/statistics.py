@@ -6,11 +6,11 @@ elsewhere: with none of n, at most ``1 - 0.05 ** (1 / n)`` of them, at 95 %.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, SweepEvidence, is_integer
+from reprokit.core.expected_results import finite_number, over, reached, window_of
 from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "statistics"
@@ -36,12 +36,13 @@ def check(evidence: Evidence) -> Finding:
     problem = _why_no_estimate(sweep)
     if problem:
         return failed(problem, _MAKE, metrics=sorted(map(str, expected)))
-    poor = sorted(str(name) for name in expected if not _is_estimated(sweep, str(name)))
+    windows = {str(name): window_of(expected[name]) for name in sorted(expected, key=str)}
+    poor = [name for name, window in windows.items() if not _is_estimated(sweep, name, window)]
     if poor:
-        odd = "; ".join(_not_finite(sweep, poor))
+        odd = "; ".join(why for name in poor for why in _without_number(sweep, name, windows[name]))
         told = f"without an estimate and interval over all seeds: {', '.join(poor)}"
         return failed(f"{told} ({odd})" if odd else told, _MAKE, metrics=poor)
-    results = {str(name): _result(sweep, str(name)) for name in sorted(expected, key=str)}
+    results = {name: _result(sweep, name, window) for name, window in windows.items()}
     outside = [told for name, entry in expected.items() if (told := _outside(str(name), entry, results))]
     if outside:
         return failed("; ".join(outside), _LOOK, results=results)
@@ -64,13 +65,15 @@ def _why_no_estimate(sweep: SweepEvidence) -> str:
     return ""
 
 
-def _is_estimated(sweep: SweepEvidence, name: str) -> bool:
+def _is_estimated(sweep: SweepEvidence, name: str, window: str) -> bool:
     entry = sweep.intervals.get(name, {})
     num_seeds = entry.get("num_seeds")
-    values = _values(sweep, name)
+    values = [value for value, _ in _numbers(sweep, name, window).values()]
+    if window_of(entry) != window:
+        return False
     if not is_integer(num_seeds) or num_seeds != len(values) or None in values or not entry.get("method"):
         return False
-    estimate, low, high = (_number(entry.get(key)) for key in ("estimate", "low", "high"))
+    estimate, low, high = (finite_number(entry.get(key)) for key in ("estimate", "low", "high"))
     if entry["method"] == "equal_values":
         return len(set(values)) == 1 and estimate == values[0]
     if estimate is None or low is None or high is None:
@@ -78,31 +81,33 @@ def _is_estimated(sweep: SweepEvidence, name: str) -> bool:
     return low <= estimate <= high and bool(_coverage(entry))
 
 
-def _values(sweep: SweepEvidence, name: str) -> list[float | None]:
-    """The last value of each seed; None where it is not a finite number."""
-    return [_number(values.get(name)) for values in sweep.final_values.values()]
+def _numbers(sweep: SweepEvidence, name: str, window: str) -> dict[int, tuple[float | None, str]]:
+    """The number of each seed; None where it has none, and why."""
+    return {
+        seed: reached(name, window, final_values=found, windowed=sweep.windowed.get(seed, {}))
+        for seed, found in sorted(sweep.final_values.items())
+    }
 
 
-def _not_finite(sweep: SweepEvidence, names: Sequence[str]) -> Iterator[str]:
-    for name in names:
-        for seed, values in sorted(sweep.final_values.items()):
-            if name in values and _number(values[name]) is None:
-                yield f"{name} of seed {seed} ended at {values[name]!r}, which is not a finite number"
-            elif name not in values:
-                yield f"seed {seed} never logged {name}"
+def _without_number(sweep: SweepEvidence, name: str, window: str) -> Iterator[str]:
+    for seed, (_, why) in _numbers(sweep, name, window).items():
+        if name not in sweep.final_values[seed]:
+            yield f"seed {seed} never logged {name}"
+        elif why:
+            yield f"{name} of seed {seed} {why}"
 
 
-def _result(sweep: SweepEvidence, name: str) -> dict[str, Any]:
-    """A result as evidence: its interval, and the value of each seed."""
-    values = {str(seed): found[name] for seed, found in sorted(sweep.final_values.items())}
+def _result(sweep: SweepEvidence, name: str, window: str) -> dict[str, Any]:
+    """A result as evidence: its interval, and the number of each seed."""
+    values = {str(seed): value for seed, (value, _) in _numbers(sweep, name, window).items()}
     return {**sweep.intervals[name], "coverage": _coverage(sweep.intervals[name]), "values": values}
 
 
 def _outside(name: str, declared: object, results: Mapping[str, Mapping[str, Any]]) -> str:
     """How the expected value, with its tolerance, lies outside of what the seeds support; "" where not."""
     entry = declared if isinstance(declared, Mapping) else {}
-    value = _number(entry.get("value"))
-    rtol, atol = (_number(entry.get(key, 0.0)) for key in ("rtol", "atol"))
+    value = finite_number(entry.get("value"))
+    rtol, atol = (finite_number(entry.get(key, 0.0)) for key in ("rtol", "atol"))
     if value is None or rtol is None or atol is None:
         return f"{name} is expected without a finite value and tolerance"
     bound, found = atol + rtol * abs(value), results[name]
@@ -110,9 +115,9 @@ def _outside(name: str, declared: object, results: Mapping[str, Mapping[str, Any
     low, high = (found["estimate"],) * 2 if equal else (found["low"], found["high"])
     if low - bound <= value <= high + bound:
         return ""
-    seeds = f"{found['num_seeds']} seeds"
+    seeds, window = f"{found['num_seeds']} seeds", window_of(found)
     shown = f"all {seeds} ended at {low:.6g}" if equal else f"{seeds} support [{low:.6g}, {high:.6g}]"
-    return f"{name} is expected to be {value:.6g} within {bound:.6g}, but {shown}"
+    return f"{name}{over(window)} is expected to be {value:.6g} within {bound:.6g}, but {shown}"
 
 
 def _worth(results: Mapping[str, Mapping[str, Any]], num_seeds: int) -> str:
@@ -134,12 +139,7 @@ def _worth(results: Mapping[str, Mapping[str, Any]], num_seeds: int) -> str:
 def _coverage(entry: Mapping[str, Any]) -> dict[str, float]:
     """Shape of the returns → share of such intervals that hold the true mean."""
     found = entry.get("coverage")
-    numbers = {str(key): _number(one) for key, one in found.items()} if isinstance(found, Mapping) else {}
+    numbers = (
+        {str(key): finite_number(one) for key, one in found.items()} if isinstance(found, Mapping) else {}
+    )
     return {key: one for key, one in numbers.items() if one is not None and 0 < one <= 1}
-
-
-def _number(value: object) -> float | None:
-    """A finite number, or None: no bool, no text, no NaN."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value if abs(value) <= sys.float_info.max else None  # true of neither NaN nor an integer beyond

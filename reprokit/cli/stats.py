@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
+from reprokit.cli.html_page import html_option, write_page
 from reprokit.cli.options import (
     examples,
     folder_options,
@@ -24,6 +26,7 @@ from reprokit.cli.output import print_answer
         "reprokit stats cartpole_multiseed",
         "reprokit stats cartpole_baseline cartpole_tuned --metric 'eval/*'",
         "reprokit stats cartpole_multiseed --window first_step_at_least_475",
+        "reprokit stats cartpole_multiseed --metric 'eval/*' --html seeds.html",
     ),
 )
 @click.argument("targets", nargs=-1, required=True, metavar="RECIPE|SWEEP…")
@@ -39,6 +42,7 @@ from reprokit.cli.output import print_answer
 @number_option(
     "--bootstrap-seed", least=0, default=0, help="Seed of the bootstrap: same seed, same interval."
 )
+@html_option
 @json_option("Print everything as JSON, with every seed's value and the curves.")
 @verbose_option
 @folder_options
@@ -50,6 +54,7 @@ def command(
     bootstrap_seed: int,
     as_json: bool,
     verbose: bool,
+    html: Path | None,
     **options: Any,
 ) -> int:
     """Estimate the metrics of all finished runs of RECIPE, or of a sweep's folder, over their seeds.
@@ -58,16 +63,20 @@ def command(
     first. Exit codes: 0; 2 wrong usage; 4 no finished run, or two runs of one seed differ.
     """
     from reprokit.harness import stats
-    from reprokit.reports import statistics_page
+    from reprokit.reports import statistics_html, statistics_page
 
+    project = project_of(options)
     found = stats.statistics(
         targets,
-        project=project_of(options),
+        project=project,
         windows=windows or (stats.ALL_WINDOWS if as_json or verbose else stats.SHOWN_WINDOWS),
         metrics=metrics,
         like=like,
         bootstrap_seed=bootstrap_seed,
     )
+    if html:
+        goldens = stats.goldens_of(found, project=project)
+        write_page(statistics_html.statistics_to_html(found, goldens), path=html)
     lines = () if as_json else statistics_page.page_lines(found, verbose=verbose)
     print_answer(lines, data=lambda: statistics_page.to_data(found), as_json=as_json)
     return 0

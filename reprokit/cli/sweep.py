@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.html_page import html_option, write_page
 from reprokit.cli.options import (
     all_of,
     backend_option,
@@ -20,6 +21,10 @@ from reprokit.cli.options import (
     timeout_option,
 )
 from reprokit.cli.output import print_answer
+
+if TYPE_CHECKING:
+    from reprokit.harness import Sweep
+    from reprokit.project import Project
 
 _member_options = all_of(
     click.option(
@@ -51,6 +56,7 @@ _member_options = all_of(
 @number_option("--jobs", least=1, help="Members side by side  [default: a core each].")
 @click.option("--on", default="local", show_default=True, metavar="PLACE", help="Where runs are made.")
 @click.option("--dry-run", is_flag=True, help="List what would be run, used again or tried again.")
+@html_option
 @json_option("Print the members as a JSON object.")
 @engine_option
 @backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto.")
@@ -73,32 +79,50 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
 
     Exit codes: 0 all members are finished; 3 some are not; 2 wrong usage; 130 and 143 interrupted.
     """
-    from reprokit import harness, runs
+    from reprokit import harness
+    from reprokit.errors import UsageError
     from reprokit.reports import sweep_display, sweep_table
 
+    project, dry_run = project_of(options), options["dry_run"]
+    if options["html"] and dry_run:
+        raise UsageError("a page shows what was run", where="--html", fix="leave out --dry-run")
     with sweep_display.SweepDisplay() as progress:
         answer = harness.sweep(
             recipes,
             request_of(options),
-            project=project_of(options),
+            project=project,
             progress=progress,
             seeds=options["seeds"],
             settings=options["settings"],
             jobs=options["jobs"],
             on=options["on"],
-            dry_run=options["dry_run"],
+            dry_run=dry_run,
         )
-
-    def data() -> dict[str, Any]:
-        found = runs.sweeps.as_data(answer.name, answer.members)
-        rows = [
-            {**row, "action": action} for row, action in zip(found["members"], answer.actions, strict=True)
-        ]
-        code = 0 if options["dry_run"] else answer.exit_code
-        return {**found, "members": rows, "path": answer.path, "exit_code": code}
+    if options["html"]:
+        _write_page(answer, project=project, path=options["html"])
 
     lines = sweep_table.sweep_lines(
-        answer.members, answer.actions, name=answer.name, path=answer.path, dry_run=options["dry_run"]
+        answer.members, answer.actions, name=answer.name, path=answer.path, dry_run=dry_run
     )
-    print_answer(lines, data=data, as_json=as_json)
-    return 0 if options["dry_run"] else answer.exit_code
+    code = 0 if dry_run else answer.exit_code
+    print_answer(lines, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
+    return code
+
+
+def _data(answer: Sweep) -> dict[str, Any]:
+    from reprokit import runs
+
+    found = runs.sweeps.as_data(answer.name, answer.members)
+    rows = [{**row, "action": action} for row, action in zip(found["members"], answer.actions, strict=True)]
+    return {**found, "members": rows, "path": answer.path}
+
+
+def _write_page(answer: Sweep, *, project: Project, path: Path) -> None:
+    from reprokit.harness import stats
+    from reprokit.reports import statistics_html
+
+    found, goldens = None, {}
+    if any(member.state == "complete" for member in answer.members):
+        found = stats.statistics([str(answer.path)], project=project, windows=stats.SHOWN_WINDOWS)
+        goldens = stats.goldens_of(found, project=project)
+    write_page(statistics_html.sweep_to_html(answer, found, goldens), path=path)

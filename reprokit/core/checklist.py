@@ -103,6 +103,8 @@ class Report:
         cause: Where it was asked for, what `reprokit diagnose` found of two runs that differ, as its
             ``--json`` has it; ``problem`` alone where it could not.
         bundle: Where the runs were made from a bundle, its ``file`` and ``sha256``.
+        statistical: Where an ensemble judged: ``reference`` and ``new`` (seed → metric → value), ``outcome``
+            (a ``GateOutcome`` as JSON), ``margins`` (metric → margin) and ``rates``.
     """
 
     verdict: Verdict
@@ -132,6 +134,7 @@ class Report:
     attribution: Mapping[str, Any] | None = None
     cause: Mapping[str, Any] | None = None
     bundle: Mapping[str, Any] | None = None
+    statistical: Mapping[str, Any] | None = None
     schema: int = 1
 
 

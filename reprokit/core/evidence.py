@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from reprokit.core.comparison import Comparison, Problem
+from reprokit.core.expected_results import ExpectedWindow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class RunEvidence:
         metrics_problems: What is odd about the metrics themselves (torn line, record without step,
             uneven steps, …), warnings too; empty when there is nothing odd, None when nobody read
             them.
+        windowed: What was read of the expected metrics whose recipe names another window than the last value.
         update_steps: Steps at which an update of the parameters ended, increasing, from
             ``trace.jsonl``; empty when the program does not say.
         checkpoints: One entry a file under ``checkpoints/``: name → ``step`` (None for the final
@@ -59,6 +61,7 @@ class RunEvidence:
     metrics_problems: tuple[Problem, ...] | None = None
     last_step: Any = None
     final_values: Mapping[str, Any] = field(default_factory=dict)
+    windowed: Mapping[str, ExpectedWindow] = field(default_factory=dict)
     update_steps: tuple[int, ...] = ()
     checkpoints: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     checkpoints_removed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -155,15 +158,18 @@ class SweepEvidence:
 
     Attributes:
         final_values: Seed → metric → its last value, of each finished run.
+        windowed: Seed → the same as of a run.
         metrics_digests: Seed → digest of its ``metrics.jsonl``; those of other seeds were not read.
         failures: Seed → why its run is no finished one, of those that crashed or were changed afterwards.
         runs: The run folders of all of them.
         intervals: Expected metric → ``estimate``, ``low``, ``high``, ``method``, ``num_seeds`` and
             ``coverage``: shape of the returns → how often such an interval holds the true mean. The method
-            is ``equal_values``, without limits, where all seeds ended at one value.
+            is ``equal_values``, without limits, where all seeds ended at one value. ``window`` is there
+            where the recipe names another one than the last value.
     """
 
     final_values: Mapping[int, Mapping[str, Any]]
+    windowed: Mapping[int, Mapping[str, ExpectedWindow]] = field(default_factory=dict)
     metrics_digests: Mapping[int, str] = field(default_factory=dict)
     failures: Mapping[int, str] = field(default_factory=dict)
     runs: tuple[str, ...] = ()

@@ -17,6 +17,8 @@ from reprokit.core.problems import ProblemLog
 from reprokit.core.steps import Lines
 
 MAX_NAMES = 100_000
+#: What a metric that says how well a training does is called, most telling first; lower case.
+RESULT_WORDS = ("return", "reward", "score", "accuracy")
 
 
 class Selection:

@@ -16,6 +16,7 @@ from reprokit.core.statistics import describe
 from reprokit.core.statistics.describe import Between, Curves, MetricStatistics
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.harness.judging.golden_curves import GoldenCurves, golden_curves
 from reprokit.harness.judging.runs_over_seeds import Group, LeftOut, group_of
 from reprokit.harness.sweep import finished_runs
 from reprokit.layout import METRICS, SWEEP, SWEEPS
@@ -82,6 +83,12 @@ def statistics(
         for other in found[1:]
     )
     return Statistics(groups=found, between=pairs, bootstrap_seed=bootstrap_seed)
+
+
+def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves]:
+    """The golden that is drawn beside each group that has one, by the group's name."""
+    named = {one.group.name: golden_curves(one.group, golden_dir=project.golden_dir) for one in found.groups}
+    return {name: golden for name, golden in named.items() if golden is not None}
 
 
 def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Group]:

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from reprokit.core.records import digest, digest_bytes
+from reprokit.core.statistics.windows import LAST
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import RecipeError
 from reprokit.layout import RECIPE
@@ -202,6 +203,7 @@ def _recipe(
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
     foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)
     plain = {key: value for key, value in plain.items() if key not in foreign}
+    plain["expected"] = {name: _without_default_window(one) for name, one in plain["expected"].items()}
     config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
     numbers = {key: plain[key] for key in ("numerics", "device", "variant", "data")}
     if trainer is None:
@@ -243,6 +245,11 @@ def _recipe(
         file_digest=file_digest,
         plain=plain,
     )
+
+
+def _without_default_window(expected: dict[str, Any]) -> dict[str, Any]:
+    """As recipes had it before results could name a window, so that those stay the data that they were."""
+    return {key: value for key, value in expected.items() if (key, value) != ("window", LAST)}
 
 
 def _program(said: RecipeModel) -> Program:

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from reprokit.core.statistics.windows import LAST
 from reprokit.core.tolerance import Tolerance, Tolerances
 from reprokit.project import root_of_recipe
 from reprokit.recipes.imports import PartFile
@@ -17,11 +18,12 @@ from reprokit.recipes.imports import PartFile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What a headline metric comes to at the end of a run, and how near a run must be."""
+    """What a headline metric comes to over a window of a run, and how near a run must be."""
 
     value: float
     rtol: float
     atol: float
+    window: str = LAST  # a name that ``core.statistics.windows`` has
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,9 @@ from pydantic_core import PydanticCustomError
 from reprokit import variations
 from reprokit.core.checklist import VERDICT_ROWS
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.core.statistics.windows import LAST
 from reprokit.recipes.mistakes import near_miss
+from reprokit.recipes.window_name import WindowName
 
 #: What decides which code runs, or what the profile of the numerics sets.
 _RESERVED_VARIABLES = frozenset(
@@ -161,9 +163,10 @@ class MetricTolerance(Tolerance):
 
 
 class Expected(Tolerance):
-    """What a headline metric comes to at the end of a run."""
+    """What a headline metric comes to at the end of a run, or over another window of it."""
 
     value: float
+    window: WindowName = LAST
 
 
 class Tolerances(BaseModel):

@@ -53,6 +53,7 @@ __all__ = [
     "signing",
     "statement",
     "statement_formats",
+    "statistics_html",
     "statistics_page",
     "sweep_display",
     "sweep_table",

@@ -6,13 +6,13 @@ Lengths are in the chart's own units, the vertical axis pointing down; SVG and H
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from reprokit.core.checklist import Report
+from reprokit.reports.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import value_text
 
@@ -20,22 +20,11 @@ WIDTH = 480.0
 HEIGHT = 250.0
 
 _TOP, _RIGHT, _BOTTOM = 12.0, 16.0, 48.0
-_CHARACTER = 7.6
-_LABEL_GAP = 10.0
-_NUM_TICKS = 5
 _MAX_CHARTS = 48
 _NUM_COLOURS = 6
 _MAX_STOPS = 64
 
 Point = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tick:
-    """A mark on an axis, at ``at``."""
-
-    at: float
-    label: Visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,17 +120,17 @@ def _chart(
     if not finite or _has_one_step(series):
         return None
     steps, values = [x for x, _ in finite], [y for _, y in finite]
-    low, high = _padded(min(values), max(values))
-    labels = _tick_labels(_nice(low, high))
-    left = round(_LABEL_GAP + _CHARACTER * max(map(len, labels)), 1)
-    across = _Axis(
+    low, high = padded(min(values), max(values))
+    labels = tick_labels(nice(low, high))
+    left = round(LABEL_GAP + CHARACTER * max(map(len, labels)), 1)
+    across = Axis(
         low=min(steps),
         high=max(steps),
         start=left,
         end=WIDTH - _RIGHT,
         is_whole=all(step % 1 == 0 for step in steps),
     )
-    up = _Axis(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
+    up = Axis(low=low, high=high, start=HEIGHT - _BOTTOM, end=_TOP)
     return Chart(
         metric=one_line(metric),
         diverged=is_diverged,
@@ -158,36 +147,8 @@ def _chart(
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Axis:
-    """Values from ``low`` to ``high`` drawn from ``start`` to ``end``."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    is_whole: bool = False
-
-    def at(self, value: float) -> float:
-        """Everything is halved first: the span of two float64 can be larger than any float64."""
-        span = self.high / 2 - self.low / 2
-        share = (value / 2 - self.low / 2) / span if span > 0 else 0.5
-        return round(self.start + share * (self.end - self.start), 2)
-
-    def ticks(self) -> tuple[Tick, ...]:
-        values = _nice(self.low, self.high)
-        if self.is_whole:  # there is no half step
-            values = [value for value in values if value % 1 == 0] or values
-        labels = _tick_labels(values)
-        is_across = self.end > self.start
-        width = _CHARACTER * (max(map(len, labels)) + 1) * len(labels) if is_across else 0.0
-        stride = max(1, math.ceil(width / abs(self.end - self.start)))
-        pairs = list(zip(values, labels, strict=True))[::stride]
-        return tuple(Tick(at=self.at(value), label=label) for value, label in pairs)
-
-
 def _lines(
-    series: Sequence[Mapping[str, Any]], points: Sequence[Sequence[Point | None]], across: _Axis, up: _Axis
+    series: Sequence[Mapping[str, Any]], points: Sequence[Sequence[Point | None]], across: Axis, up: Axis
 ) -> tuple[Line, ...]:
     """The golden first, so that the runs are drawn on top of it."""
     lines: list[Line] = []
@@ -206,12 +167,12 @@ def _has_one_step(series: Sequence[Mapping[str, Any]]) -> bool:
     return len({step for step, _ in places}) == 1
 
 
-def _stops(series: Sequence[Mapping[str, Any]], across: _Axis) -> tuple[Stop, ...]:
+def _stops(series: Sequence[Mapping[str, Any]], across: Axis) -> tuple[Stop, ...]:
     """One for each step, or for every so-manieth where they are many."""
     told: dict[float, list[str]] = {}
     for one in series:
         for step, value in zip(one["steps"], one["values"], strict=True):
-            if (at := _finite(step)) is not None:
+            if (at := finite(step)) is not None:
                 told.setdefault(at, []).append(f"{one['label']} {value_text(value)}")
     drawn = sorted(step for step in told if across.low <= step <= across.high)
     steps = drawn[:: math.ceil(len(drawn) / _MAX_STOPS)]
@@ -229,56 +190,9 @@ def _stops(series: Sequence[Mapping[str, Any]], across: _Axis) -> tuple[Stop, ..
 
 def _points(steps: Sequence[Any], values: Sequence[Any]) -> list[Point | None]:
     return [
-        (x, y) if (x := _finite(step)) is not None and (y := _finite(value)) is not None else None
+        (x, y) if (x := finite(step)) is not None and (y := finite(value)) is not None else None
         for step, value in zip(steps, values, strict=True)
     ]
-
-
-def _finite(value: Any) -> float | None:
-    """A number that can be drawn; halved numbers must not overflow when they are subtracted."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def _padded(low: float, high: float) -> tuple[float, float]:
-    span = high / 2 - low / 2
-    pad = span * 0.1 if span > 0 else abs(low) * 0.05 or 1.0
-    return max(-sys.float_info.max, low - pad), min(sys.float_info.max, high + pad)
-
-
-def _nice(low: float, high: float) -> list[float]:
-    """Round numbers between ``low`` and ``high``: 1, 2 or 5 times a power of ten apart."""
-    rough = (high / 2 - low / 2) / _NUM_TICKS * 2
-    if not (math.isfinite(rough) and rough > 1e-300 and rough < 1e300):
-        return sorted({low, high})
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * factor for factor in (1.0, 2.0, 5.0, 10.0) if power * factor >= rough * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    values = [
-        round((first + index) * step, 12 - math.floor(math.log10(step))) for index in range(_NUM_TICKS * 2)
-    ]
-    return [value for value in values if low <= value <= high] or sorted({low, high})
-
-
-def _tick_labels(values: Sequence[float]) -> list[Visible]:
-    """Labels with as many digits as it takes to tell neighbours apart."""
-    largest = max(abs(value) for value in values)
-    if 10_000 <= largest < 1e15 and all(value % 1 == 0 for value in values):
-        unit, sign = (1e6, "M") if largest >= 1e6 else (1e3, "k")
-        return [Visible("0" if value == 0 else f"{value / unit:.15g}{sign}") for value in values]
-    is_plain = all(value == 0 or 1e-4 <= abs(value) < 1e6 for value in values)
-    formats = [f".{digits}f" for digits in range(8)] if is_plain else []
-    formats += [f".{digits}g" for digits in range(1, 13)]
-    spelt = [[f"{value:{one}}" for value in values] for one in formats]
-    exact = (labels for labels in spelt if [float(label) for label in labels] == list(values))
-    distinct = ([f"{value:.{digits}g}" for value in values] for digits in range(3, 18))
-    found = next(exact, None) or next((one for one in distinct if len(set(one)) == len(one)), spelt[-1])
-    return [Visible(label) for label in found]
 
 
 def _line(label: str, kind: str, points: Sequence[Point | None]) -> Line:
@@ -296,8 +210,8 @@ def _line(label: str, kind: str, points: Sequence[Point | None]) -> Line:
     )
 
 
-def _marker(divergence: Mapping[str, Any] | None, across: _Axis) -> Marker | None:
-    step = _finite((divergence or {}).get("step"))
+def _marker(divergence: Mapping[str, Any] | None, across: Axis) -> Marker | None:
+    step = finite((divergence or {}).get("step"))
     if step is None or not across.low <= step <= across.high:
         return None
     at = across.at(step)
@@ -313,7 +227,7 @@ def _summary(name: str, series: Sequence[Mapping[str, Any]]) -> Visible:
     ends = [
         f"{one['label']} ends at {value:.6g}"
         for one in series
-        if (value := next((v for v in map(_finite, reversed(one["values"])) if v is not None), None))
+        if (value := next((v for v in map(finite, reversed(one["values"])) if v is not None), None))
         is not None
     ]
     return one_line(f"{name} over steps; {', '.join(ends)}")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core.checklist import CheckResult
+from reprokit.core.expected_results import over, window_of
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import value_text
 
@@ -18,7 +19,9 @@ def results_over_seeds(check: CheckResult) -> tuple[Visible, ...]:
     if check.id != "statistics" or not isinstance(results, Mapping):
         return ()
     found = [(name, one) for name, one in results.items() if isinstance(one, Mapping)]
-    return tuple(one_line(f"{name}: {_told(one)}") for name, one in found[:_MAX_RESULTS])
+    return tuple(
+        one_line(f"{name}{over(window_of(one))}: {_told(one)}") for name, one in found[:_MAX_RESULTS]
+    )
 
 
 def _told(result: Mapping[str, Any]) -> str:

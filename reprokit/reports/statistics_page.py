@@ -1,4 +1,4 @@
-"""Statistics over seeds for a terminal, and all of them as data."""
+"""Statistics over seeds for a terminal, and all of them as data; the HTML page has the same tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,18 @@ if TYPE_CHECKING:
     from reprokit.core.statistics.describe import Between, MetricStatistics, WindowStatistics
     from reprokit.core.statistics.hypothesis_tests import Tested
 
-_HEAD = ("metric", "window", "mean", "95 % interval", "std", "std error", "median", "IQM", "min", "max")
+SUMMARY_HEAD = (
+    "metric",
+    "window",
+    "mean",
+    "95 % interval",
+    "std",
+    "std error",
+    "median",
+    "IQM",
+    "min",
+    "max",
+)
 _SHAPES = {
     "normal": "normal returns",
     "ceiling": "half of them tied at a ceiling",
@@ -27,6 +38,8 @@ _SHAPES = {
     "skewed": "exponential returns",
 }
 _CURVE_ROWS = 6
+SCORE = f'score: population standard deviation / mean, "reproducible" below {TOLERANCE:g}. It does not say:'
+POWER = "Power: of means one standard deviation apart; of one standard deviation three times the other."
 
 
 def page_lines(found: Any, *, verbose: bool = False) -> Iterator[str]:
@@ -88,25 +101,51 @@ def _data(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else json_number(value)
 
 
-def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
+def seeds_line(one: Any) -> str:
+    """Which seeds a group has."""
     seeds = [member.seed for member in one.group.members]
     named = ", ".join(map(str, seeds[:12])) + (f", … {seeds[-1]}" if len(seeds) > 12 else "")
-    yield f"{shown(one.group.name)}: {counted(len(seeds), 'seed')} ({named})"
+    return f"{counted(len(seeds), 'seed')} ({named})"
+
+
+def remarks(one: Any) -> Iterator[str]:
+    """Runs of a group that do not count, and what is odd about the others."""
     for run in one.group.left_out:
-        yield f"  left out: {shown(run.folder.name)}: {shown(run.reason, limit=1000)}"
+        yield f"left out: {shown(run.folder.name)}: {shown(run.reason, limit=1000)}"
     if one.group.again:
-        yield f"  counted once: {counted(len(one.group.again), 'more run')} of the same seeds, equal"
+        yield f"counted once: {counted(len(one.group.again), 'more run')} of the same seeds, equal"
     for note in one.notes:
-        yield f"  {shown(note, limit=1000)}"
+        yield shown(note, limit=1000)
+
+
+def summary_table(one: Any) -> list[tuple[str, ...]]:
+    """Every metric and window of a group, below the names of the columns."""
+    return [SUMMARY_HEAD, *(_row(metric, window) for metric, window in _rows(one))]
+
+
+def caveats(one: Any) -> Iterator[str]:
+    """Why numbers are missing in that table, and what the intervals in it cover."""
+    yield from _refusals(_rows(one))
+    yield from _worth(len(one.group.members))
+
+
+def _rows(one: Any) -> list[tuple[MetricStatistics, WindowStatistics]]:
+    return [(metric, window) for metric in one.metrics for window in metric.windows]
+
+
+def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
+    yield f"{shown(one.group.name)}: {seeds_line(one)}"
+    yield from (f"  {line}" for line in remarks(one))
     yield ""
-    rows = [(metric, window) for metric in one.metrics for window in metric.windows]
-    yield from aligned([_HEAD, *(_row(metric, window) for metric, window in rows)], num_left=2)
+    yield from aligned(summary_table(one), num_left=2)
     yield ""
-    yield from _refusals(rows)
-    yield from _worth(len(seeds))
+    yield from caveats(one)
     if verbose:
         yield ""
-        yield from _variability_lines(rows)
+        yield from aligned(variability_table(one), num_left=2)
+        yield ""
+        yield SCORE
+        yield from (f"  {one}" for one in LIMITS)
         yield ""
         for metric in one.metrics:
             yield from _curve_lines(metric)
@@ -141,8 +180,9 @@ def _worth(num_seeds: int) -> Iterator[str]:
     yield f"A 95 % t-interval over {counted(num_seeds, 'seed')} holds the true mean: {words}."
 
 
-def _variability_lines(rows: Sequence[tuple[MetricStatistics, WindowStatistics]]) -> Iterator[str]:
-    table = [
+def variability_table(one: Any) -> list[tuple[str, ...]]:
+    """How much each metric and window of a group varies, and whether its values look normal."""
+    table: list[tuple[str, ...]] = [
         (
             "metric",
             "window",
@@ -154,7 +194,7 @@ def _variability_lines(rows: Sequence[tuple[MetricStatistics, WindowStatistics]]
             "bootstrap of the IQM",
         )
     ]
-    for metric, window in rows:
+    for metric, window in _rows(one):
         spread, normal, iqm = window.variability, window.normality, window.intervals[2]
         table.append(
             (
@@ -168,10 +208,7 @@ def _variability_lines(rows: Sequence[tuple[MetricStatistics, WindowStatistics]]
                 _pair(iqm.low, iqm.high),
             )
         )
-    yield from aligned(table, num_left=2)
-    yield ""
-    yield f'score: population standard deviation / mean, "reproducible" below {TOLERANCE:g}. It does not say:'
-    yield from (f"  {one}" for one in LIMITS)
+    return table
 
 
 def _curve_lines(metric: MetricStatistics) -> Iterator[str]:
@@ -200,6 +237,12 @@ def _curve_lines(metric: MetricStatistics) -> Iterator[str]:
 
 def _between_lines(first: str, second: str, rows: Sequence[Between]) -> Iterator[str]:
     yield f"{shown(second)} against {shown(first)}"
+    yield from aligned(between_table(rows), num_left=2)
+    yield POWER
+
+
+def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
+    """A later group held against the first, metric by metric, below the names of the columns."""
     head = (
         "metric",
         "window",
@@ -213,7 +256,7 @@ def _between_lines(first: str, second: str, rows: Sequence[Between]) -> Iterator
         "Brown–Forsythe p",
         "power",
     )
-    table = [head]
+    table: list[tuple[str, ...]] = [head]
     for one in rows:
         tests = {test.name: test for test in one.tests}
         table.append(
@@ -229,8 +272,7 @@ def _between_lines(first: str, second: str, rows: Sequence[Between]) -> Iterator
                 *_p_and_power(tests["brown_forsythe"]),
             )
         )
-    yield from aligned(table, num_left=2)
-    yield "Power: of means one standard deviation apart; of one standard deviation three times the other."
+    return table
 
 
 def _p_and_power(test: Tested) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from reprokit.reports.escaping import one_line
 from reprokit.reports.progress import HEARTBEAT_S, LIVE_EVERY_S, ProgressDisplay
-from reprokit.reports.tables import aligned
+from reprokit.reports.tables import aligned, few_digits
 
 _MOST_ROWS = 16
 _HEADS = ("member", "phase", "steps", "steps/s", "last return", "place")
@@ -89,7 +89,7 @@ def _cells(label: str, row: _Row) -> tuple[str, ...]:
         one_line(row.phase, limit=20),
         steps if row.total is None else f"{steps} of {row.total:,}",
         "-" if row.steps_per_s is None else f"{row.steps_per_s:,.0f}",
-        "-" if row.last_return is None else f"{row.last_return:,.2f}",
+        "-" if row.last_return is None else few_digits(row.last_return),
         one_line(row.place or "-", limit=20),
     )
 
@@ -101,7 +101,7 @@ def _line(label: str, row: _Row) -> str:
     if row.steps_per_s is not None:
         parts.append(f"{row.steps_per_s:,.0f} steps/s")
     if row.last_return is not None:
-        parts.append(f"last return {row.last_return:,.2f}")
+        parts.append(f"last return {few_digits(row.last_return)}")
     if row.place:
         parts.append(row.place)
     if row.told and row.phase != "training":

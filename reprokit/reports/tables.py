@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import sys
@@ -41,6 +42,16 @@ def aligned(rows: Sequence[Sequence[str]], *, num_left: int | None = None) -> li
         ).rstrip()
         for row in rows
     ]
+
+
+def few_digits(value: float) -> str:
+    """A number in a table: two decimals, or four significant digits where those would hide it.
+
+    >>> few_digits(1497.52), few_digits(0.0123456)
+    ('1,497.52', '0.01235')
+    """
+    enough = abs(value) >= 10 or (math.isfinite(value) and value == round(value, 2))
+    return f"{value:,.2f}" if enough else f"{value:.4g}"
 
 
 def bytes_text(size: float) -> str:

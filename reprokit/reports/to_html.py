@@ -24,26 +24,42 @@ from reprokit.reports.report_content import outline
 
 def to_html(report: Report) -> str:
     """The report as a self-contained HTML 5 page."""
-    return _page("report.html.jinja").render(
+    return page(
+        "report.html.jinja",
         found=outline(report),
         pieces=pieces,
         curves=charts(report),
+        gate=_gate(report),
+        plot_width=f"{WIDTH:g}",
         chart_width=f"{WIDTH:g}",
         chart_height=f"{HEIGHT:g}",
-        **_style(),
     )
 
 
 def diagnosis_to_html(found: Mapping[str, Any], *, subject: str, sentence: str) -> str:
     """What `reprokit diagnose` found as a page of its own; ``subject`` is the recipe or command."""
     verdict = str(found.get("verdict") or "UNJUDGED")
-    return _page("diagnosis.html.jinja").render(
+    return page(
+        "diagnosis.html.jinja",
         cause=cause_page(found),
         verdict=one_line(verdict),
         subject=one_line(subject),
         sentence=one_line(sentence.removeprefix(f"{verdict}: ")),
-        **_style(),
     )
+
+
+def _gate(report: Report) -> Any:
+    """The section of the statistical gate; what it draws with is loaded only where there is one."""
+    if not report.statistical:
+        return None
+    from reprokit.reports.gate_section import gate_section  # noqa: PLC0415  (numpy)
+
+    return gate_section(report.statistical)
+
+
+def page(template: str, **found: Any) -> str:
+    """A self-contained HTML 5 page of ``templates/``; every value in it is escaped."""
+    return _page(template).render(**found, **_style())
 
 
 def _style() -> dict[str, str]:

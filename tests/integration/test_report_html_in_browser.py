@@ -24,7 +24,7 @@ from PIL import Image
 
 from reprokit.core.checklist import Verdict
 from reprokit.reports.to_html import to_html
-from support import hostile
+from support import hostile, seed_pages
 from support import sample_report as samples
 
 _FLAGS = (
@@ -290,6 +290,31 @@ def test_a_report_fits_its_window_and_the_browser_has_no_complaint(
         assert browser.complaints() == []
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_plots_over_seeds_fit_the_window_and_have_the_colours_of_the_reader(
+    browser: Browser, tmp_path: Path, scheme: str
+) -> None:
+    pages = {
+        "statistics": seed_pages.statistics_page(),
+        "gate": to_html(seed_pages.gate_report(samples.sample_report(Verdict.UNJUDGED))),
+    }
+    for name, text in pages.items():
+        page = _page(tmp_path, name, text)
+        for width in (400, 1280):
+            browser.open(page, width=width, scheme=scheme)
+            shot = browser.screenshot()
+            if keep := os.environ.get("REPROKIT_KEEP_SCREENSHOTS"):
+                shot.save(Path(keep) / f"{name}-{width}-{scheme}.png")
+
+            assert browser.evaluate(_OVERFLOW) == 0, (name, width)
+            assert browser.complaints() == []
+            colour = browser.evaluate(
+                "getComputedStyle(document.documentElement).getPropertyValue('--run-0')"
+            )
+            colours = {colour for _, colour in shot.getcolors(1 << 24)}
+            assert tuple(bytes.fromhex(colour.strip()[1:])) in colours
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_screenshot_shows_the_verdict_and_the_curves_in_the_scheme_of_the_reader(
@@ -356,6 +381,7 @@ def test_the_page_prints_with_every_section_open(browser: Browser, tmp_path: Pat
 
 
 _OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_PROPERTY = "getComputedStyle(document.documentElement).getPropertyValue('NAME')"
 _COLOURS = """
 (() => {
   let element = document.querySelector("SELECTOR");

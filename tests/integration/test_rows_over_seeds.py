@@ -65,6 +65,18 @@ def test_an_expected_value_that_the_seeds_do_not_support_is_failed(theirs):
     assert statistics.reason.startswith("return is expected to be 0.2 within 0.1, but 5 seeds support [0.")
 
 
+def test_a_result_over_a_window_is_judged_by_that_window(theirs):
+    """The five seeds end near 0.8, and begin, at their best, near 0.95."""
+    entry = "{value: 0.95, atol: 0.06, window: best_high}"
+    theirs.write(recipes__train__recipe_yaml=EXPECTED.replace("{value: 0.8, atol: 0.1}", entry))
+    _, statistics, folder = rows_of(theirs)
+    assert (statistics.status, statistics.evidence["results"]["return"]["window"]) == ("PASSED", "best_high")
+    rows = {row["id"]: row for row in json.loads((folder / "report.json").read_text())["checks"]}
+    assert rows["headline_results"]["status"] == "PASSED"
+    assert "return over best_high: mean 0.9" in (folder / "report.html").read_text()
+    assert audit(folder / "report.json", project=Project.around(theirs.root)).exit_code == 0
+
+
 def test_a_seed_that_ends_at_no_number_is_failed(theirs):
     theirs.write(train_py=PROGRAM.replace("random.seed(seed)", "random.seed(seed if seed != 4 else 9)"))
     theirs.write(

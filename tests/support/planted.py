@@ -26,6 +26,7 @@ from reprokit.core.evidence import (
     VariedEvidence,
     VariedRun,
 )
+from reprokit.core.expected_results import ExpectedWindow
 
 Fault = Callable[[Evidence], Evidence]
 
@@ -554,6 +555,26 @@ def ending_at(value: Any) -> Fault:
     return on_run(1, final_values=lambda old: {**old, "eval/return": value})
 
 
+def over_window(value: Any, *, last: Any = 492.5, window: str = "mean_last_5", problem: str = "") -> Fault:
+    """A result that is expected over a window, where the second run ended at ``last``."""
+    read = {"eval/return": ExpectedWindow(window=window, value=value, problem=problem)}
+    good = {"eval/return": ExpectedWindow(window="mean_last_5", value=490.0)}
+    return both(
+        expecting(window="mean_last_5"),
+        on_run(0, windowed=good),
+        on_run(1, windowed=read, final_values=lambda old: {**old, "eval/return": last}),
+    )
+
+
+def seeds_over_window(*values: Any, window: str = "mean_last_5", said: str = "mean_last_5") -> Fault:
+    """A result that is expected over a window, with these numbers of the three seeds."""
+    read = {
+        seed: {"eval/return": ExpectedWindow(window=window, value=value)}
+        for seed, value in zip((42, 43, 44), values, strict=True)
+    }
+    return both(expecting(window="mean_last_5"), on_sweep(windowed=read), estimated(window=said))
+
+
 def checkpoint(name: str, **entry: Any) -> Fault:
     return on_run(1, checkpoints=lambda old: {**old, name: {**old.get(name, {}), **entry}})
 
@@ -675,6 +696,15 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no tolerance": expecting(atol=None),
         "an expectation in text": expecting(value="490"),
         "an expectation that is a bare number": with_key("expected", "eval/return", 490.0),
+        "within the tolerance at the last value, not over the window": over_window(479.99, last=490.0),
+        "a window that the run is too short for": over_window(
+            None, problem="3 values were recorded, fewer than 5"
+        ),
+        "a window with a value that is not finite": over_window(NAN),
+        "a window that ends at no number": over_window(490.0, last=NAN),
+        "another window than the recipe's": over_window(490.0, window="mean_last_2"),
+        "a window that nobody read": expecting(window="mean_last_5"),
+        "a window that is no name": both(over_window(490.0), expecting(window=5)),
         "nothing expected": in_recipe("expected", {}),
         "no section": in_recipe("expected", ...),
         "a list": in_recipe("expected", ["eval/return"]),
@@ -1169,6 +1199,14 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "all ended alike, elsewhere": both(
             on_finals(dict.fromkeys((42, 43, 44), 300.0)), estimated(method="equal_values", estimate=300.0)
         ),
+        "a window that nobody read": both(expecting(window="mean_last_5"), estimated(window="mean_last_5")),
+        "an interval over another window": seeds_over_window(490.0, 491.0, 492.0, said="last"),
+        "seeds read over another window": seeds_over_window(490.0, 491.0, 492.0, window="best_high"),
+        "a seed without a number over the window": seeds_over_window(490.0, None, 492.0),
+        "the expected value within the last values only": both(
+            seeds_over_window(450.0, 451.0, 452.0),
+            estimated(estimate=451.0, low=448.0, high=454.0, window="mean_last_5"),
+        ),
         "nothing expected": in_recipe("expected", {}),
         "a second result without an interval": with_key("expected", "eval/length", {"value": 490.0}),
     },
@@ -1196,6 +1234,8 @@ GREEN: dict[str, dict[str, Fault]] = {
         "a golden within tolerance": on_golden(comparison=CLOSE, trace=OTHER_TRACE),
     },
     "headline_results": {
+        "over a window": over_window(490.0),
+        "within the tolerance over the window, not at the last value": over_window(490.0, last=300.0),
         "at the edge": ending_at(500.0),
         "a whole number": ending_at(490),
         "a relative tolerance": both(expecting(rtol=0.1, atol=0.0), ending_at(539.0)),
@@ -1296,6 +1336,11 @@ GREEN: dict[str, dict[str, Fault]] = {
     "data_recorded": {"the declared data": with_data([DATASET], {"train": DATA})},
     "config_saved": {"one byte": on_run(1, files=lambda old: {**old, "config.yaml": 1})},
     "statistics": {
+        "over a window": seeds_over_window(490.0, 491.0, 492.0),
+        "the expected value over the window only": both(
+            seeds_over_window(490.0, 491.0, 492.0),
+            on_sweep(final_values={seed: {"eval/return": 300.0 + seed} for seed in (42, 43, 44)}),
+        ),
         "an interval of no width": estimated(low=491.0, high=491.0),
         "the expected value at the edge": with_key(
             "expected", "eval/return", {"value": 500.0, "rtol": 0.0, "atol": 3.0}

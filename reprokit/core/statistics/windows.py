@@ -26,7 +26,9 @@ KINDS = (
     "first_step_at_least",
     "first_step_at_most",
 )
-_PLAIN = ("last", "best_high", "best_low", "auc", "auc_mean")
+LAST = "last"
+_PLAIN = (LAST, "best_high", "best_low", "auc", "auc_mean")
+WINDOW_NAMES = (*_PLAIN, "mean_last_N", "first_step_at_least_X", "first_step_at_most_X")
 _MEAN = re.compile(r"mean_last_([1-9][0-9]{0,8})")
 _FIRST = re.compile(r"first_step_at_(least|most)_(\S+)")
 
@@ -81,10 +83,8 @@ class Window:
                 threshold = float(found[2])
                 if np.isfinite(threshold):
                     return cls(kind=f"first_step_at_{found[1]}", threshold=threshold)
-        raise ValueError(
-            f"there is no window {name!r}: choose {', '.join(_PLAIN)}, mean_last_N, first_step_at_least_X or "
-            "first_step_at_most_X"
-        )
+        *names, other = WINDOW_NAMES
+        raise ValueError(f"there is no window {name!r}: choose {', '.join(names)} or {other}")
 
     @property
     def name(self) -> str:

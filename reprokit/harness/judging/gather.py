@@ -18,6 +18,7 @@ from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.judging.program_changes import program_changes
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
 from reprokit.harness.judging.resume_evidence import resume_evidence
@@ -107,7 +108,7 @@ def gather(
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
         resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
-        sweep=sweep_evidence(folders[0], beside.seeds, expected=recipe.expected if recipe else ())
+        sweep=sweep_evidence(folders[0], beside.seeds, expected=recipe.expected if recipe else {})
         if beside.seeds
         else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
@@ -242,6 +243,7 @@ def _run_evidence(run: runs.StoredRun, recipe: Recipe | None) -> RunEvidence:
         checkpoints=_checkpoints(run.path),
         checkpoints_removed=_removed(run.path),
         files=run.files,
+        windowed=over_windows(run.path / METRICS, recipe.expected) if recipe else {},
         update_steps=update_steps(trace),
         trace_records=count_records(trace),
         trace_digest=workspace.sha256_of(trace) if traced else None,

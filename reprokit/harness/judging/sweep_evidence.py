@@ -6,17 +6,20 @@ says.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 from reprokit import adapters, runs
 from reprokit.core.evidence import SweepEvidence
+from reprokit.core.expected_results import ExpectedWindow, reached
+from reprokit.core.statistics.windows import LAST
 from reprokit.errors import MetricsError, ReportError
+from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.running.member_runs import member_today
 from reprokit.harness.running.run_inputs import RunInputs, whole_run, whole_runs
 from reprokit.layout import METRICS
+from reprokit.recipes import Expected
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import State
 from reprokit.workspace import sha256_of
@@ -42,16 +45,19 @@ def runs_of_sweeps(first: Path) -> tuple[Path, ...]:
     return tuple(runs_dir / member.run for member in today if member.run)
 
 
-def sweep_evidence(first: Path, folders: Sequence[Path], *, expected: Iterable[str] = ()) -> SweepEvidence:
+def sweep_evidence(
+    first: Path, folders: Sequence[Path], *, expected: Mapping[str, Expected]
+) -> SweepEvidence:
     """What the runs of other seeds come to.
 
     Args:
         first: The run that is judged.
         folders: As ``runs_of_sweeps`` found them, or as a report names them.
-        expected: The metrics that the recipe expects results of.
+        expected: The results that the recipe expects.
     """
     own = whole_run(first)
     values: dict[int, dict[str, Any]] = {}
+    windowed: dict[int, dict[str, ExpectedWindow]] = {}
     digests: dict[int, str] = {}
     failures: dict[int, str] = {}
     for folder in folders:
@@ -63,29 +69,38 @@ def sweep_evidence(first: Path, folders: Sequence[Path], *, expected: Iterable[s
             continue
         try:
             values[seed] = dict(adapters.summarise(folder / METRICS).final_values)
+            windowed[seed] = over_windows(folder / METRICS, expected)
             digests[seed] = sha256_of(folder / METRICS)
         except (MetricsError, OSError) as error:
             failures[seed] = f"its metrics cannot be read: {error}"
     return SweepEvidence(
         final_values=values,
+        windowed=windowed,
         metrics_digests=digests,
         failures=failures,
         runs=tuple(map(str, folders)),
-        intervals=dict(_intervals(values, expected)),
+        intervals=dict(_intervals(values, windowed, expected)),
     )
 
 
 def _intervals(
-    values: Mapping[int, Mapping[str, Any]], expected: Iterable[str]
+    values: Mapping[int, Mapping[str, Any]],
+    windowed: Mapping[int, Mapping[str, ExpectedWindow]],
+    expected: Mapping[str, Expected],
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The t-interval of each expected metric of which every seed has a finite last value."""
-    for name in expected if values else ():
-        found = [last.get(name) for last in values.values()]
-        numbers = [float(one) for one in found if _is_finite(one)]
+    """The t-interval of each expected result of which every seed has a number."""
+    for name, one in expected.items() if values else ():
+        found = [
+            reached(name, one.window, final_values=last, windowed=windowed[seed])[0]
+            for seed, last in values.items()
+        ]
+        numbers = [float(number) for number in found if number is not None]
         if len(numbers) < len(found):
             continue
+        named = {} if one.window == LAST else {"window": one.window}
         if len(numbers) > 1 and len(set(numbers)) == 1:
-            yield name, {"method": "equal_values", "estimate": numbers[0], "num_seeds": len(numbers)}
+            equal = {"method": "equal_values", "estimate": numbers[0], "num_seeds": len(numbers)}
+            yield name, {**equal, **named}
             continue
         # Not before there is a sweep: scipy takes longer to load than most judgements take.
         from reprokit.core.statistics.intervals import student_t  # noqa: PLC0415
@@ -100,14 +115,9 @@ def _intervals(
                 "high": interval.high,
                 "num_seeds": len(numbers),
                 "coverage": dict(interval.coverage),
+                **named,
             },
         )
-
-
-def _is_finite(value: object) -> TypeGuard[float]:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) <= sys.float_info.max
 
 
 def _problem(folder: Path, inputs: RunInputs | None) -> tuple[int | None, str]:

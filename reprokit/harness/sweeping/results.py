@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters
+from reprokit.core.metric_names import RESULT_WORDS
 from reprokit.errors import MetricsError
 from reprokit.layout import METRICS
 from reprokit.recipes import Recipe
-
-_WORDS = ("return", "reward", "score", "accuracy")
 
 
 def chosen_return(values: Mapping[str, Any], recipe: Recipe) -> tuple[str, float] | None:
@@ -22,7 +21,7 @@ def chosen_return(values: Mapping[str, Any], recipe: Recipe) -> tuple[str, float
         for name, value in values.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     }
-    named = [name for word in _WORDS for name in sorted(numbers) if word in name.lower()]
+    named = [name for word in RESULT_WORDS for name in sorted(numbers) if word in name.lower()]
     expected = [name for name in recipe.expected if name in numbers]
     name = next(iter((*expected, *named)), None)
     return None if name is None else (name, numbers[name])

@@ -99,6 +99,30 @@ FAILED = [
         f"{FIRST}: eval/return is expected without a finite value and tolerance",
     ),
     ("headline_results", "too low", f"{SECOND}: eval/return ended at 479.99, expected 490.0 within 10"),
+    (
+        "headline_results",
+        "within the tolerance at the last value, not over the window",
+        f"{SECOND}: eval/return over mean_last_5 is 479.99, expected 490.0 within 10",
+    ),
+    (
+        "headline_results",
+        "a window that the run is too short for",
+        f"{SECOND}: eval/return has no mean_last_5: 3 values were recorded, fewer than 5",
+    ),
+    ("headline_results", "a window that nobody read", f"{FIRST}: eval/return was not read over mean_last_5"),
+    (
+        "statistics",
+        "a seed without a number over the window",
+        (
+            "without an estimate and interval over all seeds: eval/return (eval/return of seed 43 has no "
+            "mean_last_5: it is None, which is not a finite number)"
+        ),
+    ),
+    (
+        "statistics",
+        "the expected value within the last values only",
+        "eval/return over mean_last_5 is expected to be 490 within 10, but 3 seeds support [448, 454]",
+    ),
     ("headline_results", "not a number", f"{SECOND}: eval/return ended at nan, which is not a finite number"),
     ("headline_results", "text", f"{SECOND}: eval/return ended at '492.5', which is not a finite number"),
     ("unmodified", "an override", "run with other settings than the recipe's: training.gamma=0.9"),

@@ -257,3 +257,20 @@ def test_help_imports_no_scipy(words):
 def test_other_verbs_import_no_scipy():
     code = "import sys\nfrom reprokit import harness\nsys.exit('scipy' in sys.modules)\n"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_page_is_written_beside_what_is_printed(cartpole, capsys):
+    plain = reprokit(capsys, "cartpole")[1]
+    code, out, err = reprokit(capsys, "cartpole", "--html", cartpole / "seeds.html")
+    assert (code, out) == (0, plain)
+    assert err == f"Page: {cartpole / 'seeds.html'}\n"
+    page = (cartpole / "seeds.html").read_text()
+    assert "<svg" in page
+    assert "[482.728, 494.672]" in page
+
+
+def test_a_page_that_cannot_be_written_is_an_error(cartpole, capsys):
+    (cartpole / "there").write_text("a file")
+    code, _, err = reprokit(capsys, "cartpole", "--html", cartpole / "there" / "seeds.html")
+    assert code in {2, 3}
+    assert "seeds.html" in err or "there" in err

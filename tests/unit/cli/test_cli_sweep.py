@@ -70,3 +70,15 @@ def test_json_has_a_row_for_each_member(ask):
 @pytest.mark.parametrize("words", [(), ("train", "--jobs", "0"), ("train", "--seed", "3")])
 def test_wrong_usage_is_2(ask, words):
     assert ask(*words)[0] == 2
+
+
+def test_a_page_is_written_where_no_member_is_finished(ask, tmp_path):
+    code, _, _ = ask("train", "--html", str(tmp_path / "sweep.html"), members=(CRASHED,))
+    assert code == 3
+    assert "train seed 4: exit code 1" in (tmp_path / "sweep.html").read_text()
+
+
+def test_a_page_of_what_was_not_run_is_refused(ask, tmp_path):
+    code, _, asked = ask("train", "--dry-run", "--html", str(tmp_path / "sweep.html"))
+    assert (code, asked) == (2, {})
+    assert not (tmp_path / "sweep.html").exists()

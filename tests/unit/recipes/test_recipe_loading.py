@@ -302,3 +302,15 @@ def test_the_shipped_recipes_are_valid():
     root = Path(__file__).parents[3] / "recipes"
     for name in recipes.list_names(root):
         assert recipes.load(name, recipes_dir=root).name == name
+
+
+def test_a_result_over_a_window_is_data_of_its_own_and_changes_no_digest(folder):
+    """Without a window the data stay what they were, so that evidence of before is told alike."""
+    before = folder.load()
+    assert before.expected["evaluation/return"].window == "last"
+    assert "window" not in before.as_data()["expected"]["evaluation/return"]
+    folder.edit("{value: 489.5, atol: 8.2}", "{value: 489.5, atol: 8.2, window: mean_last_5}")
+    after = folder.load()
+    assert after.expected["evaluation/return"].window == "mean_last_5"
+    assert after.as_data()["expected"]["evaluation/return"]["window"] == "mean_last_5"
+    assert after.digest == before.digest

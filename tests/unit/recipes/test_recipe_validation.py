@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 PLATFORM = "a platform such as cpu-x86_64, cpu-aarch64, cuda-h200, tpu-v5e or xla-cpu"
+NO_WINDOW = "14: expected.evaluation/return.window must be the name of a window"
+ALL_WINDOWS = (
+    "last, best_high, best_low, auc, auc_mean, mean_last_N, first_step_at_least_X, first_step_at_most_X"
+)
 UNQUOTE = "write it without quotes, underscores or units"
 
 
@@ -160,6 +164,13 @@ def test_each_rule_of_the_other_sections_is_told_with_its_line(folder, section, 
         ("{value: 1, rtol: -1}", "14: expected.evaluation/return.rtol must be at least 0. got -1"),
         ("{value: '1'}", "14: expected.evaluation/return.value must be a number. got the text '1'"),
         ("{value: 1, atol: true}", "14: expected.evaluation/return.atol must be a number. got true"),
+        (
+            "{value: 1, window: mean_of_last_5}",
+            f"{NO_WINDOW} (did you mean 'mean_last_5'?). got the text 'mean_of_last_5'",
+        ),
+        ("{value: 1, window: final}", f"{NO_WINDOW} ({ALL_WINDOWS}). got the text 'final'"),
+        ("{value: 1, window: mean_last_0}", f"{NO_WINDOW} ({ALL_WINDOWS}). got the text 'mean_last_0'"),
+        ("{value: 1, window: 5}", "14: expected.evaluation/return.window must be text. got 5"),
         ("489.5", "14: expected.evaluation/return must be a section with keys of its own. got 489.5"),
     ],
 )

@@ -97,13 +97,13 @@ def test_of_many_members_those_that_move_are_shown():
 
 def test_the_answer_has_a_row_for_each_member_and_why_one_is_missing():
     members = [
-        Member(recipe="train", seed=3, state=State.COMPLETE, run="train/a", last_return=("return", 0.25)),
+        Member(recipe="train", seed=3, state=State.COMPLETE, run="train/a", last_return=("loss", 0.01234567)),
         Member(recipe="train", seed=4, state=State.CRASHED, run="train/b", message="exit code 1"),
     ]
     lines = list(sweep_lines(members, ("reuse", "retry"), name="train-1", path="sweep.json", dry_run=False))
     assert [re.split(r"  +", line) for line in lines[:3]] == [
         ["recipe", "seed", "state", "this call", "last return", "run"],
-        ["train", "3", "complete", "finished earlier", "0.25", "train/a"],
+        ["train", "3", "complete", "finished earlier", "0.01235", "train/a"],
         ["train", "4", "crashed", "tried again now", "-", "train/b"],
     ]
     assert lines[3:] == [

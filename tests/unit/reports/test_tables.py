@@ -57,3 +57,21 @@ def test_columns_are_as_wide_as_they_must_be_and_nothing_in_a_cell_acts():
 
 def test_a_table_of_nothing_is_no_line():
     assert tables.table([]) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (500, "500.00"),
+        (1497.526, "1,497.53"),
+        (0.25, "0.25"),
+        (0.0, "0.00"),
+        (0.0123456, "0.01235"),
+        (-9.87654, "-9.877"),
+        (1.2e-7, "1.2e-07"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_a_small_number_keeps_its_digits(value, text):
+    assert tables.few_digits(value) == text

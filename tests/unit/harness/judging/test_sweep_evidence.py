@@ -114,7 +114,7 @@ def test_a_run_of_other_inputs_that_a_report_names_is_a_failure(here):
     second = swept(here.root)
     mine, *_ = (here.root / "runs" / member.run for member in first.members)
     other = here.root / "runs" / second.members[1].run
-    found = sweep_evidence(mine, [mine, other])
+    found = sweep_evidence(mine, [mine, other], expected={})
     assert (set(found.final_values), dict(found.failures)) == ({3}, {4: "it is no run of the same inputs"})
 
 

@@ -1,0 +1,227 @@
+"""The statistics over seeds as one self-contained HTML page: curves, final results, tables, caveats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from reprokit.core.metric_names import RESULT_WORDS
+from reprokit.core.rows import counted
+from reprokit.core.statistics.variability import LIMITS
+from reprokit.core.statistics.windows import LAST
+from reprokit.reports import statistics_page
+from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.format_values import Facts, spelt
+from reprokit.reports.html_tables import Table, html_table
+from reprokit.reports.plots import WIDTH, Plot
+from reprokit.reports.seed_plots import Curve, SeedResults, curve_plot, result_plot
+from reprokit.reports.sweep_table import AGAIN, member_rows, why_unfinished
+from reprokit.reports.to_html import page
+
+if TYPE_CHECKING:
+    from reprokit.core.statistics.describe import MetricStatistics, WindowStatistics
+
+_NUM_COLOURS = 6
+_MOST_METRICS = 48
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSection:
+    """What stands below the plots for each group."""
+
+    name: Visible
+    seeds: Visible
+    remarks: tuple[Visible, ...]
+    summary: Table
+    caveats: tuple[Visible, ...]
+    variability: Table
+    values: Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticsPage:
+    """The page, ready to be drawn. ``tone`` is ``good``, ``bad`` or ``unknown``."""
+
+    kicker: Visible
+    title: Visible
+    tone: str
+    sentence: Visible
+    members: Table | None
+    remarks: tuple[Visible, ...]
+    legend: tuple[tuple[Visible, str], ...]
+    figures: tuple[tuple[Plot, ...], ...]
+    not_drawn: tuple[Visible, ...]
+    groups: tuple[GroupSection, ...]
+    between: tuple[tuple[Visible, Table], ...]
+
+
+def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
+    """The page of `reprokit stats`.
+
+    Args:
+        found: A ``harness.stats.Statistics``.
+        goldens: Group → its ``GoldenCurves``.
+    """
+    names = [one.group.name for one in found.groups]
+    seeds = [f"{one.group.name}: {statistics_page.seeds_line(one)}" for one in found.groups]
+    return _drawn(
+        kicker="statistics over seeds",
+        title=names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
+        tone="plain",
+        sentence="; ".join(seeds),
+        members=None,
+        remarks=(),
+        **_of_groups(found, goldens),
+    )
+
+
+def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
+    """The page of `reprokit sweep`.
+
+    Args:
+        answer: A ``harness.Sweep``.
+        found: Its ``harness.stats.Statistics``; None where no member is finished.
+        goldens: As of ``statistics_to_html``.
+    """
+    rows = member_rows(answer.members, answer.actions, dry_run=False)
+    done = sum(member.state == "complete" for member in answer.members)
+    return _drawn(
+        kicker="sweep",
+        title=answer.name,
+        tone="bad" if done < len(answer.members) else "good",
+        sentence=f"{done} of {counted(len(answer.members), 'member')} finished",
+        members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
+        remarks=(*why_unfinished(answer.members), *([AGAIN] if done < len(answer.members) else [])),
+        **(_of_groups(found, goldens) if found else _of_groups(None, {})),
+    )
+
+
+def _drawn(*, kicker: str, title: str, sentence: str, remarks: Sequence[str], **parts: Any) -> str:
+    found = StatisticsPage(
+        kicker=one_line(kicker),
+        title=one_line(title),
+        sentence=one_line(sentence),
+        remarks=tuple(map(one_line, remarks)),
+        **parts,
+    )
+    return page("statistics.html.jinja", found=found, plot_width=f"{WIDTH:g}", limits=LIMITS, words=_words())
+
+
+def _words() -> dict[str, str]:
+    return {"score": statistics_page.SCORE, "power": statistics_page.POWER}
+
+
+def _of_groups(found: Any, goldens: Mapping[str, Any]) -> dict[str, Any]:
+    groups = found.groups if found else ()
+    kinds = {one.group.name: f"run-{at % _NUM_COLOURS}" for at, one in enumerate(groups)}
+    metrics = _results_first(dict.fromkeys(metric.metric for one in groups for metric in one.metrics))
+    figures = [_figures(name, groups, kinds, goldens) for name in metrics[:_MOST_METRICS]]
+    drawn_goldens = [golden for golden in goldens.values() if not golden.problem]
+    return {
+        "legend": (
+            *((one_line(name, limit=80), kind) for name, kind in kinds.items()),
+            *((one_line(one.label), "golden") for one in drawn_goldens),
+        ),
+        "figures": tuple(_side_by_side([plots for plots, _ in figures])),
+        "not_drawn": (
+            *(one_line(told) for _, told in figures if told),
+            *(one_line(f"{name}: {one.problem}") for name, one in goldens.items() if one.problem),
+            *_more_metrics(len(metrics)),
+        ),
+        "groups": tuple(map(_section, groups)),
+        "between": tuple(
+            (one_line(f"{second} against {first}"), html_table(statistics_page.between_table(rows)))
+            for first, second, rows in (found.between if found else ())
+        ),
+    }
+
+
+def _results_first(names: Iterable[str]) -> list[str]:
+    """Metrics that say how well a training does, before its losses and the rest."""
+    return sorted(names, key=lambda name: not any(word in name.lower() for word in RESULT_WORDS))
+
+
+def _side_by_side(figures: Sequence[tuple[Plot, ...]]) -> Iterator[tuple[Plot, ...]]:
+    """Metrics with a curve in a row of their own, then the plots of all others."""
+    yield from (plots for plots in figures if len(plots) > 1)
+    if alone := tuple(plots[0] for plots in figures if len(plots) == 1):
+        yield alone
+
+
+def _more_metrics(count: int) -> Iterator[Visible]:
+    if count > _MOST_METRICS:
+        yield one_line(
+            f"{count - _MOST_METRICS} more metrics are in the tables; --metric chooses which are drawn"
+        )
+
+
+def _figures(
+    name: str, groups: Sequence[Any], kinds: Mapping[str, str], goldens: Mapping[str, Any]
+) -> tuple[tuple[Plot, ...], str]:
+    """The plots of one metric, and why its curve is missing, or ""."""
+    having = [(one.group.name, metric) for one in groups for metric in one.metrics if metric.metric == name]
+    curves = [
+        Curve(
+            label=f"golden of {group}" if len(groups) > 1 else golden.label,
+            kind="golden",
+            steps=golden.series[name][0],
+            mean=golden.series[name][1],
+        )
+        for group, golden in goldens.items()
+        if name in golden.series
+    ]
+    curves += [_curve(group, metric, kinds[group]) for group, metric in having]
+    curve = curve_plot(name, curves)
+    window = having[0][1].windows[0].window
+    results = result_plot(
+        name, _across(window), [_results(group, metric.windows[0], kinds[group]) for group, metric in having]
+    )
+    missing = (
+        ""
+        if curve
+        else f"{name}: all seeds have a finite value at fewer than two steps, so there is no curve"
+    )
+    return (results,) if curve is None else (curve, results), missing
+
+
+def _curve(group: str, metric: MetricStatistics, kind: str) -> Curve:
+    band = metric.band
+    limits = (band.low, band.high) if band.num_seeds > 1 else (None, None)
+    return Curve(label=group, kind=kind, steps=band.steps, mean=band.mean, low=limits[0], high=limits[1])
+
+
+def _results(group: str, window: WindowStatistics, kind: str) -> SeedResults:
+    reasons = dict.fromkeys((*window.notes, window.intervals[0].refused))
+    return SeedResults(
+        label=group,
+        kind=kind,
+        values={f"seed {seed}": value for seed, value in window.values.items()},
+        mean=window.summary.mean,
+        interval=window.intervals[0],
+        notes=tuple(reason for reason in reasons if reason),
+    )
+
+
+def _across(window: str) -> str:
+    return "last value of each seed" if window == LAST else f"{window} of each seed"
+
+
+def _section(one: Any) -> GroupSection:
+    values = [
+        (
+            f"{metric.metric}, {window.window}",
+            ", ".join(f"{seed}: {spelt(value)}" for seed, value in window.values.items()),
+        )
+        for metric in one.metrics
+        for window in metric.windows
+    ]
+    return GroupSection(
+        name=one_line(one.group.name),
+        seeds=one_line(statistics_page.seeds_line(one)),
+        remarks=tuple(map(one_line, statistics_page.remarks(one))),
+        summary=html_table(statistics_page.summary_table(one)),
+        caveats=tuple(map(one_line, statistics_page.caveats(one))),
+        variability=html_table(statistics_page.variability_table(one)),
+        values=tuple((one_line(label), one_line(told, limit=20_000)) for label, told in values),
+    )
