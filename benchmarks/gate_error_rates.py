@@ -15,7 +15,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -54,22 +54,29 @@ def drawn(shape: str, gates: int, generator: np.random.Generator) -> tuple[Value
 
 
 def false_alarms(shape: str, gates: int) -> tuple[list[int], int]:
-    """Number of regressions that were found at each look, and how many of them said worse.
+    """Number of regressions that were found at each look, and how many of them said worse."""
+    generator = np.random.default_rng([SEED, JUDGED.index(shape)])
+    metrics = [Metric(name=shape, margin=1.0)]
+    return alarms_of(
+        lambda count: drawn(shape, count, generator), gates, metrics=metrics, generator=generator
+    )
+
+
+def alarms_of(
+    draw: Callable[[int], tuple[Values, Values]],
+    gates: int,
+    *,
+    metrics: Sequence[Metric],
+    generator: np.random.Generator,
+) -> tuple[list[int], int]:
+    """Number of regressions at each look, and how many of them said worse, in gates that ``draw`` makes.
 
     All looks are made, as if no margin were ever wide enough: so most alarms can be raised.
     """
-    generator = np.random.default_rng([SEED, JUDGED.index(shape)])
     at_looks, num_worse = [0] * len(PLAN.looks), 0
     for start in range(0, gates, BLOCK):
-        reference, new = drawn(shape, min(BLOCK, gates - start), generator)
-        found = judge_many(
-            reference,
-            new,
-            metrics=[Metric(name=shape, margin=1.0)],
-            generator=generator,
-            plan=PLAN,
-            with_power=False,
-        )
+        reference, new = draw(min(BLOCK, gates - start))
+        found = judge_many(reference, new, metrics=metrics, generator=generator, plan=PLAN, with_power=False)
         alarmed = found.conclusions == Conclusion.REGRESSION
         for look in range(len(PLAN.looks)):
             at_looks[look] += int(np.count_nonzero(alarmed & (found.looks == look)))

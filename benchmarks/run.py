@@ -13,7 +13,10 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 #: What they share, and what simulates tables.
-NOT_TIMED = {"run", "race", "small_samples", "gate_error_rates"}
+NOT_TIMED = {
+    *("run", "race", "small_samples", "gate_error_rates", "dot_plot"),
+    *("gate_data", "gate_of_returns", "gate_on_plants", "learning_regressions"),
+}
 
 
 def main(names: list[str]) -> int:
