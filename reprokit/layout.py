@@ -34,6 +34,9 @@ MOUNTED = ".mounted"  # only as long as the run is under way
 
 # A golden, besides METRICS and TRACE.
 PROVENANCE = "provenance.json"
+# The folder of a golden of many seeds, and its file: one line a seed.
+ENSEMBLE = "ensemble"
+ENSEMBLE_LINES = "ensemble.jsonl"
 
 # A report folder.
 REPORT = "report.json"

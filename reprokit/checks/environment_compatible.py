@@ -6,7 +6,8 @@ Another environment with equal numbers is compatible; the row says what differs.
 from __future__ import annotations
 
 from reprokit.core.agreement import why_not_golden
-from reprokit.core.evidence import Evidence, GoldenEvidence
+from reprokit.core.ensemble_tier import is_member_again, may_decide
+from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence
 from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
 
 ID = "environment_compatible"
@@ -22,6 +23,9 @@ _SHOWN = 5
 def check(evidence: Evidence) -> Finding:
     """Equal fingerprints, or other ones that came to the same numbers."""
     golden = evidence.golden
+    ensemble = evidence.ensemble
+    if ensemble is not None and may_decide(evidence) and (ensemble.gate or is_member_again(evidence)):
+        return _as_of_ensemble(evidence, ensemble)
     if golden is None:
         return skipped("there is no golden to compare with", _FIRST)
     if golden.is_foreign:
@@ -31,6 +35,16 @@ def check(evidence: Evidence) -> Finding:
     if not evidence.runs or not all(run.environment for run in evidence.runs):
         return unjudged("a run has no environment record to compare", "run it again: `reprokit reproduce`")
     return _against(evidence, golden)
+
+
+def _as_of_ensemble(evidence: Evidence, ensemble: EnsembleEvidence) -> Finding:
+    """The environment of the ensemble, where that decided: it judges the numbers of any other one too."""
+    if ensemble.fingerprint_equal:
+        return passed(f"the numerics fingerprint equals that of {ensemble.path}")
+    differs = f"the environment computes differently from that of {ensemble.path}"
+    if is_member_again(evidence):
+        return passed(f"{differs}; the metrics equal those of its seed nevertheless")
+    return not_applicable(f"{differs}, and new seeds were held against it instead", _again(evidence))
 
 
 def _against(evidence: Evidence, golden: GoldenEvidence) -> Finding:

@@ -11,8 +11,15 @@ from reprokit.core.agreement import (
 )
 from reprokit.core.comparability import Objection
 from reprokit.core.comparison import Comparison
-from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence
-from reprokit.core.rows import Finding, counted, failed, passed, skipped, unjudged
+from reprokit.core.ensemble_tier import (
+    EQUIVALENT,
+    excuses_difference,
+    is_equivalent,
+    is_member_again,
+    may_decide,
+)
+from reprokit.core.evidence import EnsembleEvidence, Evidence, GoldenEvidence, RunEvidence
+from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "equals_golden"
 TITLE = "The run equals the golden"
@@ -21,6 +28,7 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 _WHOLE = "let it end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
+_HOW_TO_GET_AN_ENSEMBLE = "`reprokit help gate-by-statistics` says how an ensemble is made and used"
 _SAY_WHY = (
     "let the program use {seed}; if none of its metrics depends on it, say why in recipe.yaml: "
     "`unresponsive: {because: …}`"
@@ -30,6 +38,10 @@ _SAY_WHY = (
 def check(evidence: Evidence) -> Finding:
     """The first run against the golden; the row ``repeatable`` speaks for the others."""
     golden = evidence.golden
+    if evidence.ensemble is not None and may_decide(evidence):
+        asked = not evidence.ensemble.missing or excuses_difference(evidence)
+        if asked:
+            return _of_ensemble(evidence, evidence.ensemble)
     if golden is None:
         because = evidence.golden_missing_because or "there is no golden for this recipe, platform and seed"
         return skipped(because, _how_to_get_one(evidence), **_beside(evidence))
@@ -39,6 +51,27 @@ def check(evidence: Evidence) -> Finding:
     if alien is not None:
         return unjudged(alien.about(golden.path).reason, "name the golden of this recipe, platform and seed")
     return (_against_foreign if golden.is_foreign else _against_own)(evidence, golden)
+
+
+def _of_ensemble(evidence: Evidence, ensemble: EnsembleEvidence) -> Finding:
+    """What the ensemble says of runs that equality and tolerance did not pass; never that they are equal."""
+    told = {"ensemble": ensemble.path, "new_seeds": list(ensemble.runs), **_beside(evidence)}
+    if is_member_again(evidence):
+        return passed(f"equal to the run of their seed in {ensemble.path}, byte for byte", **told)
+    tiers = {"exact": False, "approximate": False, "statistical": ensemble.conclusion == EQUIVALENT}
+    golden = evidence.golden
+    differs = f"differs from {golden.path} {difference(golden.comparison)}; " if golden else ""
+    if is_equivalent(evidence):
+        remedy = "to make it equal to a golden again, promote one: `reprokit golden promote RECIPE`"
+        return not_applicable(
+            f"{differs}the ensemble decides: {ensemble.reason}", remedy, tiers=tiers, **told
+        )
+    if ensemble.not_run or ensemble.problem or ensemble.missing:
+        because = ensemble.not_run or ensemble.problem or ensemble.missing
+        return unjudged(f"{differs}{because}", _HOW_TO_GET_AN_ENSEMBLE, tiers=tiers, **told)
+    answer = unjudged if ensemble.conclusion == "UNJUDGED" else failed
+    remedy = "see the values of every seed: `reprokit report show`; `reprokit stats RECIPE` shows the curves"
+    return answer(f"{differs}the ensemble decides: {ensemble.reason}", remedy, tiers=tiers, **told)
 
 
 def _against_own(evidence: Evidence, golden: GoldenEvidence) -> Finding:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from reprokit.core.agreement import chance_of_another, difference, differing, why_not_repeated
 from reprokit.core.comparability import Objection
+from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
 from reprokit.core.evidence import Evidence
-from reprokit.core.rows import Finding, counted, failed, passed, skipped, unjudged
+from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "repeatable"
 TITLE = "Two runs with one seed are equal, bit for bit"
@@ -26,6 +27,9 @@ def check(evidence: Evidence) -> Finding:
     if found is not None:
         first, (other, comparison) = evidence.runs[0], found
         remedy = f"see where they differ: `reprokit diff {first.path} {other.path}`"
+        if excuses_difference(evidence):
+            why = f"as the recipe says of {evidence.platform}: {why_not_repeatable(evidence)}"
+            return not_applicable(f"{other.path} differs from the first run, {why}", remedy)
         return failed(f"{other.path} differs from the first run {difference(comparison)}", remedy)
     if evidence.stopped_at_golden:
         return skipped("the runs agree up to where they were stopped; of the rest nothing is known", _WHOLE)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reprokit.core.agreement import differing_trace
-from reprokit.core.evidence import Evidence, GoldenEvidence, TraceComparison, fact
+from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
+from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison, fact
 from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
 
 ID = "trace_equal"
@@ -22,6 +25,9 @@ def check(evidence: Evidence) -> Finding:
     """Trace of every later run against the first's, and the first's against the golden's."""
     if evidence.stopped_at_golden:
         return _until_stopped(evidence)
+    if excuses_difference(evidence):
+        why = f"as the recipe says of {evidence.platform}: {why_not_repeatable(evidence)}"
+        return not_applicable(f"two runs cannot be equal, {why}", _LOOK)
     golden = None if evidence.golden and evidence.golden.is_foreign else evidence.golden
     traced = [run for run in evidence.runs if run.trace_records > 0 and run.trace_digest]
     watched = bool((evidence.recipe or {}).get("instrument"))
@@ -30,6 +36,11 @@ def check(evidence: Evidence) -> Finding:
         found = _of_watched(evidence) if watched else _of_silent(evidence)
     if found is not None:
         return found
+    return _between_runs(evidence, traced) or _against_golden(golden, traced[0].trace_records)
+
+
+def _between_runs(evidence: Evidence, traced: Sequence[RunEvidence]) -> Finding | None:
+    """What is wrong with the traces of the runs, held against each other; None where they are equal."""
     if len(traced) != len(evidence.runs):
         return failed(f"only {len(traced)} of {len(evidence.runs)} runs wrote a trace", _WRITE)
     if len(traced) < 2 or len(evidence.trace_repeats) != len(traced) - 1:
@@ -38,7 +49,7 @@ def check(evidence: Evidence) -> Finding:
         fault = _fault(trace, wanted=run.trace_records)
         if fault is not None:
             return fault
-    return _against_golden(golden, traced[0].trace_records)
+    return None
 
 
 def _until_stopped(evidence: Evidence) -> Finding:

@@ -19,7 +19,7 @@ from reprokit.cli.options import (
     write_picture,
 )
 from reprokit.cli.output import print_answer, print_json
-from reprokit.layout import RECORD
+from reprokit.layout import ENSEMBLE, RECORD
 from reprokit.project import Project, settings_of
 
 
@@ -42,7 +42,8 @@ def list_goldens(as_json: bool, **options: Any) -> int:
     from reprokit import golden
     from reprokit.reports import golden_list
 
-    rows = golden.list_all(project_of(options, may_lack_goldens=True).golden_dir)
+    folder = project_of(options, may_lack_goldens=True).golden_dir
+    rows = [*golden.list_all(folder), *golden.list_ensembles(folder)]
     if as_json:
         print_json([asdict(row) for row in rows], default=str)
     elif not rows:
@@ -62,8 +63,14 @@ def show_golden(path: Path, as_json: bool) -> int:
     from reprokit import golden
     from reprokit.reports import golden_list
 
-    found = golden.load(golden.find(path)).provenance
-    print_answer(golden_list.provenance_lines(found), data=lambda: dict(found), as_json=as_json)
+    place = golden.find(path, ensembles=True)
+    if place.name == ENSEMBLE:
+        ensemble = golden.load_ensemble(place)
+        lines, found = golden_list.ensemble_lines(ensemble), ensemble.provenance
+    else:
+        found = golden.load(place).provenance
+        lines = golden_list.provenance_lines(found)
+    print_answer(lines, data=lambda: dict(found), as_json=as_json)
     return 0
 
 
@@ -74,6 +81,7 @@ def show_golden(path: Path, as_json: bool) -> int:
         "reprokit golden promote RUN RUN --reason 'first golden'",
         "reprokit golden promote --from reports/pg/TIME --reason 'discount less'",
         "reprokit golden promote --stale --reason 'numpy 2.5'",
+        "reprokit golden promote cartpole_baseline --sweep --reason 'first ensemble'",
     ),
 )
 @click.argument("what", nargs=-1, metavar="RECIPE | RUN RUN…")
@@ -90,6 +98,10 @@ def show_golden(path: Path, as_json: bool) -> int:
     metavar="REPORT",
     help="Take the runs that this report judged: its folder, or its report.json.",
 )
+@click.option("--sweep", is_flag=True, help="Promote the newest sweep of RECIPE to its ensemble.")
+@number_option(
+    "--min-seeds", least=10, default=20, help="With --sweep: how many seeds an ensemble must have."
+)
 @click.option("--reason", required=True, help="Why these numbers are expected from now on.")
 @click.option("--seed", type=int, help="With RECIPE: the newest runs with this seed.")
 @click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes.")
@@ -104,11 +116,10 @@ def promote(
     stale: bool,
     dry_run: bool,
     report: Path | None,
+    sweep: bool,
     reason: str,
     seed: int | None,
     allow_dirty: bool,
-    allow_nonfinite: bool,
-    allow_failed: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -121,6 +132,9 @@ def promote(
     --stale is for after `reprokit verify --no-watch-golden`, where an image or a library moved: the newest
     pair of each recipe is promoted whose environment alone is not the golden's. Nothing is written where one
     recipe's runs disagree or have no end, or its code changed too.
+
+    --sweep makes the ensemble that `reprokit verify --statistical` holds new seeds against. Every member must
+    be finished and unchanged, no two may be the same run, and the halves of the set must not differ.
     """
     from datetime import UTC, datetime
 
@@ -130,11 +144,23 @@ def promote(
     from reprokit.reports import golden_list
 
     project = project_of(options, may_lack_goldens=True)
+    allowed = {name: options[name] for name in ("allow_nonfinite", "allow_failed")}
     if stale:
-        if report is not None or seed is not None or allow_failed or allow_nonfinite:
+        if report is not None or seed is not None or any(allowed.values()):
             raise click.UsageError("--stale takes the newest runs of every recipe as they are")
         return _promote_stale(
             what, project, reason=reason, write=not dry_run, allow_dirty=allow_dirty, as_json=as_json
+        )
+    if sweep:
+        if len(what) != 1 or report is not None or seed is not None or any(allowed.values()):
+            raise click.UsageError("--sweep takes one recipe, and every finished seed of its newest sweep")
+        return _promote_sweep(
+            what[0],
+            project,
+            reason=reason,
+            min_seeds=options["min_seeds"],
+            allow_dirty=allow_dirty,
+            as_json=as_json,
         )
     if dry_run:
         raise click.UsageError("--dry-run belongs to --stale")
@@ -153,8 +179,7 @@ def promote(
             reason=reason,
             now=datetime.now(UTC).isoformat(timespec="seconds"),
             allow_dirty=allow_dirty,
-            allow_nonfinite=allow_nonfinite,
-            allow_failed=allow_failed,
+            **allowed,
             progress=progress,
         )
     line = f"{promoted.path}: {promoted.provenance['runs_agreed']} runs agreed"
@@ -163,6 +188,30 @@ def promote(
     for line in golden_list.size_lines(promoted, limit_mb=limit_mb):
         click.echo(line, err=True)
     click.echo("Commit it together with the change that --reason names.", err=True)
+    return 0
+
+
+def _promote_sweep(
+    name: str, project: Project, *, reason: str, min_seeds: int, allow_dirty: bool, as_json: bool
+) -> int:
+    """Promote a sweep to an ensemble, and print what it holds."""
+    from datetime import UTC, datetime
+
+    from reprokit.harness import curation
+    from reprokit.reports import golden_list
+
+    promoted = curation.promote_sweep(
+        name,
+        project=project,
+        reason=reason,
+        now=datetime.now(UTC).isoformat(timespec="seconds"),
+        min_seeds=min_seeds,
+        allow_dirty=allow_dirty,
+    )
+    print_answer(
+        golden_list.ensemble_lines(promoted), data=lambda: dict(promoted.provenance), as_json=as_json
+    )
+    click.echo("Commit it together with the recipe that declares these margins.", err=True)
     return 0
 
 
@@ -286,7 +335,9 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
         print_json([dataclasses.asdict(one) for one in findings])
     for one in () if as_json else findings:
         click.echo(golden_list.finding_line(one, root=Path.cwd()))
-    rows = [row for row in golden.list_all(project.golden_dir) if not recipes or row.recipe in recipes]
+    folder = project.golden_dir
+    every = (*golden.list_all(folder), *golden.list_ensembles(folder))
+    rows = [row for row in every if not recipes or row.recipe in recipes]
     click.echo(golden_list.count_line(goldens=len(rows), findings=len(findings)), err=True)
     return 4 if not rows else 1 if findings else 0
 

@@ -48,6 +48,7 @@ _cpu_options = all_of(
         "reprokit verify cartpole_baseline --backend local",
         "reprokit verify --changed origin/main    # only what could have moved since",
         "reprokit verify --vary    # under varied conditions too",
+        "reprokit verify cartpole_baseline --statistical    # as good as before?",
         "reprokit verify --cpu Haswell,EPYC,Skylake-Server",
     ),
 )
@@ -65,10 +66,15 @@ _cpu_options = all_of(
     help="Leave out recipes whose numbers cannot have moved since COMMIT, and say which.",
 )
 @click.option(
+    "--statistical",
+    is_flag=True,
+    help="Where bits differ from the golden, run new seeds and hold them against the ensemble.",
+)
+@click.option(
     "--watch-golden/--no-watch-golden",
     default=True,
     show_default=True,
-    help="Stop a pair of runs as soon as both differ from the golden; not with --resume or --vary.",
+    help="Stop a pair as soon as both differ from the golden; not with --resume, --vary, --statistical.",
 )
 @click.option(
     "--gate-file",
@@ -88,6 +94,9 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
 
     A missing golden is NO_GOLDEN (4); no recipe at all is 4, never 0. With several recipes the exit
     code is the first of 130, 143, 1, 3, 2, 4, 0 that occurs.
+
+    With --statistical, bits that differ do not decide: up to ten new seeds are run, and held against the
+    ensemble that `reprokit golden promote --sweep` made. EQUIVALENT is exit code 0.
 
     With --cpu only the first updates are made, natively and on each emulated CPU, and compared with the
     golden's trace; if they differ, the operation that gives other bits there is named.

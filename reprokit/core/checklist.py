@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from reprokit.core import stopped_at_golden
+from reprokit.core import ensemble_tier, stopped_at_golden
 from reprokit.core.agreement import (
     difference,
     differing,
@@ -50,6 +50,7 @@ class Verdict(StrEnum):
     """What a whole report says."""
 
     REPRODUCED = "REPRODUCED"
+    EQUIVALENT = "EQUIVALENT"
     REPEATABLE = "REPEATABLE"
     NONDETERMINISTIC = "NONDETERMINISTIC"
     REGRESSION = "REGRESSION"
@@ -62,6 +63,7 @@ class Verdict(StrEnum):
 
 _EXIT_CODES: Mapping[Verdict, int] = {
     Verdict.REPRODUCED: 0,
+    Verdict.EQUIVALENT: 0,
     Verdict.REPEATABLE: 0,
     Verdict.NONDETERMINISTIC: 1,
     Verdict.REGRESSION: 1,
@@ -165,10 +167,10 @@ def judgement(
     Returns:
         NONDETERMINISTIC if two finished runs of one thing differ, whatever else fails; of runs that were
         stopped at the golden REGRESSION, STALE_GOLDEN or UNJUDGED; NOT_RUN if one did not finish; UNJUDGED
-        if there are not two to compare; then NO_GOLDEN, REGRESSION or STALE_GOLDEN; then what the required
-        rows say.
+        if there are not two to compare; then NO_GOLDEN, REGRESSION or STALE_GOLDEN, or what an ensemble says
+        in their place; then what the required rows say.
     """
-    for rule in (_differing, _stopped, _unfinished, _unproven, _against_golden):
+    for rule in (_differing, _stopped, _unfinished, _unproven, _by_ensemble, _against_golden):
         found = rule(evidence)
         if found is not None:
             return found
@@ -177,6 +179,8 @@ def judgement(
 
 def _differing(evidence: Evidence) -> Judgement | None:
     because = ""
+    if ensemble_tier.excuses_difference(evidence):
+        return None
     if differing(evidence) is not None:
         because = "two runs with one seed differ"
     elif differing_trace(evidence) is not None:
@@ -206,12 +210,21 @@ def _unfinished(evidence: Evidence) -> Judgement | None:
 
 
 def _unproven(evidence: Evidence) -> Judgement | None:
+    if ensemble_tier.excuses_difference(evidence):
+        return None
     objection = why_not_repeated(evidence)
     return Judgement(verdict=Verdict.UNJUDGED, because=objection.reason) if objection else None
 
 
+def _by_ensemble(evidence: Evidence) -> Judgement | None:
+    found = ensemble_tier.answer(evidence)
+    return Judgement(verdict=Verdict(found[0]), because=found[1]) if found else None
+
+
 def _against_golden(evidence: Evidence) -> Judgement | None:
     if evidence.recipe is None:
+        return None
+    if ensemble_tier.is_equivalent(evidence) or ensemble_tier.is_member_again(evidence):
         return None
     golden = evidence.golden
     if golden is None:
@@ -259,7 +272,9 @@ def _of_rows(evidence: Evidence, checks: Sequence[CheckResult], registry: Mappin
     if evidence.golden is not None and evidence.golden.is_foreign:
         because = f"all runs agree, and are within the declared tolerance of {evidence.golden.noun}"
         return Judgement(verdict=Verdict.REPEATABLE, because=because)
-    noun = evidence.golden.noun if evidence.golden else "the golden"
+    if evidence.ensemble is not None and ensemble_tier.is_equivalent(evidence):
+        return Judgement(verdict=Verdict.EQUIVALENT, because=evidence.ensemble.reason)
+    noun = evidence.golden.noun if evidence.golden else "the ensemble's run of their seed"
     return Judgement(verdict=Verdict.REPRODUCED, because=f"all runs agree with each other and with {noun}")
 
 

@@ -177,6 +177,39 @@ class SweepEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EnsembleEvidence:
+    """The ensemble of a recipe and platform, and what its gate says of new seeds.
+
+    Attributes:
+        path: Its folder.
+        missing: That there is none, one sentence; "" where there is one.
+        problem: Why it cannot judge these runs, one sentence; "" where it can.
+        not_run: Why a new seed has no finished run, one sentence; "" where all have.
+        failed_run: The folder of that run, or "".
+        num_seeds: How many seeds it has.
+        fingerprint_equal: Whether the numerics fingerprint of the runs is the ensemble's.
+        is_member: Whether the first run's metrics are, byte for byte, those of its member of that seed.
+        conclusion: ``EQUIVALENT``, ``REGRESSION`` or ``UNJUDGED``; "" where nothing was judged.
+        reason: The gate's own sentence.
+        runs: The run folders of the new seeds, in the order in which they were planned.
+        gate: What the report has under ``statistical``; None where nothing was judged.
+    """
+
+    path: str = ""
+    missing: str = ""
+    problem: str = ""
+    not_run: str = ""
+    failed_run: str = ""
+    num_seeds: int = 0
+    fingerprint_equal: bool = False
+    is_member: bool = False
+    conclusion: str = ""
+    reason: str = ""
+    runs: tuple[str, ...] = ()
+    gate: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeEvidence:
     """A training that was stopped and resumed, compared with the first run, which was never stopped.
 
@@ -271,6 +304,7 @@ class Evidence:
             differ in nothing but metrics of the wall clock.
         locked: Package → version, as the lock of the runs' environment holds them for this
             platform; None when that very lock is not at hand any more.
+        ensemble: The ensemble that was asked, where equality did not decide; None where none was asked.
         options: Words that a suggested command repeats: the folders that are not the default ones.
     """
 
@@ -294,6 +328,7 @@ class Evidence:
     resume: ResumeEvidence | None = None
     varied: VariedEvidence | None = None
     seed_response: SeedResponse | None = None
+    ensemble: EnsembleEvidence | None = None
     strict: bool = False
     options: tuple[str, ...] = ()
 

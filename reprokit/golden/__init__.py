@@ -1,21 +1,51 @@
-"""Goldens on disk: ``golden/<recipe>/<platform>/seed-<n>/``, a promoted run, or a foreign log."""
+"""Goldens on disk: ``golden/<recipe>/<platform>/seed-<n>/``, a promoted run, or a foreign log.
 
+The ensemble of a recipe and platform, the golden of many seeds, lies beside them.
+"""
+
+from reprokit.golden.candidate import Candidate
+from reprokit.golden.ensemble import (
+    Ensemble,
+    EnsembleMember,
+    labels_of,
+    list_ensembles,
+    load_ensemble,
+    locate_ensemble,
+)
+from reprokit.golden.ensemble_promotion import (
+    FEWEST_SEEDS,
+    USUAL_SEEDS,
+    SweptRun,
+    check_swept,
+    promote_ensemble,
+)
 from reprokit.golden.folder import Golden, GoldenRow, find, list_all, load, locate
 from reprokit.golden.foreign import ForeignNumbers, write_foreign
-from reprokit.golden.promotion import Candidate, FailedCheck, promote
+from reprokit.golden.promotion import FailedCheck, promote
 from reprokit.golden.replace_folders import replace_folders
 
 __all__ = [
+    "FEWEST_SEEDS",
+    "USUAL_SEEDS",
     "Candidate",
+    "Ensemble",
+    "EnsembleMember",
     "FailedCheck",
     "ForeignNumbers",
     "Golden",
     "GoldenRow",
+    "SweptRun",
+    "check_swept",
     "find",
+    "labels_of",
     "list_all",
+    "list_ensembles",
     "load",
+    "load_ensemble",
     "locate",
+    "locate_ensemble",
     "promote",
+    "promote_ensemble",
     "replace_folders",
     "write_foreign",
 ]

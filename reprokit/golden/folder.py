@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,13 +18,13 @@ from reprokit.core import inputs
 from reprokit.core.evidence import is_integer
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError, UsageError
-from reprokit.layout import METRICS, PROVENANCE, TRACE
+from reprokit.layout import ENSEMBLE, METRICS, PROVENANCE, TRACE
 
 _MAX_BYTES = 16_000_000
 _LISTED = 6
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
-_RESTORE = "restore it with git, or promote new runs with `reprokit golden promote`"
+RESTORE = "restore it with git, or promote new runs with `reprokit golden promote`"
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "schema": (int,),
     "recipe": (str,),
@@ -75,6 +75,7 @@ class GoldenRow:
     command: bool = False  # whether it is of a plain command, which has no recipe
     runs_agreed: int = 0  # how many runs agreed when it was promoted, or 0
     foreign: bool = False  # whether it is a log that somebody published
+    num_seeds: int = 0  # of an ensemble, how many it holds; 0 of any other golden
     problem: str = ""  # why it cannot be used, or ""
 
 
@@ -84,12 +85,22 @@ def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int) -> Path:
     Raises:
         GoldenError: One of the names cannot be that of a folder.
     """
+    above = folder_of_platform(golden_dir, recipe=recipe, platform=platform)
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise GoldenError(f"{seed!r} cannot be a seed", expected="a whole number, 0 or more")
+    return above / f"seed-{seed}"
+
+
+def folder_of_platform(golden_dir: Path, *, recipe: str, platform: str) -> Path:
+    """Where the goldens of a recipe on a platform are, or would be.
+
+    Raises:
+        GoldenError: One of the names cannot be that of a folder.
+    """
     for what, name in (("recipe", recipe), ("platform", platform)):
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise GoldenError(f"{name!r} cannot be a {what}", expected="letters, digits, dots, - and _")
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise GoldenError(f"{seed!r} cannot be a seed", expected="a whole number, 0 or more")
-    return golden_dir / recipe / platform / f"seed-{seed}"
+    return golden_dir / recipe / platform
 
 
 def load(path: Path) -> Golden:
@@ -103,12 +114,12 @@ def load(path: Path) -> Golden:
             "there is no golden", where=str(path), fix="`reprokit golden list` shows what there is"
         )
     try:
-        provenance = _provenance(path / PROVENANCE)
+        provenance = read_provenance(path / PROVENANCE, problem_of=_problem_of)
         names = (provenance["recipe"], provenance["platform"], f"seed-{provenance['seed']}")
         if path.absolute().parts[-3:] != names:
             actual = f"one of {'/'.join(names)}"
             raise GoldenError(
-                "this golden belongs to another folder", where=str(path), actual=actual, fix=_RESTORE
+                "this golden belongs to another folder", where=str(path), actual=actual, fix=RESTORE
             )
         for name, what in ((METRICS, "metrics"), (TRACE, "trace")):
             if what in provenance["digests"]:
@@ -116,7 +127,7 @@ def load(path: Path) -> Golden:
                 _must_be_promoted(path / name, provenance["digests"][what], most_bytes=size)
     except OSError as error:
         where = str(error.filename or path)
-        raise GoldenError(f"cannot read: {error.strerror or error}", where=where, fix=_RESTORE) from error
+        raise GoldenError(f"cannot read: {error.strerror or error}", where=where, fix=RESTORE) from error
     trace = path / TRACE if "trace" in provenance["digests"] else None
     return Golden(path=path, provenance=provenance, metrics=path / METRICS, trace=trace)
 
@@ -127,13 +138,14 @@ def list_all(golden_dir: Path) -> list[GoldenRow]:
     return sorted(rows, key=lambda row: (row.recipe, row.platform, row.seed is None, row.seed or 0, row.path))
 
 
-def find(path: Path) -> Path:
-    """The golden that a folder is, or the only one below it.
+def find(path: Path, *, ensembles: bool = False) -> Path:
+    """The golden that a folder is, or the only one below it; an ensemble too where these are looked for.
 
     Raises:
         UsageError: There are several.
     """
-    below = sorted(file.parent for file in path.glob(f"**/seed-*/{PROVENANCE}"))
+    names = ("seed-*", *((ENSEMBLE,) if ensembles else ()))
+    below = sorted(file.parent for name in names for file in path.glob(f"**/{name}/{PROVENANCE}"))
     if (path / PROVENANCE).exists() or not below:
         return path
     if len(below) == 1:
@@ -167,10 +179,10 @@ def _row(path: Path) -> GoldenRow:
 def _must_be_promoted(file: Path, digest: str, *, most_bytes: int) -> None:
     kept = stored(file)
     if kept.is_symlink() or not kept.is_file():
-        raise GoldenError("the file is missing", where=str(file), fix=_RESTORE)
+        raise GoldenError("the file is missing", where=str(file), fix=RESTORE)
     twin = file.with_name(file.name + SUFFIX)
     if kept == file and os.path.lexists(twin):
-        raise GoldenError("the file is there twice, compressed and plain", where=str(twin), fix=_RESTORE)
+        raise GoldenError("the file is there twice, compressed and plain", where=str(twin), fix=RESTORE)
     actual = sha256_of_stored(file, most_bytes=most_bytes)
     if actual != digest:
         raise GoldenError(
@@ -178,13 +190,19 @@ def _must_be_promoted(file: Path, digest: str, *, most_bytes: int) -> None:
             where=str(file),
             expected=digest,
             actual=actual,
-            fix=_RESTORE,
+            fix=RESTORE,
         )
 
 
-def _provenance(file: Path) -> dict[str, Any]:
+def read_provenance(file: Path, *, problem_of: Callable[[Any], str]) -> dict[str, Any]:
+    """``provenance.json``, read strictly; ``problem_of`` says what is wrong with what it holds, or "".
+
+    Raises:
+        GoldenError: It is missing, too large, not JSON, or something is wrong with it.
+    """
+
     def malformed(what: str) -> NoReturn:
-        raise GoldenError(what, where=str(file), fix=_RESTORE)
+        raise GoldenError(what, where=str(file), fix=RESTORE)
 
     def no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
@@ -202,11 +220,28 @@ def _provenance(file: Path) -> dict[str, Any]:
             parse_constant=lambda word: malformed(f"{word} is not JSON"),
         )
     except (ValueError, RecursionError) as error:
-        raise GoldenError(f"not JSON: {error}", where=str(file), fix=_RESTORE) from error
-    problem = _problem_of(value)
+        raise GoldenError(f"not JSON: {error}", where=str(file), fix=RESTORE) from error
+    problem = problem_of(value)
     if problem:
         malformed(problem)
     return dict(value)
+
+
+def misfit(value: Any, types: Mapping[str, tuple[type, ...]]) -> str:
+    """Why a provenance is not an object of this schema with these keys; "" where it is."""
+    if not isinstance(value, dict):
+        return "not a JSON object"
+    if value.get("schema") != SCHEMA_VERSION:
+        return f"schema {value.get('schema')!r} is not known; this reprokit reads {SCHEMA_VERSION}"
+    for key, kinds in types.items():
+        if not isinstance(value.get(key, ...), kinds) or isinstance(value[key], bool):
+            return f"{key!r} is missing or of the wrong type"
+    return ""
+
+
+def is_digest(value: object) -> bool:
+    """Whether a value is a SHA-256 as files name it."""
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
 def _digests_of_runs(digests: Mapping[str, Any]) -> tuple[str, ...]:
@@ -216,18 +251,14 @@ def _digests_of_runs(digests: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _problem_of(value: Any) -> str:
-    if not isinstance(value, dict):
-        return "not a JSON object"
-    if value.get("schema") != SCHEMA_VERSION:
-        return f"schema {value.get('schema')!r} is not known; this reprokit reads {SCHEMA_VERSION}"
-    for key, kinds in _TYPES.items():
-        if not isinstance(value.get(key, ...), kinds) or isinstance(value[key], bool):
-            return f"{key!r} is missing or of the wrong type"
+    problem = misfit(value, _TYPES)
+    if problem:
+        return problem
     digests = value["digests"]
     if not isinstance(value.get("foreign", {}), dict):
         return "'foreign' is of the wrong type"
     for name in ("metrics",) if "foreign" in value else _digests_of_runs(digests):
-        if not isinstance(digests.get(name), str) or not _SHA256.fullmatch(digests[name]):
+        if not is_digest(digests.get(name)):
             return f"the digest of {name!r} is missing or malformed"
     return _problem_of_sizes(value.get("sizes")) or _problem_of_response(value.get("responds"))
 

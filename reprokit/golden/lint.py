@@ -26,7 +26,8 @@ _NOTHING = {"mean_of": 1}
 class Finding:
     """Something wrong with a golden."""
 
-    # `unreadable`, `nonfinite`, `numerics`, `provenance`, `agreement`, `tolerance`, `stale` or `orphan`
+    # `unreadable`, `nonfinite`, `numerics`, `provenance`, `agreement`, `tolerance`, `stale`, `orphan`,
+    # `statistical`
     rule: str
     where: str  # `file` or `file:line`
     what: str  # one sentence without a full stop

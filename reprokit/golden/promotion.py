@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from reprokit.compressed import MOST_BYTES, compress, sha256_of_stored, stored
 from reprokit.core.inputs import names_in
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError
+from reprokit.golden.candidate import Candidate, check_alike, check_run
 from reprokit.golden.folder import Golden, load, locate
 from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import METRICS, PROVENANCE, TRACE
@@ -28,39 +29,6 @@ from reprokit.workspace import cannot_write, sha256_of
 
 _TRACE_FIRST = 8
 _TRACE_EVERY = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A run that may become a golden, together with others that agree with it."""
-
-    path: Path  # the run folder
-    complete: bool  # COMPLETE is there and every digest in it matches
-    recipe: str  # as `run.json` says
-    seed: int  # as `run.json` says
-    platform: str  # as the environment record says
-    modified: tuple[str, ...]  # overrides that were applied
-    # Whether the source tree held changes that neither a commit nor the index has; None when unknown
-    dirty: bool | None
-    metrics: Path  # its `metrics.jsonl`
-    trace: Path | None  # its `trace.jsonl`; None for an unmodified program that is not watched
-    digests: Mapping[str, str]  # SHA-256 of each input of its numbers (`core.inputs`)
-    image: Mapping[str, Any]  # `kind`, `digest` and `base` of the environment that it ran in
-    fingerprint: str  # hash of the facts that can change numbers
-    fingerprint_facts: Mapping[str, Any]  # those facts
-    environment: Mapping[str, Any]  # what of the environment record is worth keeping, and fit to be published
-    # The training configuration, so that a later run can say which setting changed
-    config: Mapping[str, Any] = field(default_factory=dict)
-    program: Mapping[str, str] = field(default_factory=dict)  # likewise the files that a command sees
-    sources: Mapping[str, str] = field(default_factory=dict)  # where its metrics came from: name → format
-    command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
-    # Likewise another `seed`, and the `metrics` that are others with it; None where nobody looked
-    responds: Mapping[str, Any] | None = None
-
-    @property
-    def records(self) -> tuple[Path, ...]:
-        """Its files of records."""
-        return (self.metrics,) if self.trace is None else (self.metrics, self.trace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +84,7 @@ def promote(  # noqa: PLR0913 - what a golden is made of, and what is allowed in
         )
     previous = _digest_before(folder)
     provenance = {
-        **_provenance_of(first),
+        **provenance_of(first),
         "created_at": created_at,
         "reason": redact_text(reason.strip()),
         "runs_agreed": len(runs),
@@ -160,7 +128,8 @@ def thinned(lines: Iterable[bytes]) -> Iterator[bytes]:
         yield left_out
 
 
-def _provenance_of(run: Candidate) -> dict[str, Any]:
+def provenance_of(run: Candidate) -> dict[str, Any]:
+    """What a golden says of a run and everything that its numbers stand on."""
     return {
         "schema": SCHEMA_VERSION,
         "recipe": run.recipe,
@@ -187,29 +156,13 @@ def _check_fit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
             "a golden needs two runs that agree", actual=f"{len(runs)}", fix="run the recipe again"
         )
     for run in runs:
-        where = str(run.path)
-        if not run.complete:
-            raise GoldenError("the run is incomplete", where=where, fix="run the recipe again")
-        if run.modified:
-            fix = "write the setting into the recipe and run it again"
-            raise GoldenError(f"the run was modified: {', '.join(run.modified)}", where=where, fix=fix)
-        if run.dirty is not False and not allow_dirty:
-            what = "the source tree had uncommitted changes" if run.dirty else "the source is not under git"
-            raise GoldenError(
-                what, where=where, fix="commit or stage them and run again, or pass --allow-dirty"
-            )
-        if lacking := [name for name in names_in(run.digests) if name not in run.digests]:
-            raise GoldenError(f"run.json has no digest of {', '.join(lacking)}", where=where)
+        check_run(run, allow_dirty=allow_dirty)
 
 
 def _check_equal(runs: Sequence[Candidate]) -> None:
     first = runs[0]
     for other in runs[1:]:
-        for what in ("recipe", "seed", "platform", "digests", "fingerprint"):
-            expected, actual = getattr(first, what), getattr(other, what)
-            if expected != actual:
-                other_of = f"the runs differ in their {what}"
-                raise GoldenError(other_of, where=str(other.path), expected=str(expected), actual=str(actual))
+        check_alike(first, other, shared=("recipe", "seed", "platform", "digests", "fingerprint"))
         for mine, theirs in zip(first.records, other.records, strict=True):
             line = _first_difference(mine, theirs)
             if line is not None:
@@ -265,15 +218,14 @@ def _write(folder: Path, run: Candidate, provenance: Mapping[str, Any], *, limit
     fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
     try:
         with run.metrics.open("rb") as stream:
-            _write_lines(fresh / METRICS, stream)
+            write_lines(fresh / METRICS, stream)
         digests = {**provenance["digests"], "metrics": sha256_of(fresh / METRICS)}
         if run.trace is not None:
             with run.trace.open("rb") as stream:
-                _write_lines(fresh / TRACE, thinned(stream))
+                write_lines(fresh / TRACE, thinned(stream))
             digests["trace"] = sha256_of(fresh / TRACE)
         told = {**provenance, "digests": digests, **_compressed(fresh, limit_bytes=limit_bytes)}
-        text = json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False)
-        _write_lines(fresh / PROVENANCE, [f"{text}\n".encode("utf-8", errors="backslashreplace")])
+        write_provenance(fresh, told)
         fresh.chmod(0o755)
         replace_folders([(fresh, folder)])
     finally:
@@ -294,7 +246,14 @@ def _compressed(folder: Path, *, limit_bytes: float) -> dict[str, Any]:
     return {"sizes": sizes}
 
 
-def _write_lines(path: Path, lines: Iterable[bytes]) -> None:
+def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
+    """Write ``provenance.json``, through to the disk."""
+    text = json.dumps(provenance, indent=2, ensure_ascii=False, allow_nan=False)
+    write_lines(folder / PROVENANCE, [f"{text}\n".encode("utf-8", errors="backslashreplace")])
+
+
+def write_lines(path: Path, lines: Iterable[bytes]) -> None:
+    """Write lines, through to the disk."""
     with path.open("wb") as stream:
         stream.writelines(lines)
         stream.flush()

@@ -30,6 +30,7 @@ from reprokit.harness.running.resume_point import choose, fit
 from reprokit.harness.running.resume_program import choose_left, must_say_how
 from reprokit.harness.running.run_kinds import ResumedCommand, ResumedRun, WholeRun
 from reprokit.harness.running.start_runs import run_command, run_recipe, settle
+from reprokit.harness.sweeping.new_seeds import run_new_seeds
 from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -73,6 +74,7 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
         varied=changed,
         other_seed=other_seed,
         seeds=runs_of_sweeps(folders[0]),
+        new_seeds=run_new_seeds(recipe, folders, request, project=project, phases=phases),
     )
     return _answer(recipe, folders, request, project=project, phases=phases, beside=beside)
 
@@ -215,6 +217,7 @@ def _judge(
         ignore=ignore or request.ignore,
         stopped=stopped,
         varied=bool(beside.varied),
+        statistical=beside.new_seeds is not None,
     )
     evidence = gather(
         recipe,
@@ -261,6 +264,7 @@ def rerun_line(
     ignore: Sequence[str] = (),
     stopped: Mapping[str, Any] | None = None,
     varied: bool = False,
+    statistical: bool = False,
 ) -> str:
     """The line that anyone can type, in a checkout, to run the same again and judge it.
 
@@ -269,6 +273,7 @@ def rerun_line(
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
         varied: Whether the surroundings were varied too.
+        statistical: Whether an ensemble was asked.
     """
     seed, plain, options = record.get("seed"), record.get("plain_command"), _folders_asked(record)
     if plain:
@@ -284,6 +289,9 @@ def rerun_line(
         return f"{line}  # {record.get('recipe')}"
     further = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
     further += [*(["--vary"] if varied else []), *options]
+    if statistical:
+        verify = ["reprokit", "verify", str(record.get("recipe")), "--seed", str(seed), "--statistical"]
+        return shell_line([*verify, *further])
     if record.get("has_make") is False:
         return shell_line(["reprokit", "reproduce", str(record.get("recipe")), "--seed", str(seed), *further])
     words = ["make", "reproduce", f"RECIPE={record.get('recipe')}", f"SEED={seed}"]

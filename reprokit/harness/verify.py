@@ -10,7 +10,7 @@ from typing import Protocol
 from reprokit import capture, golden, recipes
 from reprokit.core import fingerprint
 from reprokit.core.checklist import Report
-from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
+from reprokit.errors import CannotJudgeError, RecipeError, ReprokitError, UsageError
 from reprokit.harness.attribution.changed_since import unchanged_since
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.running.execute import Progress
@@ -77,8 +77,11 @@ def verify(
             if not names and platform not in recipe.platforms:
                 progress.note(f"{name} does not declare {platform}: not judged here")
                 continue
+            if request.statistical and names:
+                _must_say_what_is_judged(recipe)
+            statistical = request.statistical or recipe.ensemble_decides_on(platform)
             for seed in seeds_of(recipe, request, project, platform):
-                wanted = replace(request, seed=seed)
+                wanted = replace(request, seed=seed, statistical=statistical)
                 report, folder = reproduce(name, wanted, project=project, progress=progress)
                 answers.append(
                     GateAnswer(recipe=name, report=report, folder=folder, exit_code=report.exit_code)
@@ -88,6 +91,16 @@ def verify(
     if not names:
         answers.extend(_without_a_recipe({answer.recipe for answer in answers}, project, platform))
     return answers
+
+
+def _must_say_what_is_judged(recipe: recipes.Recipe) -> None:
+    if not recipe.statistical:
+        raise RecipeError(
+            "the recipe does not say what an ensemble is judged by",
+            where=str(recipe.file),
+            expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
+            fix="add it, or leave out --statistical",
+        )
 
 
 def _without_a_recipe(judged: set[str], project: Project, platform: str) -> list[GateAnswer]:

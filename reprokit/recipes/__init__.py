@@ -14,6 +14,7 @@ from reprokit.recipes.recipe import (
     Recipe,
     RecipeLimits,
     Relaxation,
+    StatisticalMetric,
     tolerances_from,
 )
 from reprokit.recipes.schema import NO_VARIANT
@@ -28,6 +29,7 @@ __all__ = [
     "Recipe",
     "RecipeLimits",
     "Relaxation",
+    "StatisticalMetric",
     "digest_of_parts",
     "editor_schema",
     "list_names",

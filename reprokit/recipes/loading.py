@@ -28,8 +28,10 @@ from reprokit.recipes.recipe import (
     Recipe,
     RecipeLimits,
     Relaxation,
+    StatisticalMetric,
 )
-from reprokit.recipes.schema import OF_COMMANDS, PLAIN_NAME, RecipeModel
+from reprokit.recipes.schema import OF_COMMANDS, RecipeModel
+from reprokit.recipes.schema_types import PLAIN_NAME
 from reprokit.recipes.secrets import secrets_in
 from reprokit.recipes.setting_origin import Origin, dotted
 from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
@@ -229,6 +231,8 @@ def _recipe(
         platforms=tuple(said.platforms),
         expected={name: Expected(**one.model_dump()) for name, one in said.expected.items()},
         tolerances=_tolerances(said),
+        statistical=_statistical(said),
+        repeatable=said.repeatable,
         nondeterminism=None if said.nondeterminism is None else tuple(said.nondeterminism),
         immune_to=tuple(said.immune_to),
         limits=RecipeLimits(**said.limits.model_dump()),
@@ -273,4 +277,13 @@ def _tolerances(said: RecipeModel) -> PatternTolerances:
     return PatternTolerances(
         default=Tolerance(**said.tolerances.default.model_dump()),
         metrics={name: Tolerance(**one.model_dump()) for name, one in said.tolerances.metrics.items()},
+    )
+
+
+def _statistical(said: RecipeModel) -> tuple[StatisticalMetric, ...]:
+    entries = said.statistical if isinstance(said.statistical, list) else [said.statistical]
+    return tuple(
+        StatisticalMetric(**{**one.model_dump(), "platforms": tuple(one.platforms)})
+        for one in entries
+        if one is not None
     )

@@ -27,6 +27,29 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticalMetric:
+    """A metric by which new seeds are held against an ensemble.
+
+    Attributes:
+        metric: Its name in ``metrics.jsonl``.
+        window: Which number is taken from its curve, as ``core.statistics.windows`` names it.
+        margin: The largest drop that is acceptable.
+        direction: Which values are better: ``higher`` or ``lower``.
+        platforms: Where the ensemble decides although nobody asked for it.
+    """
+
+    metric: str
+    window: str
+    margin: float
+    direction: str
+    platforms: tuple[str, ...] = ()
+
+    def as_blessed(self) -> dict[str, Any]:
+        """What an ensemble is blessed with, as plain data."""
+        return {name: getattr(self, name) for name in ("metric", "window", "margin", "direction")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PatternTolerances(Tolerances):
     """Tolerances whose ``metrics`` are names or shell patterns (``loss/*``), as a recipe writes them."""
 
@@ -154,6 +177,8 @@ class Recipe:
     platforms: tuple[str, ...]  # where it can be judged: `cpu-x86_64`, …
     expected: Mapping[str, Expected]  # metric → what it comes to
     tolerances: Tolerances  # how far a run may be from the golden, where no platform has its own
+    statistical: tuple[StatisticalMetric, ...]  # what new seeds are held against an ensemble by
+    repeatable: Mapping[str, str]  # platform on which two runs cannot be equal → why
     # Known sources of it, or None when the recipe does not declare any
     nondeterminism: tuple[str, ...] | None
     immune_to: tuple[str, ...]  # variations of the surroundings that must not change a number, by name
@@ -178,6 +203,10 @@ class Recipe:
     def tolerances_on(self, platform: str) -> PatternTolerances:
         """How far a run may be from the golden of one platform."""
         return tolerances_from(self.plain["tolerances"], platform=platform)
+
+    def ensemble_decides_on(self, platform: str) -> bool:
+        """Whether the ensemble of a platform decides there although nobody asked for it."""
+        return platform in self.repeatable or any(platform in one.platforms for one in self.statistical)
 
     def as_data(self) -> dict[str, Any]:
         """The recipe as plain JSON data, in the shape of ``recipe.yaml``, defaults filled in."""

@@ -26,7 +26,7 @@ from reprokit.errors import RecipeError
 from reprokit.recipes.annotations import Scope, constant, last_name, spelled, type_of
 from reprokit.recipes.imports import parse_python
 from reprokit.recipes.mistakes import combined, quoted
-from reprokit.recipes.schema import STRICT
+from reprokit.recipes.schema_types import STRICT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
-from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, RecipeModel
+from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, ONE, SEVERAL, RecipeModel, Statistical
 from reprokit.recipes.setting_origin import Origin, dotted
 
 ANY = "*"
@@ -112,7 +112,7 @@ def _mistakes_in(
     wrong: dict[KeyPath, list[str]] = {}
     found: list[tuple[int, RecipeError]] = []
     for detail in error.errors():
-        path = detail["loc"]
+        path = tuple(part for part in detail["loc"] if part not in {ONE, SEVERAL})
         if detail["type"] == "extra_forbidden":
             found.append((origin.line(path), _unknown(path, paths, origin)))
         elif detail["type"] == "missing":
@@ -182,6 +182,7 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
         what = f"tolerances for {platform}, which is not one of the recipe's platforms"
         where = origin.where(("tolerances", "platforms", platform))
         yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
+    yield from _of_statistics(recipe, origin)
     relaxed = [entry.check for entry in recipe.checks.relax]
     for index, check in enumerate(relaxed):
         path = ("checks", "relax", index)
@@ -189,6 +190,32 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
             yield RecipeError(f"the row {check!r} is relaxed twice", where=origin.where(path))
         if check in recipe.checks.require:
             yield RecipeError(f"the row {check!r} is relaxed and required", where=origin.where(path))
+
+
+def _of_statistics(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
+    """Metrics of the statistical gate, each once, and platforms that the recipe has."""
+    said = recipe.statistical
+    entries: list[tuple[KeyPath, Statistical]] = (
+        [(("statistical", at), one) for at, one in enumerate(said)]
+        if isinstance(said, list)
+        else [(("statistical",), said)]
+        if said
+        else []
+    )
+    seen: set[tuple[str, str]] = set()
+    for path, entry in entries:
+        if (entry.metric, entry.window) in seen:
+            what = f"{entry.metric!r} is there twice with the window {entry.window}"
+            yield RecipeError(what, where=origin.where(path))
+        seen.add((entry.metric, entry.window))
+        for platform in sorted(set(entry.platforms) - set(recipe.platforms)):
+            what = f"the ensemble is to decide on {platform}, which is not one of the recipe's platforms"
+            where = origin.where((*path, "platforms"))
+            yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
+    for platform in sorted(set(recipe.repeatable) - set(recipe.platforms)):
+        what = f"runs cannot repeat on {platform}, which is not one of the recipe's platforms"
+        where = origin.where(("repeatable", platform))
+        yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
 
 
 def _of_trainer_or_command(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:

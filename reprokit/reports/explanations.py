@@ -10,13 +10,16 @@ from reprokit.core.checklist import Report
 from reprokit.learning import Health, diagnose
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts
+from reprokit.reports.statistical_gate import statistical_facts
 
+GATE_TITLE = Visible("Statistical gate")
 _SHOWN = 20
 
 
 def explanations(report: Report) -> tuple[tuple[Visible, Facts], ...]:
     """Title and facts of everything that explains a verdict or a training; what is empty is left out."""
     found = (
+        (GATE_TITLE, statistical_facts(report.statistical)),
         (Visible("Code or environment"), _attribution(report.attribution or {})),
         (Visible("Code since the golden"), _code_changes(report.code_changes or {})),
         (Visible("Learning"), _learning(report)),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reprokit.core.rows import counted
+from reprokit.layout import ENSEMBLE
 from reprokit.reports.escaping import one_line
 
 if TYPE_CHECKING:
-    from reprokit.golden import Golden, GoldenRow
+    from reprokit.golden import Ensemble, Golden, GoldenRow
     from reprokit.golden.lint import Finding
 
 _KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "previous", "fingerprint")
@@ -19,8 +21,28 @@ _KEYS = ("recipe", "platform", "seed", "created_at", "reason", "runs_agreed", "p
 def golden_line(row: GoldenRow) -> str:
     """One golden: what it is of, and why it was promoted, or what is wrong with it."""
     made = "a foreign log" if row.foreign else f"{row.runs_agreed} runs agreed"
+    made = counted(row.num_seeds, "seed") if row.num_seeds else made
     tail = row.problem or f"{row.created_at}  {made}  {row.reason}"
-    return one_line(f"{row.recipe}  {row.platform}  seed {row.seed}  {tail}")
+    which = ENSEMBLE if row.path.name == ENSEMBLE else f"seed {row.seed}"
+    return one_line(f"{row.recipe}  {row.platform}  {which}  {tail}")
+
+
+def ensemble_lines(ensemble: Ensemble) -> Iterator[str]:
+    """What an ensemble is, what it was blessed with, and the numbers of its seeds."""
+    told = ensemble.provenance
+    yield one_line(f"{ensemble.path}: {counted(len(ensemble.members), 'seed')}")
+    for key in ("created_at", "reason", "previous", "fingerprint"):
+        yield f"{key:<12} {one_line(told[key] if told[key] is not None else 'none: the first ensemble')}"
+    for label, one in zip(ensemble.labels, told["statistical"], strict=True):
+        values = [member.values[label] for member in ensemble.members]
+        mean = math.fsum(values) / len(values)
+        spread = f"mean {mean:.6g}, {min(values):.6g} to {max(values):.6g}"
+        window = f"{one['window']}, {one['direction']} is better, margin {one['margin']:.6g}"
+        yield one_line(f"{one['metric']}: {window}; {spread}")
+        if len(set(values)) == 1:
+            yield one_line(f"{label}: all seeds are equal, so only a drop that all seeds share would be seen")
+    for half in told["halves"]:
+        yield one_line(f"halves {half['order']}, {half['metric']}: p = {half['p_value']:.3g}")
 
 
 def provenance_lines(provenance: Mapping[str, Any]) -> Iterator[str]:

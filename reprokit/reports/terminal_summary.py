@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from reprokit.core.checklist import Status, Verdict
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
+from reprokit.reports.explanations import GATE_TITLE
 from reprokit.reports.report_content import Outline, Row
 from reprokit.reports.row_groups import that_matter
 from reprokit.reports.terminal_lines import MOST_LINES, Line, cut, fact_lines, with_commands, wrapped
@@ -18,6 +19,7 @@ _MOST_OF_SENTENCE = 4
 _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8
 _MOST_OF_ROW = 4
+_MOST_OF_GATE = 8
 _IN_CAUSE = ("answer", "source", "fix", "kept in")
 _IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the last place")
 
@@ -46,7 +48,9 @@ def _what_happened(found: Outline, *, width: int) -> Iterator[Line]:
     yield from fact_lines("What happened", found.not_run, width=width, most=_MOST_OF_FAILURE)
     for text in found.log_tail[-_MOST_OF_LOG:]:
         yield Line(text=cut(f"  │ {text}", width=width), tone="dim")
-    divergence = [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
+    gate = dict(found.explanations).get(GATE_TITLE, ())
+    yield from fact_lines(GATE_TITLE, gate, width=width, most=_MOST_OF_GATE)
+    divergence = () if gate else [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
     yield from fact_lines("First divergence", divergence, width=width)
     cause = [fact for fact in cause_facts(found.cause) if fact[0] in _IN_CAUSE]
     yield from fact_lines("Cause", cause, width=width)

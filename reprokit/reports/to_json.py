@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError, SchemaValidator, co
 from reprokit.core.checklist import Report, exit_code
 from reprokit.core.comparison import Comparison, Divergence
 from reprokit.core.records import SCHEMA_VERSION
+from reprokit.core.statistics.gate_plan import GateOutcome
 from reprokit.errors import ReportError
 from reprokit.layout import REPORT
 from reprokit.redaction import redact_text
@@ -63,6 +64,10 @@ _PARTS: Mapping[str, Any] = {
     "comparisons.golden": Comparison | None,
     "code_changes.files": _OBJECTS,
     "attribution.cells": _OBJECTS,
+    **{f"statistical.{name}": Mapping[str, Mapping[str, float]] for name in ("reference", "new")},
+    "statistical.margins": Mapping[str, float],
+    "statistical.rates": Mapping[str, Any],
+    "statistical.outcome": GateOutcome | None,
     "cause.divergence": Mapping[str, Any] | None,
     **{f"cause.{name}": _OBJECTS for name in ("causes", "ruled_out", "not_varied", "taps")},
     **{f"cause.{name}": Sequence[str] for name in ("known", "replay", "limits")},

@@ -26,7 +26,7 @@ CACHE = ".index.json"
 COMPLETE = "complete"
 NO_VERDICT = "-"
 
-_VERSION = 5  # of what is remembered: raise it when a fact is added or means something else
+_VERSION = 6  # of what is remembered: raise it when a fact is added or means something else
 _MAX_REPORT_BYTES = 64 << 20
 _NAMES_RUNS = {"unchanged_when_varied", "several_seeds"}  # rows that name the further runs they judge
 _STAMP = re.compile(r"(\d{8}T\d{6})Z")
@@ -189,14 +189,15 @@ def _report_facts(file: Path) -> Facts:
 
 
 def _besides(rows: Any) -> list[str]:
-    """The stopped, resumed and varied runs of a report, and those with other seeds, where it has any."""
+    """The stopped, resumed and varied runs of a report, and those with other and new seeds, if it has any."""
     found = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
     resumed = (_mapping(row.get("evidence")) for row in found if row.get("id") == "resume_equal")
     halves = [run for one in resumed for name in ("stopped", "resumed") if (run := _text(one.get(name)))]
     varied = (_mapping(row.get("evidence")).get("runs") for row in found if row.get("id") in _NAMES_RUNS)
-    against = (_mapping(row.get("evidence")) for row in found if row.get("id") == "equals_golden")
+    against = [_mapping(row.get("evidence")) for row in found if row.get("id") == "equals_golden"]
     halves += [run for one in against if (run := _text(one.get("other_seed")))]
-    return halves + [run for one in varied if isinstance(one, list) for run in map(_text, one) if run]
+    several = [*varied, *(one.get("new_seeds") for one in against)]
+    return halves + [run for one in several if isinstance(one, list) for run in map(_text, one) if run]
 
 
 def _note(file: str, facts: Mapping[str, Any]) -> ReportNote:

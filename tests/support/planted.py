@@ -15,6 +15,7 @@ from typing import Any
 from reprokit.core import numerics
 from reprokit.core.comparison import Comparison, Divergence, Problem
 from reprokit.core.evidence import (
+    EnsembleEvidence,
     Evidence,
     GoldenEvidence,
     ReferenceRun,
@@ -638,6 +639,13 @@ FAULTS: dict[str, dict[str, Fault]] = {
     },
     "equals_golden": {
         "other numbers": on_golden(comparison=DIFFERENT),
+        "new seeds that are worse": both(
+            on_golden(comparison=DIFFERENT),
+            with_(ensemble=EnsembleEvidence(conclusion="REGRESSION", reason="worse")),
+        ),
+        "an ensemble of another margin": both(
+            on_golden(comparison=DIFFERENT), with_(ensemble=EnsembleEvidence(problem="another margin"))
+        ),
         "nothing compared": on_golden(comparison=NOTHING),
         "a torn line": on_golden(comparison=TORN),
         "close, but beyond the tolerance": on_golden(comparison=replace(CLOSE, within_tolerance=False)),

@@ -26,6 +26,12 @@ _GOLDEN = "golden/cartpole_baseline/cpu-x86_64/seed-42"
 
 _SENTENCES = {
     Verdict.REPRODUCED: "2 runs agree with each other and with the golden, bit for bit.",
+    Verdict.EQUIVALENT: (
+        f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, beyond the declared tolerance."
+        " By the ensemble of 4 seeds, no difference was found with 3 new seeds, and a drop of each margin "
+        "would be found with 80% power; smallest visible drop: evaluation/return 19.5. Equivalent returns, "
+        "not equal numbers."
+    ),
     Verdict.REPEATABLE: "2 runs agree with each other, bit for bit.",
     Verdict.NONDETERMINISTIC: f"Two runs with the same seed differ from step {DIVERGED_AT} on.",
     Verdict.REGRESSION: (
@@ -41,6 +47,7 @@ _SENTENCES = {
     Verdict.UNJUDGED: "2 runs agree, but a required check could not be judged: Environment recorded.",
     Verdict.NOT_RUN: "A run did not finish: the program used more memory than its limit of 2.0 GiB.",
 }
+_AWAY_FROM_GOLDEN = {Verdict.REGRESSION, Verdict.STALE_GOLDEN, Verdict.EQUIVALENT}
 _NEXT = {
     Verdict.NONDETERMINISTIC: f"reprokit diff {_RUNS[0]} {_RUNS[1]}",
     Verdict.REGRESSION: f"git log --oneline -5 -- {_GOLDEN} recipes/",
@@ -144,7 +151,7 @@ _CAUSE = {
 
 def sample_report(verdict: Verdict) -> Report:
     """A complete report with this verdict."""
-    differs = verdict in {Verdict.NONDETERMINISTIC, Verdict.REGRESSION, Verdict.STALE_GOLDEN}
+    differs = verdict in {Verdict.NONDETERMINISTIC, *_AWAY_FROM_GOLDEN}
     against_golden = verdict not in {Verdict.REPEATABLE, Verdict.NO_GOLDEN, Verdict.NOT_RUN}
     return Report(
         verdict=verdict,
@@ -182,7 +189,49 @@ def sample_report(verdict: Verdict) -> Report:
         code_changes=_CODE_CHANGES if verdict is Verdict.REGRESSION else None,
         attribution=_ATTRIBUTION if verdict is Verdict.REGRESSION else None,
         cause=_CAUSE if verdict is Verdict.NONDETERMINISTIC else None,
+        statistical=_statistical("evaluation/return") if verdict is Verdict.EQUIVALENT else None,
     )
+
+
+def _statistical(metric: str) -> dict[str, Any]:
+    """What an ensemble of four seeds says of three new ones."""
+    judged = {
+        "name": metric,
+        "margin": 25.0,
+        "num_reference": 4,
+        "num_new": 3,
+        "reference_mean": 491.5,
+        "new_mean": 489.0,
+        "difference": -2.5,
+        "direction": "worse",
+        "differs": False,
+        "p_value": 0.4,
+        "adjusted_p_value": 0.4,
+        "smallest_possible_p_value": 0.057,
+        "power_at_margin": 0.91,
+        "smallest_visible_drop": 19.5,
+        "num_not_finite": [0, 0],
+        "zero_variance": False,
+    }
+    return {
+        "reference": {str(seed): {metric: 490.0 + seed} for seed in range(4)},
+        "new": {str(seed): {metric: 485.0 + 2 * (seed - 4)} for seed in range(4, 7)},
+        "outcome": {
+            "conclusion": "EQUIVALENT",
+            "looks": [{"num_new": 3, "level": 0.0045, "metrics": [judged]}],
+            "num_unused": 0,
+            "seeds_more": None,
+            "reason": "no difference was found with 3 new seeds",
+        },
+        "margins": {metric: 25.0},
+        "rates": {
+            "false_alarms_at_most": 0.05,
+            "wrong_passes_at_most": 0.2,
+            "wrong_passes_at_margin": {metric: 0.09},
+            "power_asked": 0.8,
+            "one_seed_in_five_passes": [0.59, 0.71],
+        },
+    }
 
 
 def with_text(report: Report, text: str) -> Report:
@@ -222,6 +271,7 @@ def with_text(report: Report, text: str) -> Report:
         code_changes={"commit": text, "files": [{"path": text, "added": text, "removed": text}], "why": text},
         attribution={"answer": text, "sentence": text, "cells": [dict.fromkeys(_CELL, text)]},
         cause=hostile_cause(text),
+        statistical=_statistical(text),
     )
 
 
@@ -321,6 +371,11 @@ def _checks(verdict: Verdict) -> tuple[CheckResult, ...]:
             "equals_golden",
             Status.FAILED,
             f"differs from the golden at step {DIVERGED_AT}",
+        ),
+        Verdict.EQUIVALENT: (
+            "equals_golden",
+            Status.SKIPPED,
+            f"differs from the golden at step {DIVERGED_AT}; the ensemble decides: no difference was found",
         ),
         Verdict.NO_GOLDEN: ("equals_golden", Status.SKIPPED, "there is no golden for this platform and seed"),
         Verdict.CHECK_FAILED: (
@@ -451,7 +506,7 @@ def _comparison(*, differs: bool) -> dict[str, Any]:
 def _comparisons(verdict: Verdict, *, against_golden: bool) -> dict[str, Any]:
     if verdict is Verdict.NOT_RUN:
         return {"repeats": [], "golden": None}
-    to_golden = verdict in {Verdict.REGRESSION, Verdict.STALE_GOLDEN, Verdict.NONDETERMINISTIC}
+    to_golden = verdict in {*_AWAY_FROM_GOLDEN, Verdict.NONDETERMINISTIC}
     return {
         "repeats": [_comparison(differs=verdict is Verdict.NONDETERMINISTIC)],
         "golden": _comparison(differs=to_golden) if against_golden else None,

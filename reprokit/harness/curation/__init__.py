@@ -8,6 +8,7 @@ from reprokit.harness.curation.import_log import import_log
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.promote_stale import promote_stale
+from reprokit.harness.curation.promote_sweep import promote_sweep
 from reprokit.harness.curation.prune import Choice, plan_prune, prune
 from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
 
@@ -26,6 +27,7 @@ __all__ = [
     "plan_prune",
     "promote",
     "promote_stale",
+    "promote_sweep",
     "prune",
     "runs_of_report",
 ]

@@ -16,7 +16,31 @@ from reprokit.project import Project
 def lint_goldens(project: Project, *, min_runs: int, names: tuple[str, ...] = ()) -> list[Finding]:
     """Everything wrong with the goldens of a project, or of some recipes, in the order of ``golden list``."""
     rows = [row for row in golden.list_all(project.golden_dir) if not names or row.recipe in names]
-    return [finding for row in rows for finding in _of(row.path, row.problem, project, min_runs)]
+    found = [finding for row in rows for finding in _of(row.path, row.problem, project, min_runs)]
+    ensembles = [row for row in golden.list_ensembles(project.golden_dir) if not names or row.recipe in names]
+    return [*found, *(finding for row in ensembles for finding in _of_ensemble(row.path, project))]
+
+
+def _of_ensemble(path: Path, project: Project) -> Iterator[Finding]:
+    """Whether it is what was promoted, and what its recipe declares; code may change, margins may not."""
+    where, restore = str(path), "restore it with git, or promote again: `reprokit golden promote --sweep`"
+    try:
+        told = golden.load_ensemble(path).provenance
+    except GoldenError as error:
+        yield Finding(rule="unreadable", where=where, what=str(error), remedy=restore)
+        return
+    try:
+        recipe = recipes.load(str(told["recipe"]), recipes_dir=project.recipes_dir)
+    except ReprokitError as error:
+        what, remedy = f"its recipe cannot be read: {error}", "remove the ensemble, or restore its recipe"
+        yield Finding(rule="orphan", where=where, what=what, remedy=remedy)
+        return
+    if told["platform"] not in recipe.platforms:
+        what = f"its recipe does not declare the platform {told['platform']}"
+        yield Finding(rule="orphan", where=where, what=what, remedy="remove the ensemble, or declare it")
+    if [one.as_blessed() for one in recipe.statistical] != told["statistical"]:
+        what = f"{recipe.where('statistical')} declares other metrics, windows, directions or margins"
+        yield Finding(rule="statistical", where=where, what=what, remedy=restore)
 
 
 def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[Finding]:

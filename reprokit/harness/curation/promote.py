@@ -60,7 +60,7 @@ def promote(
     if not folders:
         raise GoldenError("a golden needs two runs that agree", actual="none")
     recipe_data = runs.read(folders[0], verify=False).record.get("recipe_data") or {}
-    candidates = [_candidate(folder) for folder in folders]
+    candidates = [candidate_of(folder) for folder in folders]
     failed: tuple[golden.FailedCheck, ...] = ()
     if all(run.complete for run in candidates):
         responds, silent = _response(candidates[0], recipe_data, project)
@@ -203,7 +203,13 @@ def newest_pair(
     return tuple(pairs[newest])
 
 
-def _candidate(folder: Path) -> golden.Candidate:
+def candidate_of(folder: Path) -> golden.Candidate:
+    """A run folder as a run that may become a golden.
+
+    Raises:
+        GoldenError: It is of a plain command, or was resumed, stopped or varied.
+        UsageError: It was stopped at the golden.
+    """
     stored = runs.read(folder)
     record = stored.record
     runs.must_not_be_stopped(folder, what="it cannot be promoted")

@@ -41,6 +41,10 @@ def report_of(
     verdict = judged.verdict
     whole = all(run.complete for run in evidence.runs)  # every byte was read for this; not once more
     failure = None if whole else failure_of(folders, [runs.read(folder) for folder in folders])
+    ensemble = evidence.ensemble
+    if ensemble and ensemble.failed_run and verdict is Verdict.NOT_RUN and failure is None:
+        failed = Path(ensemble.failed_run)
+        failure = failure_of([failed], [runs.read(failed)])
     divergence = _divergence(evidence, verdict)
     case = Case(
         judged=judged,
@@ -85,6 +89,7 @@ def report_of(
         recipe_lines=dict(recipe_lines or {}),
         evidence_digests=evidence_digests(folders, evidence.golden.path if evidence.golden else None),
         bundle=bundle,
+        statistical=ensemble.gate if ensemble else None,
     )
 
 

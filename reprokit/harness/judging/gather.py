@@ -18,6 +18,7 @@ from reprokit.core.comparison import Comparison, Problem, unreadable
 from reprokit.core.evidence import ResumeEvidence
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.clock_evidence import only_the_clock
+from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.judging.program_changes import program_changes
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
@@ -110,6 +111,11 @@ def gather(
         resume=_resumed(recipe, folders[0], beside.interrupted) if beside.interrupted else None,
         sweep=sweep_evidence(folders[0], beside.seeds, expected=recipe.expected if recipe else {})
         if beside.seeds
+        else None,
+        ensemble=ensemble_evidence(
+            recipe, folders[0], beside.new_seeds, platform=platform, golden_dir=golden_dir
+        )
+        if recipe is not None and golden_dir is not None and beside.new_seeds is not None
         else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
         seed_response=response_to_seed(recipe, stored, platform, golden_dir, other=beside.other_seed),

@@ -21,6 +21,7 @@ class RunsBesidePair:
         varied: The runs under other surroundings.
         other_seed: The run with another seed, or None.
         seeds: Those that sweeps made of the same with other seeds, finished or failed.
+        new_seeds: Those that were made for the ensemble, perhaps none; None where it was not asked.
     """
 
     stopped: Path | None = None
@@ -28,6 +29,7 @@ class RunsBesidePair:
     varied: tuple[Path, ...] = ()
     other_seed: Path | None = None
     seeds: tuple[Path, ...] = ()
+    new_seeds: tuple[Path, ...] | None = None
 
     @property
     def interrupted(self) -> tuple[Path, ...]:
@@ -38,7 +40,7 @@ class RunsBesidePair:
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
         other_seed = (self.other_seed,) if self.other_seed else ()
-        return (*self.interrupted, *self.varied, *other_seed, *self.seeds)
+        return (*self.interrupted, *self.varied, *other_seed, *self.seeds, *(self.new_seeds or ()))
 
 
 def runs_at_hand(first: Path) -> RunsBesidePair:

@@ -20,10 +20,10 @@ _THREADS = ("inside.torch.threads", "inside.numpy.openblas.threads")
 def golden_to_watch(recipe: Recipe, request: Request, *, golden_dir: Path) -> FindGolden | None:
     """What finds the golden of runs that have begun; None where they must go to their end.
 
-    That is where other runs are held against the end of these (``--resume``, ``--vary``),
+    That is where other runs are held against the end of these (``--resume``, ``--vary``, ``--statistical``),
     and for commands, whose metrics the host writes when they have ended.
     """
-    if request.resume or request.vary or recipe.program is not None:
+    if request.resume or request.vary or request.statistical or recipe.program is not None:
         return None
     seed = request.seed_of(recipe.seeds)
 

@@ -17,7 +17,7 @@ from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
 from reprokit.core.rows import counted
-from reprokit.harness.judging import what_changed
+from reprokit.harness.judging import ensemble_wording, what_changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +63,14 @@ class Case:
 
 def sentence(case: Case) -> str:
     """The verdict in one sentence."""
-    return _SENTENCES[case.judged.verdict](case)
+    told = ensemble_wording.sentence(case.evidence, case.judged, differ=case.differ)
+    return told or _SENTENCES[case.judged.verdict](case)
 
 
 def next_command(case: Case) -> str:
     """What to type next, or "" when there is nothing to do."""
-    return _NEXT[case.judged.verdict](case)
+    told = ensemble_wording.next_command(case.evidence, case.judged)
+    return _NEXT[case.judged.verdict](case) if told is None else told
 
 
 def _nondeterministic(case: Case) -> str:
@@ -328,6 +330,7 @@ _SENTENCES: Mapping[Verdict, Callable[[Case], str]] = {
     Verdict.CHECK_FAILED: lambda case: f"{case.count} runs agree, but {case.judged.because}.",
     Verdict.UNJUDGED: lambda case: f"There is not enough evidence for a verdict: {case.judged.because}.",
     Verdict.REPRODUCED: _reproduced,
+    Verdict.EQUIVALENT: lambda case: f"{case.judged.because[:1].upper()}{case.judged.because[1:]}.",
     Verdict.REPEATABLE: _repeatable,
 }
 
@@ -340,5 +343,6 @@ _NEXT: Mapping[Verdict, Callable[[Case], str]] = {
     Verdict.CHECK_FAILED: _show,
     Verdict.UNJUDGED: _after_unjudged,
     Verdict.REPRODUCED: lambda _case: "",
+    Verdict.EQUIVALENT: lambda _case: "",
     Verdict.REPEATABLE: lambda _case: "",
 }

@@ -45,6 +45,7 @@ def verdict(evidence, found=None):
     ("expected", "code"),
     [
         (Verdict.REPRODUCED, 0),
+        (Verdict.EQUIVALENT, 0),
         (Verdict.REPEATABLE, 0),
         (Verdict.NONDETERMINISTIC, 1),
         (Verdict.REGRESSION, 1),
@@ -60,7 +61,7 @@ def test_every_verdict_has_its_exit_code(expected, code):
 
 
 def test_every_verdict_is_listed_above():
-    assert len(Verdict) == 9
+    assert len(Verdict) == 10
     assert [v for v in Verdict if exit_code(v) == 0] == [Verdict.REPRODUCED, Verdict.REPEATABLE]
 
 

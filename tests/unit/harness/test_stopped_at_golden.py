@@ -196,11 +196,12 @@ def test_means_of_several_values_need_them_all(recipe, here, blessed, watched, m
     assert outcomes(watched(off_from(2), off_from(2))) == ["completed"] * 2
 
 
-@pytest.mark.parametrize("why", ["resume", "vary", "foreign", "no golden"])
+@pytest.mark.parametrize("why", ["resume", "vary", "statistical", "foreign", "no golden"])
 def test_where_it_must_not_stop_it_does_not(why, watched, here, blessed, monkeypatch):
     request = {
         "resume": Request(watch_golden=True, resume=True),
         "vary": Request(watch_golden=True, vary=True),
+        "statistical": Request(watch_golden=True, statistical=True),
     }.get(why, WATCHED)
     if why == "foreign":
         real = watched_golden.golden_reference

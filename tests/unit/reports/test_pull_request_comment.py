@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from markdown_it import MarkdownIt
 
-from reprokit.core.checklist import Report, Verdict
+from reprokit.core.checklist import Report, Verdict, exit_code
 from reprokit.reports.collected import Collected
 from reprokit.reports.gate_record import GateRecord, GateRow
 from reprokit.reports.pull_request_comment import MARKER, MAX_CHARACTERS, Origin, comment, no_answer
@@ -49,7 +49,7 @@ def test_every_verdict_is_told_and_only_a_good_one_has_a_green_sign(sample_repor
     head = text.splitlines()[1]
     assert text.startswith(MARKER)
     assert verdict.value in head
-    assert ("✅" in head) == (verdict in {Verdict.REPRODUCED, Verdict.REPEATABLE})
+    assert ("✅" in head) == (exit_code(verdict) == 0)
 
 
 def test_a_regression_names_divergence_and_a_command_of_ours(sample_report: Sample):

@@ -78,6 +78,7 @@ SAID = [
         "",
         id="reproduced within tolerance",
     ),
+    pytest.param(case(Verdict.EQUIVALENT), "The reason.", "", id="equivalent"),
     pytest.param(case(Verdict.REPEATABLE), "2 runs agree with each other, bit for bit.", "", id="repeatable"),
     pytest.param(
         case(Verdict.NONDETERMINISTIC, divergence=HERE),

@@ -1,0 +1,136 @@
+"""Promoting the runs of a sweep to an ensemble: what they must meet, and writing it down."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from reprokit.errors import GoldenError
+from reprokit.golden.candidate import Candidate, check_alike, check_run
+from reprokit.golden.ensemble import Ensemble, EnsembleMember, load_ensemble, locate_ensemble
+from reprokit.golden.promotion import provenance_of, write_lines, write_provenance
+from reprokit.golden.replace_folders import replace_folders
+from reprokit.layout import ENSEMBLE_LINES
+from reprokit.redaction import redact_text
+from reprokit.workspace import cannot_write, sha256_of
+
+#: Fewer leave a drop of any useful margin unseen; what the gate's error rates were measured with.
+FEWEST_SEEDS, USUAL_SEEDS = 10, 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweptRun:
+    """A run that may become a member of an ensemble, and its number for each declared metric."""
+
+    candidate: Candidate
+    values: Mapping[str, float]
+
+
+def check_swept(runs: Sequence[Candidate], *, least: int, allow_dirty: bool) -> None:
+    """Refuse runs that are no ensemble.
+
+    Args:
+        runs: One a seed.
+        least: How many there must be.
+        allow_dirty: Take runs of changes that neither commit nor index has.
+
+    Raises:
+        GoldenError: There are too few, one cannot be a golden, or they have more apart than their seeds.
+    """
+    if len(runs) < least:
+        raise GoldenError(
+            "too few seeds for an ensemble",
+            expected=f"{least} or more",
+            actual=str(len(runs)),
+            fix=f"`reprokit sweep RECIPE --seeds {least}`, or say --min-seeds (at least {FEWEST_SEEDS})",
+        )
+    for run in runs:
+        check_run(run, allow_dirty=allow_dirty)
+        check_alike(runs[0], run, shared=("recipe", "platform", "digests", "fingerprint"))
+    for what, named in (
+        ("run folder", [str(run.path.resolve()) for run in runs]),
+        ("seed", [str(run.seed) for run in runs]),
+        ("set of metrics, byte for byte", [sha256_of(run.metrics) for run in runs]),
+    ):
+        ordered = sorted(zip(named, map(str, (run.path for run in runs)), strict=True))
+        twice = next((pair for pair in pairwise(ordered) if pair[0][0] == pair[1][0]), None)
+        if twice is not None:
+            fix = "seed every generator of the program with {seed}, and name each seed once"
+            where = " and ".join(path for _, path in twice)
+            raise GoldenError(f"two members have one {what}", where=where, fix=fix)
+
+
+def promote_ensemble(
+    golden_dir: Path,
+    *,
+    runs: Sequence[SweptRun],
+    statistical: Sequence[Mapping[str, Any]],
+    halves: Sequence[Mapping[str, Any]],
+    reason: str,
+    created_at: str,
+    tool_version: str,
+) -> Ensemble:
+    """Write an ensemble of runs that ``check_swept`` has taken, in place of the one before it.
+
+    Args:
+        golden_dir: The folder of goldens.
+        runs: One a seed.
+        statistical: The recipe's metrics, windows, margins and directions, as they are blessed now.
+        halves: How the halves of the set compare.
+        reason: Why these numbers are right.
+        created_at: ISO 8601, UTC.
+        tool_version: Of reprokit.
+
+    Raises:
+        GoldenError: There is no reason; nothing is written.
+        WorkspaceError: It cannot be written; an earlier one stays.
+    """
+    if not reason.strip():
+        raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
+    first = runs[0].candidate
+    folder = locate_ensemble(golden_dir, recipe=first.recipe, platform=first.platform)
+    before = folder / ENSEMBLE_LINES
+    ordered = sorted(runs, key=lambda run: run.candidate.seed)
+    about = {key: value for key, value in provenance_of(first).items() if key != "seed"}
+    provenance = {
+        **about,
+        "created_at": created_at,
+        "reason": redact_text(reason.strip()),
+        "seeds": [run.candidate.seed for run in ordered],
+        "statistical": [dict(one) for one in statistical],
+        "halves": [dict(one) for one in halves],
+        "previous": sha256_of(before) if before.is_file() else None,
+        "tool": {"name": "reprokit", "version": tool_version},
+    }
+    try:
+        _write(folder, ordered, provenance)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    except (TypeError, ValueError) as error:
+        raise GoldenError(f"the ensemble is not JSON: {error}", where=str(first.path)) from error
+    return load_ensemble(folder)
+
+
+def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any]) -> None:
+    """Write all files beside the ensemble's place, then put that folder there."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    fresh = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        members = (
+            EnsembleMember(
+                seed=run.candidate.seed, values=run.values, metrics=sha256_of(run.candidate.metrics)
+            )
+            for run in runs
+        )
+        write_lines(fresh / ENSEMBLE_LINES, (member.as_line() for member in members))
+        digests = {**provenance["digests"], "ensemble": sha256_of(fresh / ENSEMBLE_LINES)}
+        write_provenance(fresh, {**provenance, "digests": digests})
+        fresh.chmod(0o755)
+        replace_folders([(fresh, folder)])
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)

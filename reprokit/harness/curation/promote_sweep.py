@@ -1,0 +1,165 @@
+"""From a finished sweep to an ensemble: this gathers and compares; ``reprokit.golden`` checks and writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import reprokit
+from reprokit import golden, recipes
+from reprokit.core.rows import counted
+from reprokit.core.statistics import permutation
+from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
+from reprokit.golden import SweptRun
+from reprokit.harness.curation.promote import candidate_of
+from reprokit.harness.judging.windowed_values import windowed_values
+from reprokit.harness.running.member_runs import member_today
+from reprokit.harness.running.run_inputs import whole_runs
+from reprokit.layout import RECORD, SWEEP, SWEEPS, read_json
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+from reprokit.runs import sweeps
+from reprokit.runs.sweeps import Member, State
+
+#: Of good sweeps, at most this share is refused because of how its halves come out. Five against five, the
+#: fewest that there are, cannot go below p = 0.8 %: at 1 % for two tests, they would never differ.
+_LEVEL = 0.05
+_HALVES = ("by seed", "by start")
+
+
+def promote_sweep(
+    name: str,
+    *,
+    project: Project,
+    reason: str,
+    now: str,
+    min_seeds: int = golden.USUAL_SEEDS,
+    allow_dirty: bool = False,
+) -> golden.Ensemble:
+    """Promote the newest sweep of a recipe to its ensemble.
+
+    Args:
+        name: The recipe; its ``statistical`` says what is blessed.
+        project: The folders.
+        reason: Why these numbers are right.
+        now: ISO 8601, UTC.
+        min_seeds: How many seeds there must be.
+        allow_dirty: Take runs of changes that neither commit nor index has.
+
+    Raises:
+        GoldenError: The sweep is not worthy: unfinished or changed members, too few, two that are one, runs
+            that have more apart than their seeds, a value that is not finite, halves that differ.
+        RecipeError: The recipe declares no ``statistical``.
+    """
+    recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+    if not recipe.statistical:
+        raise RecipeError(
+            "the recipe does not say what an ensemble is judged by",
+            where=str(recipe.file),
+            expected="`statistical: {metric: …, window: last, margin: …, direction: higher}`",
+        )
+    if min_seeds < golden.FEWEST_SEEDS:
+        raise GoldenError(f"an ensemble has {golden.FEWEST_SEEDS} seeds or more", actual=str(min_seeds))
+    members = _newest(name, project)
+    candidates = [candidate_of(folder) for folder in _finished(members, project)]
+    golden.check_swept(candidates, least=min_seeds, allow_dirty=allow_dirty)
+    platform = candidates[0].platform
+    if platform not in recipe.platforms:
+        raise GoldenError(f"the recipe does not declare the platform {platform}", where=str(recipe.file))
+    swept = [SweptRun(candidate=one, values=_values(one.path, recipe)) for one in candidates]
+    return golden.promote_ensemble(
+        project.golden_dir,
+        runs=swept,
+        statistical=[one.as_blessed() for one in recipe.statistical],
+        halves=list(_halves(swept)),
+        reason=reason,
+        created_at=now,
+        tool_version=reprokit.__version__,
+    )
+
+
+def _newest(name: str, project: Project) -> list[Member]:
+    """The members of a recipe, as it stands, in the sweep that was written last."""
+    found: list[tuple[int, list[Member]]] = []
+    for file in (project.runs_dir / SWEEPS).glob(f"*/{SWEEP}"):
+        with suppress(ReportError):  # of a damaged record nothing is known
+            members = [one for one in sweeps.read(file) if one.recipe == name and not one.settings]
+            found += [(file.stat().st_mtime_ns, members)] if members else []
+    if not found:
+        raise GoldenError(
+            f"there is no sweep of {name}",
+            where=str(project.runs_dir / SWEEPS),
+            fix=f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}`",
+        )
+    return max(found, key=lambda one: one[0])[1]
+
+
+def _finished(members: Sequence[Member], project: Project) -> list[Path]:
+    """A run folder for each member; every one must be finished, and unchanged since."""
+    there = list(whole_runs(project.runs_dir, recipe=members[0].recipe))
+    today = [member_today(one, among=there, runs_dir=project.runs_dir) for one in members]
+    missing = [one for one in today if one.state is not State.COMPLETE]
+    if missing:
+        told = "; ".join(f"seed {one.seed}: {one.state}: {one.message}" for one in missing[:3])
+        raise GoldenError(
+            f"{counted(len(missing), 'member')} of the sweep did not finish, or changed since",
+            actual=told,
+            fix="type the `reprokit sweep` again: it runs what is missing",
+        )
+    return [project.runs_dir / one.run for one in today]
+
+
+def _values(folder: Path, recipe: Recipe) -> dict[str, float]:
+    try:
+        values = dict(windowed_values(folder, recipe.statistical))
+    except CannotJudgeError as error:
+        raise GoldenError(error.what, where=error.where, actual=error.actual) from error
+    odd = [f"{label} is {value}" for label, value in values.items() if not math.isfinite(value)]
+    if odd:
+        fix = "correct the training, or choose a window that every seed has a number for"
+        raise GoldenError(", ".join(odd), where=str(folder), fix=fix)
+    return values
+
+
+def _halves(swept: Sequence[SweptRun]) -> Iterator[dict[str, Any]]:
+    """Both halves of the set, by seed and by the time of their start: permutation tests of each metric.
+
+    A random split would be a random split of any set, so its p-value says nothing. These two show where
+    something changed on the way: the machine, a file that nobody recorded, or a program to which a larger
+    seed is more than another one.
+
+    Raises:
+        GoldenError: Halves differ, at a level of 5 % for all tests together.
+    """
+    tests = len(_HALVES) * len(swept[0].values)
+    for order, key in zip(_HALVES, (_seed, _start), strict=True):
+        ordered = sorted(swept, key=key)
+        middle = len(ordered) // 2
+        for label in swept[0].values:
+            first, second = (
+                np.array([run.values[label] for run in half]) for half in (ordered[:middle], ordered[middle:])
+            )
+            generator = np.random.default_rng(0)
+            p_value = float(permutation.two_sided(first, second[None, :], generator=generator)[0])
+            if p_value <= _LEVEL / tests:
+                means = f"{first.mean():.6g} and {second.mean():.6g}"
+                raise GoldenError(
+                    f"the halves of the set differ {order} in {label}, so it is no ensemble of one thing",
+                    expected=f"p > {_LEVEL / tests:.2g} of a permutation test",
+                    actual=f"means {means}, p = {p_value:.2g}",
+                    fix="find out what changed while the sweep ran, and make a new one",
+                )
+            yield {"order": order, "metric": label, "p_value": p_value}
+
+
+def _seed(run: SweptRun) -> tuple[str, int]:
+    return "", run.candidate.seed
+
+
+def _start(run: SweptRun) -> tuple[str, int]:
+    return str(read_json(run.candidate.path / RECORD).get("started_at")), run.candidate.seed

@@ -1,0 +1,174 @@
+"""New seeds held against the ensemble of their recipe and platform, from run folders and the golden alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reprokit import golden, runs
+from reprokit.core import comparability, fingerprint
+from reprokit.core.evidence import EnsembleEvidence
+from reprokit.core.statistics import gate
+from reprokit.core.statistics.gate_plan import GateOutcome, Metric, PlanOfLooks
+from reprokit.core.statistics.gate_rates import rates_of
+from reprokit.errors import CannotJudgeError, ReportError
+from reprokit.golden import Ensemble
+from reprokit.harness.judging import what_changed
+from reprokit.harness.judging.run_identity import identity_of
+from reprokit.harness.judging.windowed_values import windowed_values
+from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.recipes import Recipe
+from reprokit.workspace import sha256_of
+
+PLAN = PlanOfLooks()
+#: Of the splits and the simulated power: from the same runs, the same answer.
+_GENERATOR_SEED = 0
+
+
+def ensemble_evidence(
+    recipe: Recipe, first: Path, folders: Sequence[Path], *, platform: str, golden_dir: Path
+) -> EnsembleEvidence:
+    """What the ensemble says of new seeds.
+
+    Args:
+        recipe: What was run, with its ``statistical``.
+        first: A run of the same with the seed that is judged.
+        folders: The runs of the new seeds, in any order; none where none was made yet.
+        platform: Of the runs.
+        golden_dir: The folder of goldens.
+
+    Raises:
+        GoldenError: The ensemble is not what was promoted.
+    """
+    place = golden.locate_ensemble(golden_dir, recipe=recipe.name, platform=platform)
+    if not recipe.statistical:
+        return EnsembleEvidence(missing="the recipe declares no `statistical` that an ensemble is judged by")
+    if not place.is_dir():
+        return EnsembleEvidence(missing=f"there is no ensemble for {recipe.name} on {platform}")
+    ensemble = golden.load_ensemble(place)
+    about = EnsembleEvidence(
+        path=str(place),
+        num_seeds=len(ensemble.members),
+        fingerprint_equal=fingerprint.same(
+            ensemble.provenance["environment"], read_json(first / ENVIRONMENT)
+        ),
+        is_member=_is_member(first, ensemble),
+        runs=tuple(map(str, folders)),
+    )
+    if problem := _blessed_otherwise(recipe, ensemble):
+        return replace(about, problem=problem)
+    return _judged(recipe, first, folders, ensemble, about) if folders else about
+
+
+def planned_seeds(ensemble: Ensemble) -> tuple[int, ...]:
+    """The new seeds of all looks: they count on from the ensemble's largest.
+
+    The ensemble alone decides, so that nobody chooses seeds that come out well.
+    """
+    largest = max(ensemble.seeds)
+    return tuple(range(largest + 1, largest + 1 + PLAN.looks[-1]))
+
+
+def _is_member(first: Path, ensemble: Ensemble) -> bool:
+    stored = runs.read(first)
+    recorded = {member.seed: member.metrics for member in ensemble.members}
+    own = recorded.get(stored.record.get("seed", -1))
+    return stored.complete and own is not None and own == sha256_of(first / METRICS)
+
+
+def _blessed_otherwise(recipe: Recipe, ensemble: Ensemble) -> str:
+    """How the recipe's declaration differs from the one that was blessed; "" where it does not."""
+    then = list(ensemble.provenance["statistical"])
+    now = [one.as_blessed() for one in recipe.statistical]
+    if then == now:
+        return ""
+    where = what_changed.recipe_line(recipe.name, "statistical", recipe.lines)
+    again = f"`reprokit golden promote {recipe.name} --sweep --reason …` blesses another one"
+    for old, new in zip(then, now, strict=False):
+        changed = [name for name in old if old[name] != new[name]]
+        if changed:
+            told = ", ".join(f"{name} {new[name]!r}, blessed {old[name]!r}" for name in changed)
+            return f"{where}: the ensemble was blessed otherwise for {old['metric']}: {told}; {again}"
+    return f"{where}: the ensemble was blessed for {len(then)} metrics, and there are {len(now)} now; {again}"
+
+
+def _judged(
+    recipe: Recipe, first: Path, folders: Sequence[Path], ensemble: Ensemble, about: EnsembleEvidence
+) -> EnsembleEvidence:
+    stored = [_read(folder) for folder in folders]
+    for one in stored:
+        if not one.complete:
+            told = f"{one.path}: {one.incomplete_because or 'the run did not finish'}"
+            return replace(about, not_run=told, failed_run=str(one.path))
+    stored.sort(key=lambda one: one.record.get("seed", -1))
+    about = replace(about, runs=tuple(str(one.path) for one in stored))
+    if problem := _no_evidence(runs.read(first, verify=False), stored, ensemble):
+        return replace(about, problem=problem)
+    try:
+        new = {str(one.record["seed"]): dict(windowed_values(one.path, recipe.statistical)) for one in stored}
+    except CannotJudgeError as error:
+        return replace(about, problem=str(error))
+    reference = {str(member.seed): dict(member.values) for member in ensemble.members}
+    metrics = _metrics(ensemble)
+    outcome = _outcome(metrics, reference, new)
+    data = {
+        "reference": reference,
+        "new": new,
+        "outcome": asdict(outcome),
+        "margins": {one.name: one.margin for one in metrics},
+        "rates": rates_of(outcome, PLAN),
+    }
+    return replace(about, conclusion=str(outcome.conclusion), reason=outcome.reason, gate=data)
+
+
+def _read(folder: Path) -> runs.StoredRun:
+    try:
+        return runs.read(folder)
+    except ReportError as error:
+        return runs.StoredRun(path=folder, complete=False, incomplete_because=str(error))
+
+
+def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemble: Ensemble) -> str:
+    """Why the new runs are no evidence against the ensemble, one sentence; "" where they are."""
+    seeds = [one.record.get("seed") for one in stored]
+    planned = list(planned_seeds(ensemble))[: len(seeds)]
+    if seeds != planned:
+        return f"the new seeds are {seeds}, not those that follow from the ensemble: {planned}"
+    own = identity_of(first)
+    for one in stored:
+        question = comparability.ACROSS_SEEDS
+        if objection := comparability.why_not_comparable(own, identity_of(one), question=question):
+            return objection.about(one.path).reason
+    digests = {member.metrics: f"seed {member.seed} of the ensemble" for member in ensemble.members}
+    for one in stored:
+        digest, name = sha256_of(one.path / METRICS), f"seed {one.record['seed']}"
+        if digest in digests:
+            return f"{name} gave the metrics of {digests[digest]}, byte for byte: they are one result"
+        digests[digest] = name
+    return ""
+
+
+def _metrics(ensemble: Ensemble) -> tuple[Metric, ...]:
+    """What is judged: margins only as they were blessed."""
+    blessed: Sequence[Mapping[str, Any]] = ensemble.provenance["statistical"]
+    return tuple(
+        Metric(name=label, margin=one["margin"], higher_is_better=one["direction"] == "higher")
+        for label, one in zip(golden.labels_of(blessed), blessed, strict=True)
+    )
+
+
+def _outcome(
+    metrics: Sequence[Metric],
+    reference: Mapping[str, Mapping[str, float]],
+    new: Mapping[str, Mapping[str, float]],
+) -> GateOutcome:
+    before, after = (
+        {one.name: [values[one.name] for values in side.values()] for one in metrics}
+        for side in (reference, new)
+    )
+    generator = np.random.default_rng(_GENERATOR_SEED)
+    return gate.judge(before, after, metrics=metrics, generator=generator, plan=PLAN)

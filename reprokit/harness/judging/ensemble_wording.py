@@ -1,0 +1,62 @@
+"""What a report says where an ensemble decided: all tiers in one sentence, and the command to type next."""
+
+from __future__ import annotations
+
+from reprokit.core import ensemble_tier
+from reprokit.core.checklist import Judgement, Verdict
+from reprokit.core.evidence import EnsembleEvidence, Evidence
+
+_DECIDED = {Verdict.EQUIVALENT, Verdict.REGRESSION, Verdict.UNJUDGED}
+
+
+def decided(evidence: Evidence, judged: Judgement) -> EnsembleEvidence | None:
+    """The ensemble that a verdict rests on; None where it rests on something else."""
+    ensemble = evidence.ensemble
+    if ensemble is None or ensemble.missing or not ensemble_tier.may_decide(evidence):
+        return None
+    if judged.verdict is Verdict.REPRODUCED and ensemble_tier.is_member_again(evidence):
+        return ensemble
+    by_it = judged.because == (ensemble.problem or ensemble.reason)
+    return ensemble if judged.verdict in _DECIDED and by_it else None
+
+
+def sentence(evidence: Evidence, judged: Judgement, *, differ: str) -> str:
+    """The verdict in one sentence, with what each tier says; "" where the ensemble did not decide.
+
+    Args:
+        evidence: What was judged.
+        judged: The verdict and its reason.
+        differ: That the runs agree, but differ from the golden, and where.
+    """
+    ensemble = decided(evidence, judged)
+    if ensemble is None:
+        return ""
+    count = len(evidence.runs)
+    if judged.verdict is Verdict.REPRODUCED:
+        agree = f"{count} runs agree with each other and with the run of their seed in the ensemble"
+        return f"{agree}, byte for byte. Its other seeds were not run again."
+    if ensemble_tier.excuses_difference(evidence):
+        why = ensemble_tier.why_not_repeatable(evidence)
+        exact = f"Two runs with one seed differ, as the recipe says of {evidence.platform}: {why.rstrip('.')}"
+    elif evidence.golden is None:
+        exact = f"{count} runs agree, and there is no golden of their seed"
+    else:
+        exact = f"{differ}, beyond the declared tolerance"
+    by = f"By the ensemble of {ensemble.num_seeds} seeds"
+    if judged.verdict is Verdict.EQUIVALENT:
+        return f"{exact}. {by}, {ensemble.reason}. Equivalent returns, not equal numbers."
+    if judged.verdict is Verdict.REGRESSION:
+        return f"{exact}. {by}, {ensemble.reason}."
+    return f"{exact}. The ensemble cannot judge them: {judged.because}."
+
+
+def next_command(evidence: Evidence, judged: Judgement) -> str | None:
+    """What to type next, "" for nothing; None where the ensemble did not decide, or others know better."""
+    ensemble = decided(evidence, judged)
+    if ensemble is None:
+        return None
+    if judged.verdict in {Verdict.EQUIVALENT, Verdict.REPRODUCED}:
+        return ""
+    if judged.verdict is Verdict.REGRESSION:
+        return None if evidence.golden else f"reprokit stats {(evidence.recipe or {}).get('name')}"
+    return f"reprokit golden show {ensemble.path}"

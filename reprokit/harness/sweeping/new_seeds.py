@@ -1,0 +1,151 @@
+"""Runs of new seeds for an ensemble: three, then five, then ten, until its gate decides.
+
+What is finished already is used again, so the same command gives the same answer. No sweep is recorded: these
+seeds are the gate's, not those that the recipe promises results for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from reprokit import capture, golden
+from reprokit.core import ensemble_tier
+from reprokit.core.evidence import EnsembleEvidence, Evidence
+from reprokit.errors import CannotRunError
+from reprokit.harness.judging.ensemble_evidence import PLAN, ensemble_evidence, planned_seeds
+from reprokit.harness.judging.gather import gather
+from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.harness.running.clock import Phases
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.start_runs import among_others_in
+from reprokit.harness.sweeping.carry_out import Board, carry_out
+from reprokit.harness.sweeping.groups import Group, as_they_stand, make_ready, members_of, side_by_side
+from reprokit.project import Project
+from reprokit.recipes import Recipe
+from reprokit.request import Request
+from reprokit.runs.sweeps import State
+
+
+def run_new_seeds(
+    recipe: Recipe, folders: Sequence[Path], request: Request, *, project: Project, phases: Phases
+) -> tuple[Path, ...] | None:
+    """Run new seeds where the ensemble is to decide.
+
+    Args:
+        recipe: What was run, overrides applied.
+        folders: The runs with one seed, which equality and tolerance could not pass.
+        request: What was asked for; ``statistical`` says whether the ensemble was.
+        project: The folders.
+        phases: Where time goes.
+
+    Returns:
+        The run folders of the new seeds, none where the ensemble needs or allows none; None where it was not
+        asked, or nothing is left for it to decide.
+
+    Raises:
+        CannotRunError: The runs cannot be made here.
+        GoldenError: The ensemble is not what was promoted.
+    """
+    if not request.statistical:
+        return None
+    evidence = gather(recipe, folders, golden_dir=project.golden_dir, seed=request.seed)
+    if not ensemble_tier.may_decide(evidence):
+        return None
+    found = _judged(recipe, folders, (), evidence=evidence, project=project)
+    excused = ensemble_tier.excuses_difference(evidence)
+    if found.missing and not excused:
+        make = (
+            f"`reprokit sweep {recipe.name} --seeds {golden.USUAL_SEEDS}`, `reprokit golden promote --sweep`"
+        )
+        phases.progress.note(f"{found.missing}, so the golden alone decides; {make} make one")
+        return None
+    again = found.is_member and evidence.golden is None and not excused
+    if found.missing or found.problem or again:
+        return ()
+    seeds = planned_seeds(golden.load_ensemble(Path(found.path)))
+    with phases.of("new seeds"), among_others_in(project, note=phases.progress.note):
+        host = capture.capture_host(project.root)
+        group = make_ready(
+            recipe, request, seeds=lambda _: seeds, host=host, project=project, progress=phases.progress
+        )
+        if group.problem:
+            raise CannotRunError(f"the new seeds cannot be run: {group.problem}")
+        made: tuple[Path, ...] = ()
+        for num_new in PLAN.looks:
+            made = _run(group, num_new, project=project, progress=phases.progress)
+            found = _judged(recipe, folders, made, evidence=evidence, project=project)
+            if found.not_run or found.problem or found.conclusion != ensemble_tier.UNJUDGED:
+                break
+    return made
+
+
+def _judged(
+    recipe: Recipe, folders: Sequence[Path], made: Sequence[Path], *, evidence: Evidence, project: Project
+) -> EnsembleEvidence:
+    return ensemble_evidence(
+        recipe, folders[0], made, platform=evidence.platform, golden_dir=project.golden_dir
+    )
+
+
+def _run(group: Group, num_new: int, *, project: Project, progress: Progress) -> tuple[Path, ...]:
+    """The runs of the first new seeds, those made that are not finished yet."""
+    members = list(members_of(group))[:num_new]
+    groups = dict.fromkeys(range(num_new), group)
+    board = Board(members=as_they_stand(members, groups, project=project), record=lambda _: None)
+    going = {at: group for at, one in enumerate(board.members) if one.state is not State.COMPLETE}
+    if going:
+        cores = usable_cores()
+        carry_out(
+            board,
+            going,
+            jobs=min(side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
+            cores=cores if len(cores) > 1 else (),
+            project=project,
+            progress=_AsRuns(progress=progress),
+        )
+    return tuple(project.runs_dir / one.run for one in board.members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _AsRuns:
+    """Members of a sweep shown as the runs of a report are."""
+
+    progress: Progress
+
+    def phase(self, name: str) -> None:
+        self.progress.phase(name)
+
+    def update(
+        self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
+    ) -> None:
+        self.progress.update(run_label, step, total, steps_per_s=steps_per_s, eta_s=eta_s)
+
+    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
+        self.progress.alive(run_label, seen, expected_s=expected_s)
+
+    def ended(self, run_label: str) -> None:
+        self.progress.ended(run_label)
+
+    def note(self, text: str) -> None:
+        self.progress.note(text)
+
+    def member(
+        self,
+        label: str,
+        *,
+        phase: str,
+        step: int | None = None,
+        total: int | None = None,
+        steps_per_s: float | None = None,
+        last_return: float | None = None,  # noqa: ARG002 - a line of a run has no room for it
+        place: str = "",  # noqa: ARG002
+        told: str = "",
+    ) -> None:
+        if phase != "training":
+            self.progress.ended(label)
+        elif step is None:
+            self.progress.alive(label, told)
+        else:
+            self.progress.update(label, step, total, steps_per_s=steps_per_s, eta_s=None)

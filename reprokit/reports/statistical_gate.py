@@ -1,0 +1,78 @@
+"""What the statistical gate found, as labels and values: each metric, and how often such a gate is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from reprokit.reports.escaping import one_line
+from reprokit.reports.format_values import Facts
+
+_MAX_METRICS = 20
+
+
+def statistical_facts(found: Mapping[str, Any] | None) -> Facts:
+    """The gate of a report; () where it had none."""
+    if not found:
+        return ()
+    looks = found["outcome"]["looks"]
+    metrics = looks[-1]["metrics"][:_MAX_METRICS] if looks else ()
+    facts = [
+        *((one["name"], _metric(one)) for one in metrics),
+        *(("smallest visible drop", _visible(one)) for one in metrics),
+        ("new seeds", f"{_listed(found['new'])} (looks after {_listed(look['num_new'] for look in looks)})"),
+        *_rates(found["rates"]),
+        *(("no variance", _no_variance(one)) for one in metrics if one["zero_variance"]),
+    ]
+    return tuple((one_line(label), one_line(value)) for label, value in facts)
+
+
+def _metric(one: Mapping[str, Any]) -> str:
+    p_value = f"adjusted p = {_number(one['adjusted_p_value'])}"
+    if one["difference"] is None:
+        before, after = one["num_not_finite"]
+        return f"not finite: {after} of {one['num_new']} new, {before} of {one['num_reference']} ({p_value})"
+    means = (
+        f"mean {_number(one['new_mean'])} over {one['num_new']} new seeds, "
+        f"{_number(one['reference_mean'])} over {one['num_reference']} of the ensemble"
+    )
+    if not one["differs"]:
+        return f"no difference found: {means} ({p_value})"
+    direction = one["direction"]
+    if " (first_step_at_" in one["name"]:
+        direction = {"worse": "slower", "better": "faster"}.get(direction, direction)
+    return f"{direction} by {_number(abs(one['difference']))}: {means} ({p_value})"
+
+
+def _visible(one: Mapping[str, Any]) -> str:
+    drop = one["smallest_visible_drop"]
+    seen = "none" if drop is None else _number(drop)
+    power = one["power_at_margin"]
+    told = "" if power is None else f", found with {power:.0%} power"
+    return f"{one['name']}: {seen} (margin {_number(one['margin'])}{told})"
+
+
+def _rates(rates: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "false alarms", f"at most {rates['false_alarms_at_most']:.0%} of gates where nothing changed"
+    known = rates["wrong_passes_at_margin"].items()
+    told = ", ".join(f"{name} in {rate:.1%}" for name, rate in known if rate is not None)
+    most = f"EQUIVALENT is said only where that is at most {rates['wrong_passes_at_most']:.0%}"
+    missed = "a drop of exactly the margin in every seed would be missed by this look"
+    yield "wrong passes", f"{missed}{f' ({told} of gates)' if told else ''}; {most}"
+    low, high = rates["one_seed_in_five_passes"]
+    yield "blind spot", f"a drop in only one seed of five was passed in {low:.0%} to {high:.0%} of gates"
+
+
+def _no_variance(one: Mapping[str, Any]) -> str:
+    same = f"all {one['num_reference']} values of the ensemble are equal"
+    return f"{one['name']}: {same}, so only a drop that all seeds share is sure to be seen"
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(map(str, values))
+
+
+def _number(value: object) -> str:
+    """Six digits, which are enough to read; report.json has them all."""
+    finite = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:.6g}" if finite else str(value)

@@ -1,0 +1,427 @@
+"""``golden promote --sweep`` and ``verify --statistical``, from run folders of a program of a moment."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from reprokit import cli, golden
+from reprokit.core.checklist import Verdict
+from reprokit.core.statistics.gate_rates import ONE_SEED_IN_FIVE_PASSES
+from reprokit.errors import GoldenError, RecipeError
+from reprokit.harness import Request, audit, reproduce
+from reprokit.harness.curation import lint_goldens
+from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
+from reprokit.harness.running import start_runs
+from reprokit.recipes import load
+from reprokit.reports import to_json, to_markdown
+from reprokit.runs import list_all
+from reprokit.runs.listing import report_notes
+from support.recorded_progress import RecordedProgress
+from support.statistical_project import (
+    BETTER,
+    CEILING,
+    NOISIER,
+    PROGRAM,
+    RECIPE,
+    SETTINGS,
+    WORSE,
+    StatisticalProject,
+)
+
+DOCS = Path(__file__).parents[3] / "docs"
+UNREPEATABLE = RECIPE + "repeatable: {cpu-x86_64: it draws from the clock}\n"
+
+
+@pytest.fixture(scope="module")
+def quick(inside):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(start_runs, "inside_of", lambda spec, *, backend: {**inside, "device": {"kind": "cpu"}})
+        yield
+
+
+@pytest.fixture(scope="module")
+def blessed(quick, tmp_path_factory):
+    made = StatisticalProject(tmp_path_factory.mktemp("blessed") / "theirs").begin().sweep()
+    made.bless()
+    return made.root
+
+
+@pytest.fixture
+def here(blessed, tmp_path):
+    """The project with its ensemble, as it was blessed."""
+    shutil.copytree(blessed, tmp_path / "theirs", symlinks=True)
+    return StatisticalProject(tmp_path / "theirs")
+
+
+@pytest.fixture
+def fresh(quick, tmp_path):
+    return StatisticalProject(tmp_path / "theirs")
+
+
+def row(report, name):
+    return next(one for one in report.checks if one.id == name)
+
+
+def seeds_run(here):
+    return sorted(
+        {json.loads((one / "run.json").read_text())["seed"] for one in list_all(here.project.runs_dir)}
+    )
+
+
+def test_an_ensemble_has_a_line_a_seed_and_its_provenance_once(here):
+    lines = [json.loads(line) for line in (here.ensemble / "ensemble.jsonl").read_text().splitlines()]
+    assert [line["seed"] for line in lines] == list(range(20))
+    provenance = json.loads((here.ensemble / "provenance.json").read_text())
+    entry = {"metric": "return", "window": "mean_last_3", "margin": 2.0, "direction": "higher"}
+    assert (provenance["statistical"], provenance["reason"]) == ([entry], "first")
+    assert lint_goldens(here.project, min_runs=2) == []
+    (listed,) = golden.list_ensembles(here.project.golden_dir)
+    assert (listed.num_seeds, listed.problem) == (20, "")
+    folders = {
+        json.loads((one / "run.json").read_text())["seed"]: one for one in list_all(here.project.runs_dir)
+    }
+    last = [json.loads(line)["return"] for line in (folders[7] / "metrics.jsonl").read_text().splitlines()][
+        -3:
+    ]
+    assert lines[7]["values"]["return"] == pytest.approx(math.fsum(last) / 3, rel=1e-15)
+
+
+def test_the_same_bits_are_reproduced_and_no_new_seed_is_run(here):
+    report = here.judged()
+    assert (report.verdict, report.exit_code, report.statistical) == (Verdict.REPRODUCED, 0, None)
+    assert "byte for byte. Its other seeds were not run again." in report.sentence
+    assert max(seeds_run(here)) == 19
+
+
+def test_other_bits_with_equal_returns_are_equivalent_and_never_reproduced(here):
+    here.write(settings_py=NOISIER)
+    found = here.answer()
+    report = found.report
+    assert (report.verdict, report.exit_code) == (Verdict.EQUIVALENT, 0)
+    assert "Equivalent returns, not equal numbers." in report.sentence
+    assert row(report, "equals_golden").status == "SKIPPED"
+    told = report.statistical
+    assert set(told) == {"reference", "new", "outcome", "margins", "rates"}
+    assert list(told["reference"]) == [str(seed) for seed in range(20)]
+    assert list(told["new"]) == [str(seed) for seed in range(20, 20 + len(told["new"]))]
+    assert (told["margins"], str(told["outcome"]["conclusion"])) == ({"return": 2.0}, "EQUIVALENT")
+    text = to_markdown.to_markdown(to_json.from_json(to_json.to_json(report)))
+    for said in ("smallest visible drop", "at most 5%", "in every seed would be missed", "59% to 71%"):
+        assert said in text
+    assert audit(found.folder / "report.json", project=here.project).findings == ()
+    notes = report_notes(here.project.reports_dir, now_ns=0)
+    kept = {run for note in notes for run in note.stands_on}
+    assert {f"train/{Path(one).name}" for one in row(report, "equals_golden").evidence["new_seeds"]} <= kept
+    again = here.judged()
+    assert to_json.to_dict(again)["statistical"] == to_json.to_dict(report)["statistical"], "the same answer"
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"), [(WORSE, "worse"), (BETTER, "better")], ids=["worse", "better"]
+)
+def test_a_shift_is_a_regression_whichever_way(here, settings, word):
+    here.write(settings_py=settings)
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.REGRESSION, 1)
+    assert f"return is {word}: mean" in report.sentence
+    assert len(report.statistical["new"]) == 3, "the first look decides"
+    assert row(report, "equals_golden").status == "FAILED"
+
+
+def test_a_larger_margin_than_the_blessed_one_does_not_count(here):
+    here.write(settings_py=WORSE, recipes__train__recipe_yaml=RECIPE.replace("margin: 2.0", "margin: 50.0"))
+    found = here.answer()
+    report = found.report
+    assert (report.verdict, report.exit_code, report.statistical) == (Verdict.UNJUDGED, 4, None)
+    assert audit(found.folder / "report.json", project=here.project).findings == ()
+    assert (
+        "recipes/train/recipe.yaml:8: the ensemble was blessed otherwise for return: margin 50.0, blessed 2.0"
+        in (report.sentence)
+    )
+    assert [one.rule for one in lint_goldens(here.project, min_runs=2)] == ["statistical"]
+    assert max(seeds_run(here)) == 19, "nothing is run for an answer that would not count"
+
+
+@pytest.mark.parametrize("file", ["ensemble.jsonl", "provenance.json"])
+def test_an_edited_ensemble_is_refused(here, file):
+    path = here.ensemble / file
+    before = path.read_text()
+    edited = (
+        re.sub(r"\b9\d\.", "93.", before)
+        if file == "ensemble.jsonl"
+        else before.replace("[\n    0,", "[\n    50,")
+    )
+    assert edited != before
+    path.write_text(edited)
+    here.write(settings_py=NOISIER)
+    answer = here.answer()
+    assert (answer.report, answer.exit_code) == (None, 2)
+    assert [one.rule for one in lint_goldens(here.project, min_runs=2)] == ["unreadable"]
+
+
+def test_an_ensemble_in_another_place_is_refused(here):
+    other = here.ensemble.parents[1] / "cpu-aarch64" / "ensemble"
+    shutil.copytree(here.ensemble, other)
+    with pytest.raises(GoldenError, match="belongs to another folder"):
+        golden.load_ensemble(other)
+
+
+def test_without_an_ensemble_nothing_passes(here):
+    shutil.rmtree(here.ensemble)
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.NO_GOLDEN, 4)
+
+
+def test_without_a_declaration_it_is_a_mistake_of_the_recipe(here):
+    here.write(recipes__train__recipe_yaml=RECIPE.partition("statistical")[0])
+    answer = here.answer()
+    assert (answer.report, answer.exit_code) == (None, 2)
+    assert "does not say what an ensemble is judged by" in answer.error
+
+
+def test_a_new_seed_that_crashes_is_not_run(here):
+    here.write(settings_py=NOISIER.replace("return gen", "assert seed != 21\n    return gen"))
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.NOT_RUN, 3)
+    assert "seed21" in report.not_run["run"]
+
+
+def test_new_seeds_without_a_finite_return_never_pass(here):
+    here.write(settings_py=NOISIER.replace("return gen", "return float('nan') if seed >= 20 else gen"))
+    report = here.judged()
+    assert report.verdict in {Verdict.REGRESSION, Verdict.UNJUDGED}
+    assert report.exit_code != 0
+    assert "not finite" in report.sentence
+
+
+def test_a_program_that_ignores_new_seeds_is_unjudged(here):
+    here.write(train_py=PROGRAM.replace("random.Random(seed)", "random.Random(min(seed, 20) + 100)"))
+    report = here.judged()
+    assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+    assert "seed 21 gave the metrics of seed 20, byte for byte: they are one result" in report.sentence
+
+
+def test_the_golden_of_a_seed_is_asked_first_and_the_ensemble_in_place_of_a_regression(here):
+    here.promote(here.judged(statistical=False))
+    assert here.judged().verdict is Verdict.REPRODUCED
+    here.write(settings_py=NOISIER)
+    assert here.judged(statistical=False).verdict is Verdict.REGRESSION
+    report = here.judged()
+    assert (report.verdict, report.golden is None) == (Verdict.EQUIVALENT, False)
+    assert "differ from the golden from step 0" in report.sentence
+    assert row(report, "equals_golden").evidence["tiers"] == {
+        "exact": False,
+        "approximate": False,
+        "statistical": True,
+    }
+
+
+def test_the_ensemble_decides_unasked_where_the_recipe_says_so(here):
+    declared = RECIPE.replace("direction: higher", "direction: higher, platforms: [cpu-x86_64]")
+    here.write(settings_py=NOISIER, recipes__train__recipe_yaml=declared)
+    assert here.judged(statistical=False).verdict is Verdict.EQUIVALENT
+
+
+class TestRunsThatCannotRepeat:
+    CLOCK = SETTINGS.replace("return generator", "generator.seed()\n    return generator")
+
+    def test_they_are_judged_by_the_ensemble(self, here):
+        here.write(settings_py=self.CLOCK, recipes__train__recipe_yaml=UNREPEATABLE)
+        report = here.judged(statistical=False)
+        assert report.statistical is not None
+        assert report.verdict in {Verdict.EQUIVALENT, Verdict.UNJUDGED}
+        assert "Two runs with one seed differ, as the recipe says of cpu-x86_64" in report.sentence
+        assert row(report, "repeatable").status == "SKIPPED"
+
+    def test_a_drop_is_found(self, here):
+        worse = self.CLOCK.replace("gauss(100.0", "gauss(95.0")
+        here.write(settings_py=worse, recipes__train__recipe_yaml=UNREPEATABLE)
+        assert here.judged(statistical=False).verdict is Verdict.REGRESSION
+
+    def test_without_an_ensemble_they_never_pass(self, here):
+        shutil.rmtree(here.ensemble)
+        here.write(settings_py=self.CLOCK, recipes__train__recipe_yaml=UNREPEATABLE)
+        assert (here.judged().verdict, here.judged().exit_code) == (Verdict.NO_GOLDEN, 4)
+
+    def test_reproduce_runs_no_new_seed_and_says_so(self, here):
+        here.write(settings_py=self.CLOCK, recipes__train__recipe_yaml=UNREPEATABLE)
+        request = Request(backend="local", side_by_side=False)
+        report, _ = reproduce("train", request, project=here.project, progress=RecordedProgress())
+        assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+        assert "only an ensemble can judge them" in report.sentence
+
+    def test_undeclared_they_are_nondeterministic_whatever_is_asked(self, here):
+        here.write(settings_py=self.CLOCK)
+        assert here.judged().verdict is Verdict.NONDETERMINISTIC
+
+
+class TestAsTyped:
+    def typed(self, *words):
+        return CliRunner().invoke(cli.root, words, catch_exceptions=False, standalone_mode=False)
+
+    @pytest.fixture(autouse=True)
+    def inside_the_project(self, here, monkeypatch):
+        monkeypatch.chdir(here.root)
+
+    def test_it_is_listed_shown_linted_and_promoted_again(self):
+        assert "train  cpu-x86_64  ensemble  2026-01-01" in self.typed("golden", "list").stdout
+        shown = self.typed("golden", "show", "golden").stdout
+        assert "return: mean_last_3, higher is better, margin 2; mean 9" in shown
+        assert self.typed("golden", "lint").return_value == 0
+        again = self.typed("golden", "promote", "train", "--sweep", "--reason", "once more")
+        assert (again.return_value, "20 seeds" in again.stdout) == (0, True)
+
+    def test_a_sweep_is_promoted_as_a_whole(self):
+        with pytest.raises(click.UsageError, match="--sweep takes one recipe"):
+            self.typed("golden", "promote", "train", "--sweep", "--seed", "3", "--reason", "no")
+
+    def test_a_worse_program_has_exit_code_1(self, here):
+        here.write(settings_py=WORSE)
+        answer = self.typed(
+            "verify", "train", "--statistical", "--backend", "local", "--sequential", "--json"
+        )
+        (report,) = json.loads(answer.stdout)["reports"]
+        assert (answer.return_value, report["verdict"], report["exit_code"]) == (1, "REGRESSION", 1)
+        assert report["statistical"]["outcome"]["conclusion"] == "REGRESSION"
+        assert report["rerun"] == "reprokit verify train --seed 0 --statistical --backend local"
+
+
+class TestNewSeeds:
+    """What is taken as evidence against an ensemble."""
+
+    @pytest.fixture
+    def made(self, here):
+        """The runs of a sweep over more seeds than the ensemble has, by their seed."""
+        here.write(settings_py=NOISIER)
+        before = set(list_all(here.project.runs_dir))
+        here.sweep("0,20,21,22,23")
+        made = set(list_all(here.project.runs_dir)) - before
+        return {json.loads((one / "run.json").read_text())["seed"]: one for one in made}
+
+    def held(self, here, made, folders):
+        recipe = load("train", recipes_dir=here.project.recipes_dir)
+        return ensemble_evidence(
+            recipe, made[0], folders, platform="cpu-x86_64", golden_dir=here.project.golden_dir
+        )
+
+    def test_their_order_does_not_matter(self, here, made):
+        one = self.held(here, made, [made[20], made[21], made[22]])
+        other = self.held(here, made, [made[22], made[20], made[21]])
+        assert one == other
+        assert one.gate is not None
+
+    @pytest.mark.parametrize("seeds", [(0, 20, 21), (21, 22, 23), (20, 20, 21)])
+    def test_others_than_the_planned_ones_do_not_count(self, here, made, seeds):
+        found = self.held(here, made, [made[seed] for seed in seeds])
+        assert found.conclusion == ""
+        assert found.problem.startswith(f"the new seeds are {list(seeds)}, not those that follow")
+
+    def test_runs_of_other_code_do_not_count(self, here, made):
+        here.write(settings_py=SETTINGS)
+        here.sweep("20,21,22")
+        newest = list_all(here.project.runs_dir)[-1]
+        folders = [made[20], made[21], newest]
+        seed = json.loads((newest / "run.json").read_text())["seed"]
+        folders = [*(made[one] for one in (20, 21, 22) if one != seed), newest]
+        assert "digests differ" in self.held(here, made, folders).problem
+
+    def test_a_changed_run_is_not_run(self, here, made):
+        with (made[21] / "metrics.jsonl").open("a") as stream:
+            stream.write("\n")
+        found = self.held(here, made, [made[20], made[21], made[22]])
+        assert (found.conclusion, "metrics.jsonl" in found.not_run) == ("", True)
+
+
+class TestPromotion:
+    def test_too_few_seeds_are_refused_unless_stated(self, fresh):
+        fresh.begin().sweep("12")
+        with pytest.raises(GoldenError, match="too few seeds"):
+            fresh.bless()
+        assert not fresh.ensemble.exists()
+        with pytest.raises(GoldenError, match="10 seeds or more"):
+            fresh.bless(min_seeds=5)
+        assert fresh.bless(min_seeds=12).seeds == tuple(range(12))
+
+    def test_a_value_that_is_not_finite_is_refused(self, fresh):
+        nan = SETTINGS.replace("return gen", "return float('nan') if seed == 3 else gen")
+        fresh.begin(settings=nan).sweep("10")
+        with pytest.raises(GoldenError, match="return is nan"):
+            fresh.bless(min_seeds=10)
+
+    def test_seeds_with_the_same_metrics_are_refused(self, fresh):
+        fresh.begin().write(train_py=PROGRAM.replace("random.Random(seed)", "random.Random(seed // 2)"))
+        fresh.sweep("10")
+        with pytest.raises(GoldenError, match="one set of metrics, byte for byte"):
+            fresh.bless(min_seeds=10)
+
+    def test_halves_that_differ_are_refused(self, fresh):
+        drift = SETTINGS.replace("return generator", "return (5 if seed > 4 else 0) + generator")
+        fresh.begin(settings=drift).sweep("10")
+        with pytest.raises(GoldenError, match="the halves of the set differ by seed in return"):
+            fresh.bless(min_seeds=10)
+
+    def test_equal_returns_of_all_seeds_are_an_ensemble_without_variance(self, fresh):
+        fresh.begin(settings=CEILING).sweep("10")
+        fresh.bless(min_seeds=10)
+        fresh.write(
+            train_py=PROGRAM + "# a word\n", settings_py=CEILING.replace("100.0", "99.0 + (seed < 10)")
+        )
+        report = fresh.judged(seed=3)
+        assert report.verdict is Verdict.REPRODUCED, "its bits are those of the member"
+        report = fresh.judged(seed=50)
+        assert report.verdict is Verdict.REGRESSION
+        assert any("all 10 values of the ensemble are equal" in line for line in _gate_lines(report))
+
+    def test_members_that_did_not_finish_or_changed_are_refused(self, here):
+        folder = list_all(here.project.runs_dir)[4]
+        with (folder / "metrics.jsonl").open("a") as stream:
+            stream.write("\n")
+        with pytest.raises(GoldenError, match="1 member of the sweep did not finish, or changed since"):
+            here.bless()
+
+    def test_a_member_of_other_code_or_twice_the_same_folder_is_refused(self, here):
+        (record,) = (here.project.runs_dir / "sweeps").glob("*/sweep.json")
+        data = json.loads(record.read_text())
+        doubled = {**data, "members": [*data["members"], data["members"][0]]}
+        record.write_text(json.dumps(doubled))
+        with pytest.raises(GoldenError, match="two members have one run folder"):
+            here.bless()
+        here.write(settings_py=NOISIER)
+        here.sweep("30,")
+        newest = max(
+            (here.project.runs_dir / "sweeps").glob("*/sweep.json"), key=lambda one: one.stat().st_mtime_ns
+        )
+        other = json.loads(newest.read_text())["members"]
+        record.write_text(json.dumps({**data, "members": [*data["members"], *other]}))
+        with pytest.raises(GoldenError, match="the runs differ in their digests"):
+            here.bless()
+
+    def test_without_a_declaration_there_is_nothing_to_bless(self, here):
+        here.write(recipes__train__recipe_yaml=RECIPE.partition("statistical")[0])
+        with pytest.raises(RecipeError, match="does not say what an ensemble is judged by"):
+            here.bless()
+
+    def test_a_second_one_names_the_first(self, here):
+        before = json.loads((here.ensemble / "provenance.json").read_text())
+        again = here.bless()
+        assert again.provenance["previous"] == before["digests"]["ensemble"]
+        assert sorted(one.name for one in here.ensemble.iterdir()) == ["ensemble.jsonl", "provenance.json"]
+
+
+def _gate_lines(report):
+    return to_markdown.to_markdown(report).splitlines()
+
+
+def test_the_blind_spot_that_is_told_is_the_one_that_was_measured():
+    text = (DOCS / "explanation" / "statistical-gate.md").read_text()
+    found = [float(one) for one in re.findall(r"\| one seed in five \| ([\d.]+) \[", text)]
+    low, high = ONE_SEED_IN_FIVE_PASSES
+    assert (round(min(found) / 100, 2), round(max(found) / 100, 2)) == (low, high)
