@@ -46,6 +46,8 @@ BUNDLE = "bundle.json"
 # A sweep, below the folder of runs.
 SWEEPS = "sweeps"
 SWEEP = "sweep.json"
+#: Of a search, beside its sweep.json.
+STUDY = "study.json"
 
 # A recipe, and the lock of a variant.
 RECIPE = "recipe.yaml"

@@ -33,6 +33,7 @@ VERBS = {
     "bundle": ("bundle", "Write one archive that a reviewer can reproduce a result from."),
     "run": ("run", "Run a recipe, or any command, once."),
     "sweep": ("sweep", "Run recipes over seeds and settings, each run once."),
+    "tune": ("tune", "Search settings; the same trials however they are run."),
     "verify": ("verify", "Reproduce every recipe of this platform: the gate for CI."),
     "diff": ("diff", "Compare metrics files or run folders, bit for bit by default."),
     "diagnose": ("diagnose", "Find the line that makes two runs differ."),

@@ -36,6 +36,7 @@ class Outcome(StrEnum):
     UPLOAD_FAILED = "upload_failed"
     INTERRUPTED = "interrupted"
     STOPPED_AT_GOLDEN = "stopped_at_golden"
+    PRUNED = "pruned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 Here are the verbs on single recipes and runs. ``running`` and ``judging`` are what they all stand on; each
 story has a package with names of its own: ``diagnosing``, ``portability``, ``attribution``, ``curation``,
-``bundling``, ``sweeping`` and ``selftest``.
+``bundling``, ``sweeping``, ``tuning`` and ``selftest``.
 """
 
 from reprokit.harness import init, selftest
@@ -19,11 +19,15 @@ from reprokit.harness.reproduce import (
 from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.harness.sweep import FinishedRuns, Sweep, finished_runs, sweep
+from reprokit.harness.tune import tune
+from reprokit.harness.tuning import AfterSearch, Asked, Study
 from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
 from reprokit.project import Project
 from reprokit.request import Request
 
 __all__ = [
+    "AfterSearch",
+    "Asked",
     "Audit",
     "Beside",
     "Field",
@@ -32,6 +36,7 @@ __all__ = [
     "Learned",
     "Project",
     "Request",
+    "Study",
     "Sweep",
     "WrittenBundle",
     "attribution",
@@ -63,5 +68,7 @@ __all__ = [
     "stats",
     "sweep",
     "sweeping",
+    "tune",
+    "tuning",
     "verify",
 ]

@@ -42,6 +42,7 @@ _ACTIONS = {
     State.CRASHED: "retry",
     State.INTERRUPTED: "retry",
     State.CHANGED: "retry",
+    State.PRUNED: "retry",
     State.NOT_STARTED: "not_started",
 }
 LOCAL = "local"

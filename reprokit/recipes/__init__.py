@@ -3,9 +3,11 @@
 ruamel.yaml is imported here and nowhere else.
 """
 
+from reprokit.recipes.derived import derived_text
 from reprokit.recipes.editor_schema import editor_schema
 from reprokit.recipes.imports import PARTS, digest_of_parts
 from reprokit.recipes.loading import list_names, load, read_mapping
+from reprokit.recipes.overrides import parse as parse_override
 from reprokit.recipes.recipe import (
     CheckRules,
     Expected,
@@ -18,11 +20,13 @@ from reprokit.recipes.recipe import (
     tolerances_from,
 )
 from reprokit.recipes.schema import NO_VARIANT
+from reprokit.recipes.search_space import Distribution, read_search_space
 
 __all__ = [
     "NO_VARIANT",
     "PARTS",
     "CheckRules",
+    "Distribution",
     "Expected",
     "NarrowerTolerances",
     "Program",
@@ -30,10 +34,13 @@ __all__ = [
     "RecipeLimits",
     "Relaxation",
     "StatisticalMetric",
+    "derived_text",
     "digest_of_parts",
     "editor_schema",
     "list_names",
     "load",
+    "parse_override",
     "read_mapping",
+    "read_search_space",
     "tolerances_from",
 ]

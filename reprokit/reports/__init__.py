@@ -55,6 +55,7 @@ __all__ = [
     "statement_formats",
     "statistics_html",
     "statistics_page",
+    "study_page",
     "sweep_display",
     "sweep_table",
     "table",
@@ -64,6 +65,7 @@ __all__ = [
     "to_json",
     "to_terminal",
     "trace_diff",
+    "tuning_table",
 ]
 
 

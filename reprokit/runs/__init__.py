@@ -1,8 +1,8 @@
 """Run folders: ``runs/<recipe>/<run id>/``, everything that one execution produced.
 
 Their layout and the COMPLETE marker, a quick list of many of them (``listing``), their copies at a URL
-(``remote``), and the records of sweeps (``sweeps``). What is cached about a folder is read again as soon as a
-file in it changes.
+(``remote``), and the records of sweeps and searches (``sweeps``, ``studies``). What is cached about a folder
+is read again as soon as a file in it changes.
 """
 
 from reprokit.runs.reading import (
@@ -34,6 +34,7 @@ __all__ = [
     "remote",
     "selection",
     "stopped_at_golden",
+    "studies",
     "sweeps",
     "touched",
 ]

@@ -31,6 +31,7 @@ class State(StrEnum):
     INTERRUPTED = "interrupted"  # it was stopped, or the tool was killed
     CHANGED = "changed"  # its run folder was changed after the run
     NOT_STARTED = "not_started"  # there is no environment for it
+    PRUNED = "pruned"  # a search stopped it, because earlier trials did better
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +147,8 @@ def state_of(stored: StoredRun) -> State:
     outcome = record.get("outcome")
     if outcome == Outcome.COMPLETED:
         return State.CHANGED
+    if outcome == Outcome.PRUNED:
+        return State.PRUNED
     return State.INTERRUPTED if outcome in {None, Outcome.INTERRUPTED} else State.CRASHED
 
 

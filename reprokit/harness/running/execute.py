@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from reprokit.core import fingerprint
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
-from reprokit.execution.outcome import StopRunError
+from reprokit.execution.outcome import Explanation, StopRunError
 from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
@@ -27,6 +27,10 @@ from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_js
 _TAIL_BYTES = 4096
 _MAX_WATCHED = 200
 _SHOWN = 3
+
+
+#: From a run's folder to why the run is to be stopped; None where it goes on.
+WhyStop = Callable[[Path], Explanation | None]
 
 
 class Progress(Protocol):
@@ -60,6 +64,7 @@ def execute(
     side_by_side: int = 1,
     find_golden: FindGolden | None = None,
     stop: threading.Event | None = None,
+    why_stop: WhyStop | None = None,
 ) -> tuple[Path, ...]:
     """Run every specification of a plan and close its folder.
 
@@ -72,6 +77,7 @@ def execute(
         side_by_side: How many runs at one time.
         find_golden: Finds the golden at whose first difference all runs are stopped; None to let them end.
         stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
+        why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
 
     Returns:
         The run folders, in the plan's order. A run that failed has its folder too. Without
@@ -100,6 +106,7 @@ def execute(
             progress=progress,
             stop=stop,
             watch=watch,
+            why_stop=why_stop,
         )
 
     with watch or nullcontext():
@@ -123,6 +130,7 @@ def _run_and_close(
     progress: Progress,
     stop: threading.Event,
     watch: GoldenWatch | None,
+    why_stop: WhyStop | None,
 ) -> RunResult:
     label = f"run {spec.run_id.rsplit('-', 1)[-1]}"
     secrets = capture.secret_values(os.environ, command=spec.command)
@@ -134,7 +142,9 @@ def _run_and_close(
         if stop.is_set():
             raise KeyboardInterrupt
         _tell(progress, label, folder)
-        if watch and (why := watch.look(spec.run_id, folder, environment=environment)) is not None:
+        why = watch.look(spec.run_id, folder, environment=environment) if watch else None
+        why = why or (why_stop(folder) if why_stop else None)
+        if why is not None:
             raise StopRunError(why)
 
     try:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from reprokit import runs
 from reprokit.errors import CannotRunError
-from reprokit.harness.running.execute import Progress, execute, last_object
+from reprokit.harness.running.execute import Progress, WhyStop, execute, last_object
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.groups import Group
 from reprokit.harness.sweeping.results import chosen_return, last_return
@@ -85,14 +85,14 @@ def carry_out(
     def one(at: int) -> None:
         core = free.get()
         try:
-            _run(board, at, groups[at], core=core, project=project, progress=progress, stop=stop)
+            run_member(board, at, groups[at], core=core, project=project, progress=progress, stop=stop)
         finally:
             free.put(core)
 
     in_threads(one, groups, workers=jobs, stop=stop)
 
 
-def _run(
+def run_member(
     board: Board,
     at: int,
     group: Group,
@@ -101,7 +101,23 @@ def _run(
     project: Project,
     progress: SweepProgress,
     stop: threading.Event,
+    why_stop: WhyStop | None = None,
 ) -> None:
+    """Run one member; nothing where ``stop`` is set already.
+
+    Args:
+        board: All members.
+        at: Its place among them.
+        group: Its recipe with its settings, made ready.
+        core: The core that a member which is pinned gets.
+        project: The folders.
+        progress: Told how far it is.
+        stop: Stops it as Ctrl-C does.
+        why_stop: As of ``execute``.
+
+    Raises:
+        KeyboardInterrupt: It was stopped and its folder closed.
+    """
     member = board.members[at]
     if group.ready is None or stop.is_set():
         return
@@ -123,6 +139,7 @@ def _run(
             host=group.host,
             progress=shown,
             stop=stop,
+            why_stop=why_stop,
         )
         stored = runs.read(folder)
         member = replace(member, state=state_of(stored), message=stored.incomplete_because)

@@ -60,9 +60,17 @@ class Group:
 
     def plan(self, seed: int, *, core: int | None, project: Project) -> Plan:
         """The run of one seed, as it was made ready with all others, on one core or on all of them."""
+        plan = self.planned_anew(seed, core=core, project=project)
+        if self.ready is not None:
+            plan = replace(plan, facts=self.ready.plan.facts, files=self.ready.plan.files)
+        watched = self.recipe.program is not None and self.recipe.program.instrument
+        return instrumented(plan) if watched else plan
+
+    def planned_anew(self, seed: int, *, core: int | None, project: Project) -> Plan:
+        """The same with what the recipe says of it, and without what its environment says."""
         if self.ready is None:
             raise UsageError(self.problem)
-        plan = plan_recipe(
+        return plan_recipe(
             self.recipe,
             seed=seed,
             realisation=self.ready.realisation,
@@ -73,9 +81,6 @@ class Group:
             timeout_s=self.request.timeout_s,
             environments=project.root,
         )
-        plan = replace(plan, facts=self.ready.plan.facts, files=self.ready.plan.files)
-        watched = self.recipe.program is not None and self.recipe.program.instrument
-        return instrumented(plan) if watched else plan
 
 
 def load_recipes(
@@ -117,6 +122,32 @@ def make_ready(
         return replace(group, problem=error.told())
     inputs = planned_inputs(ready.plan.specs[0], facts=ready.plan.facts, host=found)
     return replace(group, ready=ready, host=found, inputs=inputs)
+
+
+def with_other_settings(group: Group, recipe: Recipe, *, project: Project) -> Group:
+    """The same recipe with other settings, in the environment that was made ready for a group.
+
+    Raises:
+        UsageError: Nothing can run in that environment.
+        RecipeError: Data that the recipe declares is missing or other than declared.
+    """
+    ready = group.ready
+    if ready is None:
+        raise UsageError(group.problem)
+    there = ready.plan
+    group = replace(group, recipe=recipe, request=replace(group.request, overrides=recipe.modified))
+    core = next(iter(there.specs[0].limits.cpus or ()), None)
+    plan = group.planned_anew(group.seeds[0], core=core, project=project)
+    digests = {**there.facts["digests"], **plan.facts["digests"]}  # the lock's is the environment's
+    plan = replace(
+        plan,
+        facts={**there.facts, **plan.facts, "digests": digests},
+        files={**there.files, **plan.files},
+    )
+    watched = recipe.program is not None and recipe.program.instrument
+    plan = instrumented(plan) if watched else plan
+    inputs = planned_inputs(plan.specs[0], facts=plan.facts, host=group.host)
+    return replace(group, ready=replace(ready, plan=plan), inputs=inputs)
 
 
 def members_of(group: Group) -> Iterator[Member]:

@@ -1,0 +1,121 @@
+"""The trials of a search, several at a time, each run in its own folder.
+
+Threads take trials in the order of their numbers and wait until their settings can be drawn, so the first
+trial that has not ended never waits for another.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reprokit.harness.running.threads_of_runs import in_threads
+from reprokit.harness.sweeping.carry_out import SweepProgress, run_member
+from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.tuning.definition import NO_PRUNER
+from reprokit.harness.tuning.live_rule import LiveRule
+from reprokit.harness.tuning.results import Ended
+from reprokit.harness.tuning.search import Search
+from reprokit.harness.tuning.trial_runs import Run, result_of, run_with_seed
+
+_LOOK_AGAIN_S = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """How many runs are made at one time, and where.
+
+    Attributes:
+        workers: How many.
+        cores: Core numbers, of which each run that is pinned gets one; empty for no pinning.
+        progress: Told how far they are.
+    """
+
+    workers: int
+    cores: Sequence[int]
+    progress: SweepProgress
+
+
+def carry_out(search: Search, *, trials: int, pool: Pool) -> None:
+    """Bring every trial below a number to its end.
+
+    Args:
+        search: The search; its results are added.
+        trials: How many.
+        pool: What runs them.
+
+    Raises:
+        CannotRunError: A run could not be made, for a reason that says nothing of its settings.
+        KeyboardInterrupt: All programs have been stopped and their folders closed.
+    """
+    stop = threading.Event()
+    run = _runner(search, pool, stop=stop)
+
+    def one(number: int) -> None:
+        params = _drawn(search, number, stop=stop)
+        if params is not None and not stop.is_set():
+            trial = result_of(search, number, params, run=run)
+            if trial is not None:
+                search.ended(trial)
+
+    in_threads(one, range(trials), workers=pool.workers, stop=stop)
+
+
+def run_seeds(search: Search, params: Mapping[str, Any], seeds: Sequence[int], *, pool: Pool) -> list[Ended]:
+    """The runs of some settings with several seeds, those that are missing made now.
+
+    Raises:
+        CannotRunError: A run could not be made, for a reason that says nothing of its settings.
+        KeyboardInterrupt: All programs have been stopped and their folders closed.
+    """
+    stop = threading.Event()
+    run = _runner(search, pool, stop=stop)
+    ended: dict[int, Ended] = {}
+
+    def one(seed: int) -> None:
+        found = run_with_seed(search, params, seed, run=run)
+        if found is not None:
+            ended[seed] = found
+
+    in_threads(one, seeds, workers=pool.workers, stop=stop)
+    return [ended[seed] for seed in seeds]
+
+
+def _runner(search: Search, pool: Pool, *, stop: threading.Event) -> Run:
+    """Makes one run at a time on each of so many cores."""
+    free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    for number in range(pool.workers):
+        free.put(pool.cores[number % len(pool.cores)] if pool.cores else None)
+
+    def run(at: int, group: Group, rule: LiveRule | None) -> None:
+        core = free.get()
+        try:
+            run_member(
+                search.board,
+                at,
+                group,
+                core=core,
+                project=search.project,
+                progress=pool.progress,
+                stop=stop,
+                why_stop=rule.why_stop if rule else None,
+            )
+        finally:
+            free.put(core)
+
+    return run
+
+
+def _drawn(search: Search, number: int, *, stop: threading.Event) -> dict[str, object] | None:
+    """The settings of a trial, once they can be drawn and its rule be made; None where there are none."""
+    with search.condition:
+        while not stop.is_set():
+            params = search.suggestions.settings_of(number)
+            waits = search.definition.pruner != NO_PRUNER and not search.suggestions.may_begin(number)
+            if search.suggestions.has_ended(number) or (params is not None and not waits):
+                return params
+            search.condition.wait(_LOOK_AGAIN_S)
+    return None

@@ -1,0 +1,58 @@
+"""A search under way: what it is, what runs there are, and the trials that have ended."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from reprokit.harness.running.run_inputs import WholeRunFolder
+from reprokit.harness.sweeping.carry_out import Board
+from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.tuning.definition import Definition
+from reprokit.harness.tuning.suggestions import Suggestions
+from reprokit.project import Project
+from reprokit.runs.studies import Trial
+
+
+@dataclass(slots=True, kw_only=True)
+class Search:
+    """A search under way: its trials so far, and everything that one trial needs.
+
+    Attributes:
+        definition: What it is.
+        group: Its recipe, made ready to run, with the settings that every trial has.
+        project: The folders.
+        suggestions: Draws settings, and holds the results.
+        board: The runs of its trials.
+        there: The runs of the recipe that were found, and those made since.
+        retry_failed: Whether a trial that failed is run again.
+        changed: Called with all results after each trial.
+    """
+
+    definition: Definition
+    group: Group
+    project: Project
+    suggestions: Suggestions
+    board: Board
+    there: list[WholeRunFolder]
+    retry_failed: bool = False
+    changed: Callable[[Sequence[Trial]], object] = lambda _trials: None
+    results: dict[int, Trial] = field(default_factory=dict)
+    condition: threading.Condition = field(default_factory=threading.Condition)
+    one_at_a_time: defaultdict[str, threading.Lock] = field(
+        default_factory=lambda: defaultdict(threading.Lock)
+    )
+
+    def trials(self) -> list[Trial]:
+        """The trials that have ended, in the order of their numbers."""
+        return [self.results[number] for number in sorted(self.results)]
+
+    def ended(self, trial: Trial) -> None:
+        """A trial has its result."""
+        with self.condition:
+            self.results[trial.number] = trial
+            self.suggestions.result(trial)
+            self.changed(self.trials())
+            self.condition.notify_all()

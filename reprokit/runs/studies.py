@@ -1,0 +1,110 @@
+"""The record of a search: ``runs/sweeps/<name>/study.json``, its trials in the order of their numbers.
+
+Everything in it follows from the search's definition and from run folders, and nothing in it from the time
+or the order in which runs ended: equal searches have equal bytes. Which run a trial stands on says
+``sweep.json`` beside it, by ``identity``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import SCHEMA_VERSION
+from reprokit.errors import ReportError
+from reprokit.layout import STUDY, read_json
+from reprokit.workspace import write_json
+
+
+class TrialState(StrEnum):
+    """How far a trial is, in Optuna's words."""
+
+    WAITING = "WAITING"  # its settings are drawn, or wait for the results that they follow from
+    COMPLETE = "COMPLETE"
+    PRUNED = "PRUNED"  # stopped at a step by which earlier trials did better
+    FAIL = "FAIL"  # its program crashed, was killed, ran out of memory or time, or has no such number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One member of a search.
+
+    Attributes:
+        number: From 0, in the order in which settings are drawn.
+        params: Setting → value; empty where it is not drawn yet.
+        state: How far it is.
+        value: The number that is searched for; of a pruned one that at ``pruned_at``; None where it has none.
+        values: That number with each tuning seed, in their order.
+        pruned_at: Position of the last report that counts, from 0; None where it was not pruned.
+        message: Why it has no value, one sentence, or "".
+        identities: Of its runs, as ``sweep.json`` has them, in the order of the seeds.
+        curve: What its first seed reported, up to its end or ``pruned_at``; empty without a pruner.
+        rungs: What Hyperband noted of it on its way.
+    """
+
+    number: int
+    params: Mapping[str, Any]
+    state: TrialState = TrialState.WAITING
+    value: float | None = None
+    values: tuple[float, ...] = ()
+    pruned_at: int | None = None
+    message: str = ""
+    identities: tuple[str, ...] = ()
+    curve: tuple[float, ...] = ()
+    rungs: tuple[tuple[str, float], ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """The trial as ``study.json`` and ``--json`` have it."""
+        return {
+            "number": self.number,
+            "params": dict(self.params),
+            "value": self.value,
+            "state": str(self.state),
+            "values": list(self.values),
+            "pruned_at": self.pruned_at,
+            "message": self.message,
+            "identities": list(self.identities),
+        }
+
+
+def as_data(
+    name: str, definition: Mapping[str, Any], trials: Sequence[Trial], *, best: Trial | None
+) -> dict[str, Any]:
+    """A search as ``study.json`` holds it."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "name": name,
+        **definition,
+        "best": None if best is None else best.number,
+        "trials": [trial.as_data() for trial in trials],
+    }
+
+
+def write(folder: Path, data: Mapping[str, Any]) -> Path:
+    """Write ``study.json``, whole or not at all; returns its path.
+
+    Raises:
+        WorkspaceError: The folder cannot be written.
+    """
+    write_json(folder / STUDY, data)
+    return folder / STUDY
+
+
+def read(path: Path) -> dict[str, Any]:
+    """What ``study.json`` holds; ``path`` is it or its folder.
+
+    Raises:
+        ReportError: It is no record of a search.
+    """
+    file = path / STUDY if path.is_dir() else path
+    data = read_json(file)
+    if not isinstance(data.get("trials"), list):
+        raise ReportError(
+            "this is no record of a search",
+            where=str(file),
+            fix="name a study that `reprokit tune` printed, or run that command again",
+        )
+    return data
