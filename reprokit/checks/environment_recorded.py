@@ -30,7 +30,6 @@ _OF_PINNED = (
 )
 _OF_TRAINERS = ("inside.torch.version", "inside.numpy.version")  # commands need not use either
 _OR_REASON = ("source.commit",)
-_MAY_BE_EMPTY = "inside.packages"  # where nothing pins the environment: a Python may have no package at all
 
 
 def check(evidence: Evidence) -> Finding:
@@ -40,9 +39,8 @@ def check(evidence: Evidence) -> Finding:
             "nothing was captured around the plain command", "capture it: `reprokit capture`"
         )
     required = _required(evidence.recipe)
-    empty = _MAY_BE_EMPTY if (evidence.recipe or {}).get("variant") == "none" else ""
     if broken := failed_runs(
-        evidence, lambda run: _problem(run, required, empty), "see what can be captured: `reprokit capture`"
+        evidence, lambda run: _problem(run, required), "see what can be captured: `reprokit capture`"
     ):
         return broken
     missing = sorted({field for run in evidence.runs for field in run.environment["missing"]})
@@ -59,14 +57,11 @@ def _required(recipe: Mapping[str, Any] | None) -> tuple[str, ...]:
     return (*_OF_ALL, *_OF_RECIPES, *pinned, *(() if "command" in recipe else _OF_TRAINERS))
 
 
-def _problem(run: RunEvidence, required: tuple[str, ...], may_be_empty: str) -> str:
+def _problem(run: RunEvidence, required: tuple[str, ...]) -> str:
     reasons = run.environment.get("missing")
     if not isinstance(reasons, Mapping):
         return "the environment record does not say what is missing"
-    found = {field: fact(run.environment, field) for field in required}
-    lacking = [field for field in required if found[field] in (None, "", {}, [])]
-    if found.get(may_be_empty) == {}:
-        lacking.remove(may_be_empty)
+    lacking = [field for field in required if fact(run.environment, field) in (None, "", {}, [])]
     lacking += [field for field in _OR_REASON if not fact(run.environment, field) and not reasons.get(field)]
     if lacking:
         because = reasons.get(lacking[0])

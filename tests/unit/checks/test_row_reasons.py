@@ -962,13 +962,6 @@ def test_nobody_was_inside_a_plain_command_and_that_is_no_lack():
     assert reason == "every required field is recorded; missing with a reason: host.gpus"
 
 
-@pytest.mark.parametrize(("variant", "status"), [("none", Status.PASSED), ("cpu", Status.FAILED)])
-def test_only_a_python_that_nothing_pins_may_have_no_package(variant, status):
-    without = planted.in_runs("environment", "inside.packages", {})
-    evidence = replace(planted.clean(), recipe={**planted.clean().recipe, "variant": variant})
-    assert said("environment_recorded", evidence=without(evidence))[0] is status
-
-
 @pytest.mark.parametrize("installer", ["pip", "setuptools", "wheel", "uv"])
 def test_what_makes_an_environment_may_be_in_it_without_the_lock(installer):
     there = planted.in_runs(
