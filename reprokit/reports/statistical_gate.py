@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reprokit.reports.escaping import one_line
+from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts
 
 _MAX_METRICS = 20
 
 
 def statistical_facts(found: Mapping[str, Any] | None) -> Facts:
-    """The gate of a report; () where it had none."""
+    """The gate of a report, which anybody may have written; () where it had none."""
     if not found:
         return ()
+    try:
+        return _facts(found)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return ((Visible("not shown"), Visible("the record of the gate is not as this version writes it")),)
+
+
+def _facts(found: Mapping[str, Any]) -> Facts:
     looks = found["outcome"]["looks"]
     metrics = looks[-1]["metrics"][:_MAX_METRICS] if looks else ()
     facts = [

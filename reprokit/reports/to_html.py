@@ -19,6 +19,7 @@ from reprokit.core.checklist import Report
 from reprokit.reports.cause import cause_page
 from reprokit.reports.curves import HEIGHT, WIDTH, charts
 from reprokit.reports.escaping import one_line, pieces
+from reprokit.reports.explanations import GATE_TITLE
 from reprokit.reports.report_content import outline
 
 
@@ -30,6 +31,7 @@ def to_html(report: Report) -> str:
         pieces=pieces,
         curves=charts(report),
         gate=_gate(report),
+        gate_title=GATE_TITLE,
         plot_width=f"{WIDTH:g}",
         chart_width=f"{WIDTH:g}",
         chart_height=f"{HEIGHT:g}",

@@ -6,16 +6,18 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reprokit import recipes, workspace
-from reprokit.core.statistics.intervals import Interval, student_t
 from reprokit.errors import RecipeError, UsageError
 from reprokit.harness.tuning.definition import Definition, changed_settings
 from reprokit.layout import RECIPE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.runs.studies import Trial
+
+if TYPE_CHECKING:
+    from reprokit.core.statistics.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,8 @@ def fresh_seeds(
     seeds: Sequence[int], values: Sequence[float | None], *, tuned: float, messages: Mapping[int, str]
 ) -> FreshSeeds:
     """What the runs with fresh seeds came to."""
+    from reprokit.core.statistics.intervals import student_t  # scipy takes its time
+
     found = [value for value in values if value is not None]
     interval = student_t(found) if len(found) == len(values) > 1 else None
     return FreshSeeds(

@@ -62,7 +62,11 @@ def test_every_verdict_has_its_exit_code(expected, code):
 
 def test_every_verdict_is_listed_above():
     assert len(Verdict) == 10
-    assert [v for v in Verdict if exit_code(v) == 0] == [Verdict.REPRODUCED, Verdict.REPEATABLE]
+    assert [v for v in Verdict if exit_code(v) == 0] == [
+        Verdict.REPRODUCED,
+        Verdict.EQUIVALENT,
+        Verdict.REPEATABLE,
+    ]
 
 
 def test_words_in_reports_are_the_names_of_statuses_and_verdicts():

@@ -108,4 +108,5 @@ def test_the_words_for_endings_are_those_that_files_hold():
         "interrupted",
         "upload_failed",
         "stopped_at_golden",
+        "pruned",
     }
