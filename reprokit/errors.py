@@ -123,6 +123,12 @@ class ImageError(CannotRunError):
     outcome = "image_build_failed"
 
 
+class DataError(CannotRunError):
+    """Data that a recipe declares is not there as declared, and could not be fetched."""
+
+    outcome = "data_unavailable"
+
+
 class UploadError(CannotRunError):
     """A finished run could not be copied to, or read from, the place that a person named."""
 

@@ -17,6 +17,7 @@ NEEDS_RECIPE = True
 
 _SHA256 = re.compile(r"sha256:[0-9a-f]{64}")
 _DECLARE = "declare in recipe.yaml: `data: none`, or `data: [{name: …, sha256: 'sha256:…', steps: [...]}]`"
+_STEPS_OF_NAMED = ("fetched, held against its digest",)
 _USE = "use the data that the recipe declares, or declare in recipe.yaml what was used"
 
 
@@ -25,6 +26,8 @@ def check(evidence: Evidence) -> Finding:
     declared = (evidence.recipe or {}).get("data")
     if declared == "none":
         return not_applicable("the recipe uses no data: all of it comes from the seed", "")
+    if isinstance(declared, Mapping):
+        declared = [_named(name, entry) for name, entry in declared.items()]
     if not isinstance(declared, list | tuple) or not declared:
         return failed("the recipe does not say which data it uses", _DECLARE)
     for entry in declared:
@@ -34,6 +37,11 @@ def check(evidence: Evidence) -> Finding:
         return broken
     names = sorted(entry["name"] for entry in declared)
     return passed(f"every run used the declared data: {', '.join(names)}", data=names)
+
+
+def _named(name: object, entry: object) -> object:
+    """A file that is declared by its name, in the form of one in a list."""
+    return {"name": name, **entry, "steps": _STEPS_OF_NAMED} if isinstance(entry, Mapping) else entry
 
 
 def _is_declared(entry: object) -> bool:

@@ -44,6 +44,7 @@ VERBS = {
     "learning": ("learning", "Say whether a run learned, and if not, where to look."),
     "stats": ("stats", "Estimate results over seeds, with intervals."),
     "recipe": ("recipe", "Check recipes without running them; print their schema."),
+    "data": ("data", "Fetch, list and verify the data that recipes declare."),
     "golden": ("golden", "List, show, compare, check, promote and import goldens."),
     "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),
     "capture": ("capture", "Record what can change numbers in this environment."),

@@ -33,6 +33,7 @@ class Outcome(StrEnum):
     RUN_FOLDER_NOT_WRITABLE = "run_folder_not_writable"
     WORKSPACE_BUSY = "workspace_busy"
     MOUNTS_CHANGED = "mounts_changed"
+    DATA_UNAVAILABLE = "data_unavailable"
     UPLOAD_FAILED = "upload_failed"
     INTERRUPTED = "interrupted"
     STOPPED_AT_GOLDEN = "stopped_at_golden"
@@ -44,12 +45,19 @@ class Mount:
     """A path of the host that the program may read; ``{code}`` in a command is the mount ``code``.
 
     With a ``digest`` it gets a copy of the folder's source files, which must have that digest
-    (``execution.mounted_copies``).
+    (``execution.mounted_copies``). With a ``folder`` it lies in a folder of that name with others,
+    and ``{folder}`` is what a command names.
     """
 
     name: str
     path: str
     digest: str = ""
+    folder: str = ""
+
+    @property
+    def target(self) -> str:
+        """Its path below the folder of mounts."""
+        return f"{self.folder}/{self.name}" if self.folder else self.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -95,7 +95,7 @@ def _health(python: str) -> dict[str, Any]:
 
 def _host_config(spec: RunSpec, *, output: str, userns: str, ulimits: Mapping[str, int]) -> dict[str, Any]:
     memory = spec.limits.memory_bytes or DEFAULT_MEMORY_BYTES
-    binds = [(mount.path, f"{MOUNTS}/{mount.name}", True) for mount in spec.mounts]
+    binds = [(mount.path, f"{MOUNTS}/{mount.target}", True) for mount in spec.mounts]
     config: dict[str, Any] = {
         "NetworkMode": "bridge" if spec.limits.network else "none",
         "ReadonlyRootfs": True,

@@ -102,7 +102,7 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         # a GPU's driver maps more than it uses: there a limit on mappings would be no limit on memory
         "memory_bytes": spec.limits.memory_bytes if spec.device == "cpu" else None,
         "scratch": scratch,
-        "mounts": {mount.name: mount.path for mount in spec.mounts},
+        "mounts": {mount.target: mount.path for mount in spec.mounts},
     }
 
 

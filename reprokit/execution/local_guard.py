@@ -59,7 +59,9 @@ def _furnish(scratch: Path, mounts: dict[str, str]) -> None:
     for name in ("mounts", "home", "tmp"):
         (scratch / name).mkdir()
     for name, path in mounts.items():
-        (scratch / "mounts" / name).symlink_to(path)
+        link = scratch / "mounts" / name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(path)
 
 
 def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:

@@ -82,13 +82,24 @@ def placeholders(spec: RunSpec, *, run_dir: str, mounts: str, python: str) -> di
     """
     values = {"seed": str(spec.seed), "device": spec.device, "run_dir": run_dir}
     values |= {"python": python, "mounts": mounts}
+    folders: dict[str, set[str]] = {}
     for mount in spec.mounts:
-        if mount.name in {*values, "", ".", ".."} or PurePath(mount.name).name != mount.name:
+        first = mount.folder or mount.name
+        beside = folders.get(mount.folder)
+        is_taken = first in values if beside is None else mount.name in beside
+        if not _is_plain(mount.name) or not _is_plain(first) or is_taken:
             raise UsageError(
                 "not a valid mount name",
                 where=spec.recipe,
                 expected=f"a plain, unique file name other than {', '.join(_BUILT_IN)}",
                 actual=repr(mount.name),
             )
-        values[mount.name] = f"{mounts}/{mount.name}"
+        if mount.folder:
+            folders.setdefault(first, set()).add(mount.name)
+        values[first] = f"{mounts}/{first}"
     return values
+
+
+def _is_plain(name: str) -> bool:
+    """Whether it names a file of a folder, and no other place."""
+    return name not in {"", ".", ".."} and PurePath(name).name == name

@@ -47,6 +47,7 @@ __all__ = [
     "choose_backend",
     "curation",
     "curves",
+    "datasets",
     "diagnosing",
     "finished_runs",
     "gate_code",

@@ -3,6 +3,7 @@
 ruamel.yaml is imported here and nowhere else.
 """
 
+from reprokit.recipes.data_entries import data_identity
 from reprokit.recipes.derived import derived_text
 from reprokit.recipes.editor_schema import editor_schema
 from reprokit.recipes.imports import PARTS, digest_of_parts
@@ -34,6 +35,7 @@ __all__ = [
     "RecipeLimits",
     "Relaxation",
     "StatisticalMetric",
+    "data_identity",
     "derived_text",
     "digest_of_parts",
     "editor_schema",

@@ -16,6 +16,7 @@ from reprokit.core.statistics.windows import LAST
 from reprokit.core.tolerance import Tolerance
 from reprokit.errors import RecipeError
 from reprokit.layout import RECIPE
+from reprokit.recipes.data_entries import data_identity
 from reprokit.recipes.document import Document, read_text
 from reprokit.recipes.imports import PartFile, digest_of_parts, imported_parts
 from reprokit.recipes.mistakes import combined, did_you_mean
@@ -207,7 +208,8 @@ def _recipe(
     plain = {key: value for key, value in plain.items() if key not in foreign}
     plain["expected"] = {name: _without_default_window(one) for name, one in plain["expected"].items()}
     config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
-    numbers = {key: plain[key] for key in ("numerics", "device", "variant", "data")}
+    numbers = {key: plain[key] for key in ("numerics", "device", "variant")}
+    numbers["data"] = data_identity(plain["data"])
     if trainer is None:
         given = [key for key in OF_COMMANDS if key not in _NOT_NUMBERS and (key, plain[key]) not in _LATER]
         numbers |= {key: plain[key] for key in ("command", *given)}
@@ -241,7 +243,7 @@ def _recipe(
             require=tuple(said.checks.require),
         ),
         keep_checkpoints=said.checkpoints.keep,
-        data=said.data if isinstance(said.data, str) else tuple(said.data),
+        data=tuple(plain["data"]) if isinstance(said.data, list) else plain["data"],
         training_config=config,
         modified=modified,
         lines={dotted(path): line for path, line in document.lines.items() if path},

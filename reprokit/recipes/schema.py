@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
 from reprokit.core.statistics.windows import LAST
+from reprokit.recipes.data_entries import Data
 from reprokit.recipes.schema_types import (
     STRICT,
     CheckName,
@@ -210,4 +211,4 @@ class RecipeModel(BaseModel):
     limits: Limits = Limits()
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()
-    data: Literal["none"] | list[Any] = "none"
+    data: Data = "none"

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from reprokit.errors import RecipeError
+from reprokit.recipes.data_entries import KINDS_OF_DATA
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
 from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, ONE, SEVERAL, RecipeModel, Statistical
@@ -112,7 +113,7 @@ def _mistakes_in(
     wrong: dict[KeyPath, list[str]] = {}
     found: list[tuple[int, RecipeError]] = []
     for detail in error.errors():
-        path = tuple(part for part in detail["loc"] if part not in {ONE, SEVERAL})
+        path = tuple(part for part in detail["loc"] if part not in {ONE, SEVERAL, *KINDS_OF_DATA})
         if detail["type"] == "extra_forbidden":
             found.append((origin.line(path), _unknown(path, paths, origin)))
         elif detail["type"] == "missing":

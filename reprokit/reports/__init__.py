@@ -24,6 +24,7 @@ __all__ = [
     "checkpoint_page",
     "collected",
     "cpu_answers",
+    "data_page",
     "determinism_claims_page",
     "diagnosis_page",
     "diagnosis_screen",

@@ -933,6 +933,11 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "data with half a digest": with_data([{**DATASET, "sha256": DATA[:30]}], {"train": DATA[:30]}),
         "data without steps": with_data([{"name": "train", "sha256": DATA}], {"train": DATA}),
         "data that is a word": with_data(["train"], {"train": DATA}),
+        "no file by name": with_data({}, {}),
+        "another file by name": with_data({"train": {"sha256": DATA}}, {"train": IMAGE}),
+        "a file by name was not recorded": with_data({"train": {"sha256": DATA}}, {}),
+        "a file by name without a digest": with_data({"train": {"size": 1}}, {"train": DATA}),
+        "a file by name that is a word": with_data({"train": DATA}, {"train": DATA}),
         "no run": both(with_data([DATASET], {"train": DATA}), with_(runs=())),
     },
     "checkpoints_complete": {

@@ -17,6 +17,7 @@ from reprokit.harness.bundling.documents import read_me, ro_crate
 from reprokit.harness.bundling.subject import Subject
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.harness.running.program import sources_of
+from reprokit.harness.running.recipe_data import sources_of as sources_of_data
 from reprokit.images import packages, vendor
 from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
 from reprokit.project import Project
@@ -66,6 +67,9 @@ def gather_files(
     _must_hold_no_secret({**code, **environment}, recipe)
     if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
         left_out.sentences.append(f"data: {recipe.data}")
+    for source in sources_of_data(recipe):
+        sentence = f"the data {source.name} ({source.sha256}): `reprokit data fetch {recipe.name}`"
+        left_out.sentences.append(sentence)
     if recipe.variant == NO_VARIANT:
         left_out.sentences.append(
             "the environment: the recipe pins none, so environment.json is all that is known"

@@ -20,6 +20,7 @@ from reprokit.execution.outcome import Explanation, StopRunError
 from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.recipe_data import unless_changed
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
 from reprokit.layout import ENVIRONMENT, OUTPUT, STDERR, STDOUT, TIMING, read_json
@@ -154,6 +155,7 @@ def _run_and_close(
         result = backend.run(spec, folder, on_tick=tick)
         if watch:
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
+        result = unless_changed(result, plan.fetched)
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
     except KeyboardInterrupt:

@@ -18,6 +18,7 @@ from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.program import launch_of
+from reprokit.harness.running.recipe_data import FetchedData, mounts_of
 from reprokit.harness.running.resume_words import PLACEHOLDER
 from reprokit.harness.running.run_kinds import (
     ResumedCommand,
@@ -48,6 +49,7 @@ class Plan:
         files: Host-owned files of every run folder: relative name → content.
         executables: Those of them that can be executed.
         program: The unmodified program that is run, where a recipe has one.
+        fetched: Data of the cache that the runs read.
     """
 
     specs: tuple[RunSpec, ...]
@@ -55,6 +57,7 @@ class Plan:
     files: dict[str, bytes]
     executables: tuple[str, ...] = ()
     program: Program | None = None
+    fetched: tuple[FetchedData, ...] = ()
 
 
 def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
@@ -91,6 +94,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     Raises:
         UsageError: A run is to be resumed in an environment of another lock than it began in.
         RecipeError: Data that the recipe declares is missing or other than declared.
+        DataError: Data that it declares by name is not in the cache as declared.
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
     launch = launch_of(
@@ -120,6 +124,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
                         )
                         for name, path in launch.mounts.items()
                     ),
+                    *mounts_of(launch.fetched),
                     *own.mounts,
                 ),
                 working_dir=launch.working_dir,
@@ -141,7 +146,14 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     program = recipe.program
     if program is not None and isinstance(kind, StoppedCommand):
         program = replace(program, outputs=())  # what it leaves at its end is not there yet
-    return Plan(specs=tuple(specs), facts=facts, files=files, executables=launch.executables, program=program)
+    return Plan(
+        specs=tuple(specs),
+        facts=facts,
+        files=files,
+        executables=launch.executables,
+        program=program,
+        fetched=launch.fetched,
+    )
 
 
 def plan_command(

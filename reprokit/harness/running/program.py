@@ -20,9 +20,11 @@ from reprokit.core import numerics
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import RecipeError, UsageError
 from reprokit.execution.placeholders import refuse_near_misses
+from reprokit.harness.running import recipe_data
 from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_digests
 from reprokit.harness.running.program_files import ProgramFile, digests_by_name, program_files
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
+from reprokit.harness.running.recipe_data import FetchedData
 from reprokit.layout import CONFIG, PROGRAM, RECIPE, SOURCE
 from reprokit.recipes import NO_VARIANT, PARTS, Program, Recipe
 from reprokit.redaction import redact_command
@@ -60,6 +62,7 @@ class Launch:
         mounts: What the program may read: name → absolute path, or path below the run folder.
         working_dir: Where it starts; None for the run folder's ``output``.
         executables: Those of ``files`` that can be executed.
+        fetched: Data of the cache that it reads.
     """
 
     command: tuple[str, ...]
@@ -70,6 +73,7 @@ class Launch:
     mounts: Mapping[str, str]
     working_dir: str | None = None
     executables: tuple[str, ...] = ()
+    fetched: tuple[FetchedData, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,15 +104,15 @@ def launch_of(
         package: The ``reprokit`` that a trainer imports its runtime from.
 
     Raises:
-        RecipeError: Data that the recipe declares is missing or other than declared.
+        RecipeError, DataError: Data that the recipe declares is missing or other than declared.
     """
     if recipe.program is not None:
         return _launch_of_command(
             recipe, recipe.program, realisation, environments=environments or recipe.project_dir
         )
-    trainer, data = trainer_of(recipe), declared(recipe)
+    trainer, data, found = trainer_of(recipe), declared(recipe), recipe_data.fetched(recipe)
     return Launch(
-        command=(*_LAUNCH, *_options(recipe, data, profile_step=profile_step)),
+        command=(*_LAUNCH, *_options(recipe, data, found, profile_step=profile_step)),
         script=("--", f"{{mounts}}/recipes/trainers/{trainer.name}"),
         environment={
             **numerics.variables(recipe.numerics, hash_seed=0),
@@ -122,8 +126,9 @@ def launch_of(
             **digest_facts(recipe, needed(recipe, realisation), package=package),
             "recipe_data": dict(recipe.plain),
             "training_config": dict(recipe.training_config),
-            **({"data": {one.name: one.sha256 for one in data}} if data else {}),
+            **recipe_data.recorded([*data, *found]),
         },
+        fetched=found,
         mounts={"reprokit": str(package), "recipes": SOURCE, CONFIG: CONFIG},
     )
 
@@ -144,6 +149,7 @@ def _launch_of_command(
 ) -> Launch:
     refuse_near_misses(program.command)
     files, data = program_files(recipe, recipe.project_dir), declared(recipe)
+    found = recipe_data.fetched(recipe)
     python = "{python}" if realisation else None
     first = python if python and program.command[0] in _PYTHONS else program.command[0]
     base = f"{{run_dir}}/{WORK}" if program.collect else f"{{{PROGRAM_MOUNT}}}"
@@ -173,8 +179,9 @@ def _launch_of_command(
                 "working_dir": program.working_dir,
                 "files": digests_by_name(files),
             },
-            **({"data": {one.name: one.sha256 for one in data}} if data else {}),
+            **recipe_data.recorded([*data, *found]),
         },
+        fetched=found,
         mounts={PROGRAM_MOUNT: PROGRAM, **({"data": f"{SOURCE}/{recipe.name}"} if data else {})},
         working_dir=base if program.working_dir == "." else f"{base}/{program.working_dir}",
         executables=tuple(f"{PROGRAM}/{file.name}" for file in files if file.executable),
@@ -231,22 +238,26 @@ def trainer_of(recipe: Recipe) -> Path:
     return recipe.trainer
 
 
-def _options(recipe: Recipe, data: Sequence[DataFile], *, profile_step: int | None) -> Iterator[str]:
+def _options(
+    recipe: Recipe, data: Sequence[DataFile], found: Sequence[FetchedData], *, profile_step: int | None
+) -> Iterator[str]:
     if recipe.keep_checkpoints is not None:
         yield from ("--keep-checkpoints", str(recipe.keep_checkpoints))
     for one in data:
         yield from ("--data", one.name, one.sha256, f"{{mounts}}/recipes/{recipe.name}/{one.name}")
+    for file in found:
+        yield from ("--data", file.name, file.sha256, f"{{mounts}}/{recipe_data.FOLDER}/{file.name}")
     if profile_step is not None:
         yield from ("--profile-step", str(profile_step))
 
 
 def declared(recipe: Recipe) -> tuple[DataFile, ...]:
-    """Every file that the recipe declares, read and held against its digest.
+    """Every file that the recipe declares beside it, read and held against its digest.
 
     Raises:
         RecipeError: An entry names no file, or the file is missing or another one.
     """
-    if isinstance(recipe.data, str):
+    if isinstance(recipe.data, str | Mapping):
         return ()
     return tuple(_read(recipe, entry) for entry in recipe.data)
 

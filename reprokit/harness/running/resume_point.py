@@ -135,7 +135,8 @@ def changed_inputs(record: Mapping[str, Any], recipe: Recipe, *, project: Projec
         f"{what_changed.recipe_line(recipe.name, name, recipe.lines)} {name}"
         + (f" {then} → {said.get(name)}" if isinstance(then, str) and isinstance(said.get(name), str) else "")
         for name in _RECORDED_SETTINGS
-        if (then := fact(record, f"recipe_data.{name}")) != said.get(name)
+        if recipes.data_identity(then := fact(record, f"recipe_data.{name}"))
+        != recipes.data_identity(said.get(name))
     ]
     unpinned = recipe.variant == NO_VARIANT  # what this Python holds is recorded once the run has begun
     lock = fact(record, "digests.lock") if unpinned else _lock_today(record, project)

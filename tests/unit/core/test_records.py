@@ -69,7 +69,7 @@ def test_a_plan_in_json_has_the_names_of_its_fields_and_plain_defaults():
         "environment": {},
         "inherit_environment": False,
         "realisation": None,
-        "mounts": ({"name": "code", "path": "/c", "digest": ""},),
+        "mounts": ({"name": "code", "path": "/c", "digest": "", "folder": ""},),
         "working_dir": None,
         "limits": {
             "memory_bytes": None,
@@ -105,6 +105,7 @@ def test_the_words_for_endings_are_those_that_files_hold():
         "run_folder_not_writable",
         "workspace_busy",
         "mounts_changed",
+        "data_unavailable",
         "interrupted",
         "upload_failed",
         "stopped_at_golden",

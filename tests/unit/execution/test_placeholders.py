@@ -103,3 +103,33 @@ def test_a_placeholder_that_no_argument_uses_is_said():
         "no argument uses {run_dir}",
     ]
     assert len(unused(["sh", "-c", "train --out {run_dir}"])) == 1
+
+
+def spec_with_data(*mounts: tuple[str, str]) -> RunSpec:
+    made = tuple(Mount(name=name, path=f"/host/{name}", folder=folder) for folder, name in mounts)
+    return RunSpec(recipe="r", run_id="1", seed=7, device="cpu", command=("x",), mounts=made)
+
+
+def test_mounts_in_one_folder_are_named_by_the_folder():
+    spec = spec_with_data(("data", "a.csv"), ("data", "b.csv"))
+    values = placeholders(spec, run_dir="/out", mounts="/m", python="/bin/py")
+    assert values["data"] == "/m/data"
+    assert "a.csv" not in values
+    assert [mount.target for mount in spec.mounts] == ["data/a.csv", "data/b.csv"]
+
+
+@pytest.mark.parametrize(
+    "mounts",
+    [
+        [("data", "a"), ("data", "a")],
+        [("", "data"), ("data", "a")],
+        [("data", "a"), ("", "data")],
+        [("seed", "a")],
+        [("..", "a")],
+        [("a/b", "c")],
+        [("data", "../a")],
+    ],
+)
+def test_a_folder_of_mounts_that_is_taken_or_leads_out_is_refused(mounts):
+    with pytest.raises(UsageError, match="not a valid mount name"):
+        placeholders(spec_with_data(*mounts), run_dir="/out", mounts="/m", python="/bin/py")

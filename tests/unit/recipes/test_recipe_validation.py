@@ -118,7 +118,7 @@ def test_what_the_schema_allows_is_taken(folder, line):
         ("limits: {timeout_s: -5}", "2: limits.timeout_s must be more than 0"),
         ("limits: {pids: 1.5}", "2: limits.pids must be a whole number"),
         ("limits:", "2: limits must be a section with keys of its own. got nothing (null)"),
-        ("data: {a: 1}", "2: data must be 'none' or a list. got a section"),
+        ("data: 3", "2: data must be 'none', a list, or a section of files by name. got 3"),
         ("nondeterminism: ['']", "2: nondeterminism.0 must be text that is not blank"),
         ("nondeterminism: threads", "2: nondeterminism must be a list"),
         ("tolerances: {default: {rtol: -1}}", "2: tolerances.default.rtol must be at least 0"),

@@ -1,0 +1,130 @@
+"""Reads CSV and JSON Lines files as rows of text and numbers, one at a time.
+
+A row is a mapping of column → value; its identity is a digest of all its values, or of the columns that a
+person names. The order of columns does not matter.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from reprokit.core.records import digest
+from reprokit.errors import UsageError
+
+SUFFIXES = (".csv", ".tsv", ".jsonl")
+_LONGEST_FIELD = 16 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row, and the line of its file that it ends on, counted from 1."""
+
+    line: int
+    values: Mapping[str, Any]
+
+    def identity(self, columns: Sequence[str] = ()) -> str:
+        """Digest of all values, or of those of some columns; ``1`` and ``1.0`` in JSON are two values."""
+        return digest({name: self.values[name] for name in columns} if columns else dict(self.values))
+
+
+def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator[Row]:
+    """The rows of a table, in its order.
+
+    Args:
+        path: The file.
+        form: ``csv``, ``tsv`` or ``jsonl``; by the file's name where it is "".
+        columns: Columns that every row must have.
+
+    Raises:
+        UsageError: It is no such table; the message names file and line.
+    """
+    form = form or form_of(path)
+    try:
+        with path.open(encoding="utf-8", newline="") as stream:
+            read = _json_rows(stream, path) if form == "jsonl" else _csv_rows(stream, path, form=form)
+            for row in read:
+                if lacking := [name for name in columns if name not in row.values]:
+                    raise UsageError(f"there is no column {lacking[0]!r}", where=f"{path}:{row.line}")
+                yield row
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"the table cannot be read: {error}", where=str(path)) from error
+
+
+def form_of(path: Path) -> str:
+    """``csv``, ``tsv`` or ``jsonl``, by the end of a file's name.
+
+    Raises:
+        UsageError: It ends otherwise.
+    """
+    if path.suffix not in SUFFIXES:
+        raise UsageError(
+            "not a table", where=str(path), expected=f"a name that ends in {', '.join(SUFFIXES)}"
+        )
+    return path.suffix.removeprefix(".")
+
+
+def table_bytes(found: Sequence[Row], *, form: str, columns: Sequence[str] = ()) -> bytes:
+    """Rows as a file of ``csv``, ``tsv`` or ``jsonl``; ``columns`` is the header where there is no row."""
+    if form == "jsonl":
+        lines = (json.dumps(dict(row.values), ensure_ascii=False) for row in found)
+        return "".join(f"{line}\n" for line in lines).encode()
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter="\t" if form == "tsv" else ",", lineterminator="\n")
+    header = list(found[0].values) if found else list(columns)
+    writer.writerow(header)
+    writer.writerows([row.values[name] for name in header] for row in found)
+    return out.getvalue().encode()
+
+
+def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:
+    csv.field_size_limit(_LONGEST_FIELD)
+    reader = csv.reader(stream, delimiter="\t" if form == "tsv" else ",", strict=True)
+    header = next(reader, None)
+    if not header:
+        raise UsageError("the table has no header", where=f"{path}:1")
+    if len(set(header)) < len(header):
+        raise UsageError("the header names a column twice", where=f"{path}:1")
+    for values in reader:
+        if len(values) != len(header):
+            raise UsageError(
+                "the row has another number of fields than the header",
+                where=f"{path}:{reader.line_num}",
+                expected=str(len(header)),
+                actual=str(len(values)),
+            )
+        yield Row(line=reader.line_num, values=dict(zip(header, values, strict=True)))
+
+
+def _json_rows(stream: Any, path: Path) -> Iterator[Row]:
+    for line, text in enumerate(stream, start=1):
+        where = f"{path}:{line}"
+        try:
+            values = json.loads(
+                text, object_pairs_hook=_without_repeats, parse_constant=_finite, parse_float=_finite
+            )
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"not a JSON object: {error}", where=where) from error
+        if not isinstance(values, dict):
+            raise UsageError("not a JSON object", where=where)
+        yield Row(line=line, values=values)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number that a float holds")
+    return number

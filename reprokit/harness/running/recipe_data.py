@@ -1,0 +1,117 @@
+"""The data that a recipe declares by name: found in the cache, checked, and shown to its runs read-only.
+
+Nothing is fetched here: a run uses what `reprokit data fetch` brought. All of it is read and held against its
+digest before the runs start, and what changed while they ran is found afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from reprokit import data
+from reprokit.core.records import Mount, Outcome, RunResult
+from reprokit.errors import DataError, RecipeError
+from reprokit.images.cache import cache_folder
+from reprokit.recipes import Recipe
+
+#: The folder of all data, as commands name it: ``{data}``.
+FOLDER = "data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedData:
+    """One file or unpacked folder that runs read, as it was when it was checked."""
+
+    name: str
+    sha256: str
+    path: Path
+    signature: tuple[tuple[str, int, int, int, int], ...]
+
+
+def sources_of(recipe: Recipe) -> tuple[data.DataSource, ...]:
+    """What a recipe declares by name; nothing where it declares files beside recipe.yaml, or none."""
+    if not isinstance(recipe.data, Mapping):
+        return ()
+    return tuple(
+        data.DataSource.of_entry(
+            name, entry, project=recipe.project_dir, where=recipe.where(f"data.{name}.sha256")
+        )
+        for name, entry in recipe.data.items()
+    )
+
+
+def fetched(recipe: Recipe) -> tuple[FetchedData, ...]:
+    """Everything that a recipe declares by name, found in the cache and unchanged.
+
+    Raises:
+        DataError: Something is not there, or is not as declared.
+        RecipeError: A trainer is to read an archive that is unpacked.
+    """
+    sources = sources_of(recipe)
+    cache = cache_folder(None) if sources else Path()
+    return tuple(_fetched(recipe, one, cache=cache) for one in sources)
+
+
+def mounts_of(found: Iterable[FetchedData]) -> tuple[Mount, ...]:
+    """Each read-only at ``{data}/<name>``."""
+    return tuple(Mount(name=one.name, path=str(one.path), folder=FOLDER) for one in found)
+
+
+class Digested(Protocol):
+    """Anything with a name and a digest."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+def recorded(found: Iterable[Digested]) -> dict[str, Any]:
+    """What ``run.json`` says of it."""
+    digests = {one.name: one.sha256 for one in found}
+    return {"data": digests} if digests else {}
+
+
+def unless_changed(result: RunResult, found: Iterable[FetchedData]) -> RunResult:
+    """The result; never one that is judged where data was written to since it was checked."""
+    changed = [one.name for one in found if not _is_unchanged(one)]
+    if not changed or not result.is_judged:
+        return result
+    return replace(
+        result,
+        outcome=Outcome.MOUNTS_CHANGED,
+        message=f"the data {', '.join(changed)} changed while the run was under way",
+        remedy="let the program write to {run_dir} only, and put the data back: reprokit data fetch",
+    )
+
+
+def _fetched(recipe: Recipe, source: data.DataSource, *, cache: Path) -> FetchedData:
+    if source.unpack and recipe.trainer is not None:
+        raise RecipeError(
+            f"the data {source.name} is unpacked, and a trainer is given files",
+            where=recipe.where(f"data.{source.name}.unpack"),
+            fix="leave out `unpack`, or declare each file",
+        )
+    place = data.place_of(source, cache=cache)
+    before = data.signature(place) if place.exists() else ()
+    state = data.check(source, cache=cache)
+    if state.status is not data.Status.READY:
+        is_missing = state.status is data.Status.MISSING
+        raise DataError(
+            f"the data {source.name} is {state.problem}"
+            if is_missing
+            else f"the data {source.name} was changed in the cache: {state.problem}",
+            where=source.where,
+            fix=f"reprokit data fetch {recipe.name}",
+        )
+    return FetchedData(name=source.name, sha256=source.sha256, path=state.path, signature=before)
+
+
+def _is_unchanged(one: FetchedData) -> bool:
+    try:
+        return data.signature(one.path) == one.signature
+    except OSError:
+        return False

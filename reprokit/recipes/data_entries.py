@@ -1,0 +1,99 @@
+"""What a recipe may say under ``data``: ``none``, files beside it, or files by name with their URLs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+#: How pydantic names the kinds of ``data`` in the place of a mistake; no key of a recipe is called like them.
+KINDS_OF_DATA = frozenset({"data: none", "data: list", "data: by name"})
+_PROTOCOLS = ("https", "http", "file", "gs", "s3", "hf", "memory")
+
+
+def _file_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+        rule = "named like a file: up to 100 letters, digits, dots, - and _"
+        raise PydanticCustomError("rule", "{rule}", {"rule": rule})
+    return name
+
+
+def _sha256(text: str) -> str:
+    if not re.fullmatch(r"sha256:[0-9a-f]{64}", text):
+        raise PydanticCustomError("rule", "sha256: and 64 hex digits in lower case")
+    return text
+
+
+def _url(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        parts = urlsplit("")
+    if parts.scheme not in _PROTOCOLS or not (parts.netloc or parts.path) or re.search(r"\s", text):
+        rule = f"a URL that begins with {', '.join(f'{one}://' for one in _PROTOCOLS)}"
+        raise PydanticCustomError("rule", "{rule}", {"rule": rule})
+    return text
+
+
+def _below(text: str) -> str:
+    path = PurePosixPath(text)
+    if not text.strip() or path.is_absolute() or ".." in path.parts or "\0" in text:
+        raise PydanticCustomError("rule", "a path below the project's folder")
+    return text
+
+
+Url = Annotated[str, AfterValidator(_url)]
+
+
+class DataEntry(BaseModel):
+    """One file, by its digest and size, and where it is fetched from."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    url: Url | Annotated[list[Url], Field(min_length=1)] | None = None
+    path: Annotated[str, AfterValidator(_below)] | None = None
+    sha256: Annotated[str, AfterValidator(_sha256)]
+    size: Annotated[int, Field(ge=0)]
+    unpack: Literal["zip", "tar"] | None = None
+
+    @model_validator(mode="after")
+    def _must_have_one_place(self) -> Self:
+        if (self.url is None) == (self.path is None):
+            raise PydanticCustomError("rule", "given either a url or a path")
+        return self
+
+
+def _kind(value: Any) -> str | None:
+    if isinstance(value, dict):
+        return "data: by name"
+    if isinstance(value, list):
+        return "data: list"
+    return "data: none" if value == "none" else None
+
+
+Data = Annotated[
+    Annotated[Literal["none"], Tag("data: none")]
+    | Annotated[list[Any], Tag("data: list")]
+    | Annotated[
+        dict[Annotated[str, AfterValidator(_file_name)], DataEntry], Field(min_length=1), Tag("data: by name")
+    ],
+    Discriminator(
+        _kind,
+        custom_error_type="rule",
+        custom_error_message="'none', a list, or a section of files by name",
+    ),
+]
+
+
+def data_identity(data: Any) -> Any:
+    """What of ``data`` can change a number: of files by name, digests and unpacking, not places."""
+    if not isinstance(data, Mapping):
+        return data
+    return {
+        name: {"sha256": entry["sha256"], **({"unpack": entry["unpack"]} if entry.get("unpack") else {})}
+        for name, entry in data.items()
+    }

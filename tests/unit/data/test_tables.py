@@ -1,0 +1,180 @@
+"""Manifests, differences and splits of tables."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from reprokit import data
+from reprokit.cli import main
+from reprokit.errors import UsageError
+
+CSV = "id,height,kind\n1,1.5,a\n2,2.5,b\n3,,b\n3,,b\n"
+
+
+def reprokit(*words: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(word) for word in words])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def table(tmp_path):
+    def table(text: str, name: str = "a.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return table
+
+
+def many(number: int) -> str:
+    return "id,kind\n" + "".join(f"{row},{'rare' if row % 10 == 0 else 'usual'}\n" for row in range(number))
+
+
+def parts_of(path, **how) -> dict[str, str]:
+    """Identity of a row → its part."""
+    found = data.split(path, {"train": 0.8, "test": 0.2}, **how)
+    return {row.values["id"]: part.name for part in found for row in part.rows}
+
+
+def test_a_manifest_counts_rows_duplicates_missing_values_and_classes(table):
+    found = data.manifest_of([table(CSV)])
+    assert (found.num_rows, found.duplicates) == (4, 1)
+    height, kind = found.columns["height"], found.columns["kind"]
+    assert (height.kind, height.missing, height.mean, height.minimum, height.maximum) == (
+        "number",
+        2,
+        2.0,
+        1.5,
+        2.5,
+    )
+    assert height.deviation == pytest.approx(0.5**0.5)
+    assert (kind.kind, kind.classes) == ("text", {"a": 1, "b": 3})
+
+
+def test_a_version_is_the_digest_of_its_files(table):
+    first, same, other = (data.manifest_of([table(text)]).version for text in (CSV, CSV, CSV + "4,1,a\n"))
+    assert first == same != other
+
+
+def test_json_lines_keep_kinds_apart_and_may_lack_columns(table):
+    found = data.manifest_of([table('{"a": 1}\n{"a": "x", "b": [1]}\n{"b": null}\n', "a.jsonl")])
+    assert (found.columns["a"].kind, found.columns["a"].missing) == ("mixed", 1)
+    assert (found.columns["b"].kind, found.columns["b"].missing) == ("structure", 2)
+
+
+BROKEN = {
+    "fewer fields": ("a,b\n1\n", "a.csv", r"a\.csv:2: the row has another number of fields"),
+    "a column twice": ("a,a\n1,2\n", "a.csv", r"a\.csv:1: the header names a column twice"),
+    "nothing": ("", "a.csv", r"a\.csv:1: the table has no header"),
+    "an open quote": ('a\n"1\n', "a.csv", "cannot be read"),
+    "no object": ("[1]\n", "a.jsonl", r"a\.jsonl:1: not a JSON object"),
+    "a key twice": ('{"a": 1, "a": 2}\n', "a.jsonl", "a key stands there twice"),
+    "not a number": ('{"a": [NaN]}\n', "a.jsonl", "no number"),
+    "an infinity": ('{"a": [1e999]}\n', "a.jsonl", "no number"),
+    "another kind of file": ("a", "a.bin", "not a table"),
+}
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_what_is_no_table_is_refused_with_its_line(table, fault):
+    text, name, told = BROKEN[fault]
+    with pytest.raises(UsageError, match=told):
+        data.manifest_of([table(text, name)])
+
+
+def test_rows_that_came_went_and_changed_are_told_apart_by_their_key(table):
+    before = table("id,x\n1,a\n2,b\n3,c\n", "before.csv")
+    after = table("id,x\n4,d\n1,a\n2,B\n", "after.csv")
+    found = data.diff_rows(before, after, key=["id"])
+    assert [row.values["id"] for row in found.came] == ["4"]
+    assert [row.values["id"] for row in found.went] == ["3"]
+    (changed,) = found.changed
+    assert (changed.key, changed.columns, changed.line_before, changed.line_after) == (
+        {"id": "2"},
+        {"x": ("b", "B")},
+        3,
+        4,
+    )
+
+
+def test_the_same_rows_in_another_order_are_no_other_rows(table):
+    found = data.diff_rows(table("a\n1\n2\n", "x.csv"), table("a\n2\n1\n", "y.csv"))
+    assert (found.same_rows, found.is_reordered) == (True, True)
+
+
+def test_a_row_that_is_there_once_more_came(table):
+    found = data.diff_rows(table("a\n1\n", "x.csv"), table("a\n1\n1\n", "y.csv"))
+    assert (len(found.came), len(found.went)) == (1, 0)
+
+
+def test_a_key_of_two_rows_is_refused(table):
+    with pytest.raises(UsageError, match="stands for two rows: lines 2 and 3"):
+        data.diff_rows(table("a,b\n1,1\n1,2\n", "x.csv"), table("a,b\n1,3\n", "y.csv"), key=["a"])
+
+
+def test_a_row_keeps_its_part_when_rows_come_or_move(table):
+    before = parts_of(table(many(2000)))
+    header, *lines = many(3000).splitlines(keepends=True)
+    random.Random(7).shuffle(lines)
+    after = parts_of(table(header + "".join(lines)))
+    assert {name: after[name] for name in before} == before
+    assert 0.75 < sum(part == "train" for part in after.values()) / 3000 < 0.85
+
+
+def test_a_stratified_split_keeps_the_balance_of_classes(table):
+    found = data.split(table(many(1000)), {"train": 0.8, "test": 0.2}, stratify="kind")
+    rare = [sum(row.values["kind"] == "rare" for row in part.rows) for part in found]
+    assert (rare, [len(part.rows) for part in found]) == ([80, 20], [800, 200])
+
+
+@pytest.mark.parametrize("how", [{}, {"stratify": "kind"}])
+def test_rows_of_one_identity_are_in_one_part(table, how):
+    text = "id,kind\n" + "".join(f"{row % 50},a\n" for row in range(500))
+    found = data.split(table(text), {"train": 0.5, "test": 0.5}, key=["id"], **how)
+    train, test = ({row.values["id"] for row in part.rows} for part in found)
+    assert (len(train) > 0, len(test) > 0, train & test) == (True, True, set())
+
+
+def test_one_identity_with_two_classes_cannot_be_stratified(table):
+    kinds = [(row, kind) for row in range(60) for kind in ("ab" if row >= 30 else "a")]
+    text = "id,kind\n" + "".join(f"{row},{kind}\n" for row, kind in kinds)
+    with pytest.raises(UsageError, match="two values of the column to stratify by"):
+        data.split(table(text), {"train": 0.5, "test": 0.5}, key=["id"], stratify="kind", salt="1")
+
+
+def test_a_row_in_two_parts_is_found_with_both_lines(table):
+    train, test = table("id,x\n1,a\n2,b\n", "train.csv"), table("id,x\n3,c\n2,B\n", "test.csv")
+    assert data.must_be_disjoint({"train": train, "test": test}) == 4
+    with pytest.raises(UsageError, match=r"test\.csv:3: a row of test is in train too: line 3"):
+        data.must_be_disjoint({"train": train, "test": test}, key=["id"])
+
+
+def test_another_salt_is_another_split(table):
+    assert parts_of(table(many(100))) != parts_of(table(many(100)), salt="other")
+
+
+@pytest.mark.parametrize("shares", [{}, {"a": 0.5}, {"a": 1.5, "b": -0.5}])
+def test_shares_that_are_not_a_whole_are_refused(table, shares):
+    with pytest.raises(UsageError, match="1 together"):
+        data.split(table(CSV), shares)
+
+
+def test_the_verbs_print_what_they_find(table, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    whole = table(many(100), "all.csv")
+    words = ["--part", "train=0.8", "--part", "test=0.2", "--key", "id", "--output", tmp_path / "parts"]
+    assert reprokit("data", "split", whole, *words) == 0
+    record = json.loads((tmp_path / "parts" / "split.json").read_text())
+    assert sum(part["rows"] for part in record["parts"].values()) == 100
+    assert reprokit("data", "split", whole, *words) == 2  # the folder is not empty
+    capsys.readouterr()
+    assert reprokit("data", "show", whole, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["all.csv"]["num_rows"] == 100
+    assert reprokit("data", "diff", whole, whole) == 0
+    assert reprokit("data", "diff", whole, tmp_path / "parts" / "train.csv", "--key", "id") == 1
+    assert "0 came" in capsys.readouterr().out
+    assert reprokit("data", "diff", whole, "gone.csv") == 2
