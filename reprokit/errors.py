@@ -13,6 +13,7 @@ The tree::
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
     │   ├── ImageError                   3   image or virtual environment not made
+    │   ├── DataError                    3   declared data is not there as declared
     │   ├── UploadError                  3   a run could not be copied to its URL
     │   └── WorkspaceError               3   runs/ or reports/ cannot be written
     │       ├── DiskFullError            3   because the disk is full

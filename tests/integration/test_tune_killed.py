@@ -41,7 +41,7 @@ def finished(root: Path, *, runs: str, trials: int, workers: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("kills", "workers", "trials"), [(5, 2, 6), pytest.param(20, 4, 30, marks=pytest.mark.slow)]
+    ("kills", "workers", "trials"), [(5, 2, 8), pytest.param(20, 4, 30, marks=pytest.mark.slow)]
 )
 def test_the_study_of_a_killed_search_is_that_of_one_worker(tmp_path, monkeypatch, kills, workers, trials):
     monkeypatch.setenv("PATH", bare_python(tmp_path / "bin"))
@@ -56,7 +56,7 @@ def test_the_study_of_a_killed_search_is_that_of_one_worker(tmp_path, monkeypatc
             if len(list((root / "r2").glob("train/*/run.json"))) > before:
                 break
             time.sleep(0.02)
-        time.sleep(moments.uniform(0, 1.0))
+        time.sleep(moments.uniform(0, 0.25))
         tool.send_signal(signal.SIGKILL)
         tool.communicate()
         begun.add(len(list((root / "r2").glob("train/*/run.json"))))

@@ -124,7 +124,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
                         )
                         for name, path in launch.mounts.items()
                     ),
-                    *mounts_of(launch.fetched),
+                    *(mounts_of(launch.fetched) if launch.fetched else ()),
                     *own.mounts,
                 ),
                 working_dir=launch.working_dir,

@@ -110,7 +110,8 @@ def launch_of(
         return _launch_of_command(
             recipe, recipe.program, realisation, environments=environments or recipe.project_dir
         )
-    trainer, data, found = trainer_of(recipe), declared(recipe), recipe_data.fetched(recipe)
+    trainer, data = trainer_of(recipe), declared(recipe)
+    found = recipe_data.fetched(recipe) if isinstance(recipe.data, Mapping) else ()
     return Launch(
         command=(*_LAUNCH, *_options(recipe, data, found, profile_step=profile_step)),
         script=("--", f"{{mounts}}/recipes/trainers/{trainer.name}"),
@@ -126,7 +127,7 @@ def launch_of(
             **digest_facts(recipe, needed(recipe, realisation), package=package),
             "recipe_data": dict(recipe.plain),
             "training_config": dict(recipe.training_config),
-            **recipe_data.recorded([*data, *found]),
+            **(recipe_data.recorded([*data, *found]) if data or found else {}),
         },
         fetched=found,
         mounts={"reprokit": str(package), "recipes": SOURCE, CONFIG: CONFIG},
@@ -149,7 +150,7 @@ def _launch_of_command(
 ) -> Launch:
     refuse_near_misses(program.command)
     files, data = program_files(recipe, recipe.project_dir), declared(recipe)
-    found = recipe_data.fetched(recipe)
+    found = recipe_data.fetched(recipe) if isinstance(recipe.data, Mapping) else ()
     python = "{python}" if realisation else None
     first = python if python and program.command[0] in _PYTHONS else program.command[0]
     base = f"{{run_dir}}/{WORK}" if program.collect else f"{{{PROGRAM_MOUNT}}}"
@@ -179,7 +180,7 @@ def _launch_of_command(
                 "working_dir": program.working_dir,
                 "files": digests_by_name(files),
             },
-            **recipe_data.recorded([*data, *found]),
+            **(recipe_data.recorded([*data, *found]) if data or found else {}),
         },
         fetched=found,
         mounts={PROGRAM_MOUNT: PROGRAM, **({"data": f"{SOURCE}/{recipe.name}"} if data else {})},

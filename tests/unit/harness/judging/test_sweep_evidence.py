@@ -33,11 +33,17 @@ def test_without_a_sweep_nobody_asked_for_several_seeds(here):
     assert row.remedy == "run several: `reprokit sweep train`"
 
 
+def seed_of(run: Path) -> int:
+    return json.loads((run / "run.json").read_text())["seed"]
+
+
 def test_a_finished_sweep_of_the_same_inputs_is_passed_and_stands_in_the_report(here):
     answer = swept(here.root)
     row, report, folder = judged(here)
     assert (row.status, row.reason) == ("PASSED", "3 seeds finished, all that the recipe names")
-    assert row.evidence["runs"] == [str(here.root / "runs" / member.run) for member in answer.members]
+    shown = [Path(run) for run in row.evidence["runs"]]  # of the judged seed, any of its finished runs
+    assert sorted(seed_of(run) for run in shown) == sorted(member.seed for member in answer.members)
+    assert all((run / "COMPLETE").is_file() for run in shown)
     assert audit(folder / "report.json", project=Project.around(here.root)).exit_code == 0
     again = judge_again([Path(run) for run in report.runs], Request(), project=Project.around(here.root))
     assert next(one for one in again.checks if one.id == "several_seeds") == row
