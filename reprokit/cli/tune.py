@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reprokit.cli.html_page import write_page
 from reprokit.cli.options import (
     all_of,
     backend_option,
@@ -176,14 +177,11 @@ def _space(recipe: str, options: dict[str, Any], *, project: Project) -> tuple[D
 
 
 def _further_forms(study: harness.Study, *, html_file: Path | None, storage: str | None) -> None:
-    from reprokit import workspace
     from reprokit.harness.tuning import export, importances
     from reprokit.reports import study_page
 
     if html_file is not None:
-        page = study_page.study_to_html(study.as_data(), importance=importances(study))
-        workspace.write_atomic(html_file, page.encode())
-        click.echo(f"Written: {html_file}", err=True)
+        write_page(study_page.study_to_html(study.as_data(), importance=importances(study)), path=html_file)
     if storage is not None:
         added = export(study, url=storage)
         click.echo(f"Added to {storage}: {added} trials. See: optuna-dashboard {storage}", err=True)

@@ -10,6 +10,7 @@ from reprokit.errors import RecipeError, UsageError
 from reprokit.harness.tuning.definition import changed_settings
 from reprokit.project import Project
 from reprokit.recipes import Distribution, Recipe
+from reprokit.recipes.mistakes import did_you_mean
 
 #: Keys of a recipe that are no settings of a training → what chooses them.
 _NOT_SEARCHED = {
@@ -84,6 +85,15 @@ def _found(data: Any, path: Sequence[str]) -> Any:
 
 def _mistakes(one: Distribution, recipe: Recipe, *, project: Project) -> Iterator[RecipeError]:
     """What the recipe says against a setting's values, each sentence once."""
+    top, _, variable = one.setting.partition(".")
+    given = recipe.as_data().get("env") or {}
+    if top == "env" and variable not in given:  # a program that reads no such variable would not say so
+        yield RecipeError(
+            f"{one.setting}: the recipe gives its program no such variable",
+            where=one.where,
+            fix=did_you_mean(variable, given) if given else f"add {variable} under `env` in recipe.yaml",
+        )
+        return
     seen = set()
     for value in _ends(one):
         changed = (*recipe.modified, *changed_settings({one.setting: value}))

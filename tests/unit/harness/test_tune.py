@@ -128,6 +128,7 @@ def outcome_of(folder: Path) -> str:
         ("\nenvv.RATE: {type: int, low: 1, high: 2}\n", "space.yaml:2"),
         ("limits.memory_gib: {type: float, low: -1, high: 2}\n", "space.yaml:1"),
         ("seeds: {type: categorical, choices: [[1]]}\n", "choose it by --seeds"),
+        ("env.RATES: {type: int, low: 1, high: 2}\n", "no such variable. Hint: did you mean 'RATE'"),
     ],
 )
 def test_a_setting_that_the_recipe_does_not_take_is_told_with_its_line(theirs, space, told):
