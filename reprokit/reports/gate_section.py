@@ -13,11 +13,12 @@ from typing import Any
 from reprokit.core.rows import counted
 from reprokit.reports.axes import finite
 from reprokit.reports.escaping import Visible, one_line
-from reprokit.reports.format_values import Facts, facts_of, in_words
+from reprokit.reports.format_values import Facts
 from reprokit.reports.gate_plots import JudgedLook, difference_plot, power_plot
 from reprokit.reports.html_tables import Table, html_table
 from reprokit.reports.plots import Plot
 from reprokit.reports.seed_plots import SeedResults, result_plot
+from reprokit.reports.statistical_gate import rate_facts
 
 _TONES = {"EQUIVALENT": "good", "REGRESSION": "bad"}
 _MOST_METRICS = 12
@@ -81,7 +82,7 @@ def gate_section(statistical: Mapping[str, Any] | None) -> GateSection | None:
         ),
         num_cut=max(0, len(names) - _MOST_METRICS),
         num_unused=int(finite(outcome.get("num_unused")) or 0),
-        rates=in_words(facts_of(_mapping(statistical.get("rates")))),
+        rates=rate_facts(statistical.get("rates")),
     )
 
 

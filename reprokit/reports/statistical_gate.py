@@ -59,6 +59,16 @@ def _visible(one: Mapping[str, Any]) -> str:
     return f"{one['name']}: {seen} (margin {_number(one['margin'])}{told})"
 
 
+def rate_facts(rates: object) -> Facts:
+    """How often such a gate is wrong, in words; () where that is missing or was written otherwise."""
+    if not isinstance(rates, Mapping):
+        return ()
+    try:
+        return tuple((one_line(label), one_line(value)) for label, value in _rates(rates))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return ()
+
+
 def _rates(rates: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "false alarms", f"at most {rates['false_alarms_at_most']:.0%} of gates where nothing changed"
     known = rates["wrong_passes_at_margin"].items()

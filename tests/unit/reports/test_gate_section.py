@@ -87,11 +87,23 @@ def test_values_that_are_not_finite_are_crosses_and_leave_no_difference(sample_r
     assert "Statistical gate" in to_html(again)
 
 
-def test_measured_rates_are_listed_in_words():
+def test_how_often_the_gate_is_wrong_is_told_in_words():
+    missed = "a drop of exactly the margin in every seed would be missed by this look"
     assert gate_section(judged()).rates == (
-        ("false alarms at most", "0.05"),
-        ("wrong passes at margin return", "0.125"),
+        ("false alarms", "at most 5% of gates where nothing changed"),
+        (
+            "wrong passes",
+            f"{missed} (return in 12.5% of gates); EQUIVALENT is said only where that is at most 20%",
+        ),
+        ("blind spot", "a drop in only one seed of five was passed in 59% to 71% of gates"),
     )
+
+
+@pytest.mark.parametrize(
+    "rates", [None, 3, [], {}, {"false_alarms_at_most": "x"}, {"false_alarms_at_most": 0.05}]
+)
+def test_rates_that_cannot_be_read_are_left_out(rates):
+    assert gate_section(judged() | {"rates": rates}).rates == ()
 
 
 def test_an_ensemble_that_was_not_asked_yet_is_drawn_without_looks():
