@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from reprokit.errors import DataError, MetricsError
 from reprokit.runtime import random_state
 from reprokit.runtime.metrics import LineWriter
 from reprokit.runtime.random_state import Generators
+from reprokit.runtime.samples import Contents, Ids, as_ids, ids_digest, spelled
 from reprokit.runtime.seeding import seed_in_use
 
 _DIGEST_BYTES = 16
@@ -40,6 +42,7 @@ class Trace(LineWriter):
         super().__init__(path)
         self._updates = 0
         self._seeds: dict[str, list[int | str | None]] = {}
+        self._contents: dict[int, tuple[int, int]] = {}  # id of a sample → content, and the update it is of
 
     def resume_at(self, update: int) -> None:
         """Number the updates from here on: so many were done before the program stopped."""
@@ -64,6 +67,8 @@ class Trace(LineWriter):
         optimizer: Mapping[str, Any] | None = None,
         generators: Generators | None = None,
         environments: Sequence[Any] = (),
+        samples: Sequence[int] | np.ndarray[Any, Any] | torch.Tensor | None = None,
+        contents: Contents | None = None,
     ) -> None:
         """Record what the program stands at after one update.
 
@@ -74,9 +79,18 @@ class Trace(LineWriter):
             optimizer: Its state dict.
             generators: Name → generator beside the global ones.
             environments: The training environments, simulator included.
+            samples: Ids of the samples that went into this update, in order, those of all its
+                micro-batches one after the other. Of a program without data None, which records nothing.
+            contents: ``sample_contents`` of what arrived, one number an id, before any augmentation.
+
+        Raises:
+            MetricsError: The samples are no integers, or the contents are not as many.
+            DataError: An id stands for another content than earlier in this run.
         """
         self._updates += 1
         record: dict[str, Any] = {"update": self._updates, "step": step}
+        if samples is not None:
+            record["samples"] = self._sampled(as_ids(samples), contents)
         record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
         if gradients is not None:
             record["gradients"] = {name: digest(tensor) for name, tensor in gradients.items()}
@@ -85,6 +99,22 @@ class Trace(LineWriter):
         self._look_at_seeds(environments)
         record["random"] = random_digests(generators=generators, environments=environments)
         self.append(record)
+
+    def _sampled(self, ids: Ids, contents: Contents | None) -> dict[str, Any]:
+        found: dict[str, Any] = {"count": len(ids), "digest": ids_digest(ids), "ids": spelled(ids)}
+        if contents is None:
+            return found
+        if len(contents) != len(ids):
+            actual = f"{len(contents)} contents"
+            raise MetricsError("every sample needs its content", expected=f"{len(ids)}", actual=actual)
+        for name, content in zip(ids.tolist(), contents.tolist(), strict=True):
+            before, update = self._contents.setdefault(name, (content, self._updates))
+            if before != content:
+                raise DataError(
+                    f"sample {name:,} of update {self._updates:,} is not what it was in update {update:,}",
+                    fix="pass the contents before augmentation, or find what changes the data",
+                )
+        return {**found, "contents": contents.astype(">u8").tobytes().hex()}
 
     def _look_at_seeds(self, environments: Sequence[Any]) -> None:
         for index, environment in enumerate(environments):

@@ -1,0 +1,107 @@
+"""The ledger of samples: which ids went into an update, in order, and what arrived under each of them.
+
+    >>> spelled(np.array([4, 5, 6, 9]))
+    '4-6,9'
+
+A content digest is 64 bits: a sum of the row's words, each times an odd random number, modulo 2^64. It finds
+another, moved or swapped value; it is no protection against a value made to be overlooked.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from reprokit.errors import MetricsError
+
+Ids = npt.NDArray[np.int64]
+Contents = npt.NDArray[np.uint64]
+
+_DIGEST_BYTES = 16
+_WORD = 8
+_WEIGHTS_SEED = 20260
+
+
+def as_ids(samples: Sequence[int] | npt.NDArray[Any] | torch.Tensor) -> Ids:
+    """Ids as one row of 64-bit integers, whatever type of integer they came in.
+
+    Raises:
+        MetricsError: They are no integers, or not one after the other.
+    """
+    given = samples.detach().cpu().numpy() if isinstance(samples, torch.Tensor) else np.asarray(samples)
+    if given.ndim == 1 and not given.size:
+        return np.empty(0, dtype=np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
+        actual = f"{given.dtype} of shape {given.shape}"
+        raise MetricsError("ids of samples are no row of integers", actual=actual)
+    if given.dtype == np.uint64 and int(given.max()) > np.iinfo(np.int64).max:
+        raise MetricsError("an id of a sample is larger than 2^63 - 1", actual=str(given.max()))
+    return given.astype(np.int64)
+
+
+def spelled(ids: Ids) -> str:
+    """Ids as text, in order; three or more that count up by one as ``first-last``."""
+    if not ids.size:
+        return ""
+    ends = np.flatnonzero(np.diff(ids) != 1)
+    if len(ends) > len(ids) // 2:  # in random order: no runs worth the name
+        return ",".join(map(str, ids.tolist()))
+    starts, lasts = ids[[0, *(ends + 1)]].tolist(), ids[[*ends, len(ids) - 1]].tolist()
+    return ",".join(
+        ",".join(map(str, range(first, last + 1))) if last - first < 2 else f"{first}-{last}"
+        for first, last in zip(starts, lasts, strict=True)
+    )
+
+
+def ids_digest(ids: Ids) -> str:
+    """128 bits of BLAKE2b over the ids in order, as 32 hex digits."""
+    return hashlib.blake2b(ids.astype("<i8").tobytes(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
+def sample_contents(*tensors: torch.Tensor | npt.NDArray[Any]) -> Contents:
+    """A digest of what arrived for each sample: of the same row of every tensor.
+
+    Args:
+        tensors: Inputs, labels, …; the first dimension of each counts the samples.
+
+    Returns:
+        One 64-bit number a sample.
+
+    Raises:
+        MetricsError: The tensors hold different numbers of samples.
+    """
+    if len({len(one) for one in tensors}) > 1:
+        raise MetricsError("tensors of one batch hold different numbers of samples")
+    total = np.zeros(len(tensors[0]), dtype=np.uint64)
+    for number, tensor in enumerate(tensors):
+        words = _words(tensor)
+        total += words @ _weights(number, words.shape[1])
+    return total
+
+
+def _words(tensor: torch.Tensor | npt.NDArray[Any]) -> Contents:
+    """The bytes of every row, as numbers of 64 bits, filled up with zeros."""
+    if isinstance(tensor, torch.Tensor):
+        plain = tensor.detach().cpu().contiguous()
+        rows, size = len(plain), plain.numel() * plain.element_size()
+        flat = plain.flatten().view(torch.uint8).numpy() if size else np.empty(0, dtype=np.uint8)
+    else:
+        rows, size = len(tensor), tensor.nbytes
+        flat = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
+    flat = flat.reshape(rows, size // max(rows, 1))
+    if rest := -flat.shape[1] % _WORD:
+        flat = np.pad(flat, ((0, 0), (0, rest)))
+    return flat.view(np.uint64)
+
+
+@functools.lru_cache(maxsize=16)
+def _weights(number: int, words: int) -> Contents:
+    """Odd numbers, always the same."""
+    drawn = np.random.default_rng([_WEIGHTS_SEED, number]).integers(2**63, size=words, dtype=np.uint64)
+    return drawn * np.uint64(2) + np.uint64(1)

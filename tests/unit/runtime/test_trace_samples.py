@@ -1,0 +1,103 @@
+"""Samples in the trace: order counts, the type of the ids does not, and an id stands for one content."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from reprokit.errors import DataError, MetricsError
+from reprokit.runtime.samples import as_ids, ids_digest, sample_contents, spelled
+from reprokit.runtime.trace import Trace
+
+pytestmark = pytest.mark.usefixtures("global_state")
+
+
+def _records(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def _traced(path, **samples):
+    with Trace(path) as trace:
+        trace.update(step=1, parameters={"w": torch.ones(2)}, **samples)
+    return _records(path)[0]
+
+
+def test_a_trace_without_samples_has_no_word_about_them(tmp_path):
+    assert list(_traced(tmp_path / "trace.jsonl")) == ["update", "step", "parameters", "random"]
+
+
+def test_samples_stand_before_what_they_change(tmp_path):
+    record = _traced(tmp_path / "trace.jsonl", samples=[3, 4, 5, 9])
+    assert list(record)[:4] == ["update", "step", "samples", "parameters"]
+    assert record["samples"] == {"count": 4, "digest": ids_digest(as_ids([3, 4, 5, 9])), "ids": "3-5,9"}
+
+
+def test_the_order_of_samples_counts():
+    assert ids_digest(as_ids([1, 2])) != ids_digest(as_ids([2, 1]))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
+def test_the_type_of_the_ids_does_not_count(kind):
+    assert ids_digest(as_ids(np.array([7, 1], dtype=kind))) == ids_digest(as_ids([7, 1]))
+    assert ids_digest(as_ids(torch.tensor([7, 1]))) == ids_digest(as_ids([7, 1]))
+
+
+@pytest.mark.parametrize("ids", [[0.0, 1.0], [True], ["a"], [[1, 2]], np.array([2**63], dtype=np.uint64)])
+def test_what_is_no_row_of_ids_is_refused(ids):
+    with pytest.raises(MetricsError):
+        as_ids(ids)
+
+
+@pytest.mark.parametrize(
+    ("ids", "text"),
+    [
+        ([], ""),
+        ([5], "5"),
+        ([5, 6], "5,6"),
+        ([5, 6, 7], "5-7"),
+        ([7, 6, 5], "7,6,5"),
+        ([1, 1, 2, 3, 0], "1,1-3,0"),
+        ([-2, -1, 0], "-2-0"),
+    ],
+)
+def test_ids_are_spelled_in_order(ids, text):
+    assert spelled(as_ids(ids)) == text
+
+
+def test_a_sample_that_becomes_another_is_named_with_both_updates(tmp_path):
+    first, later = torch.rand(2, 3), torch.rand(2, 3)
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        trace.update(step=1, parameters={}, samples=[8, 9], contents=sample_contents(first))
+        trace.update(step=2, parameters={}, samples=[9, 8], contents=sample_contents(first.flip(0)))
+        with pytest.raises(DataError, match="sample 8 of update 3 is not what it was in update 1"):
+            trace.update(step=3, parameters={}, samples=[8], contents=sample_contents(later[:1]))
+
+
+def test_every_sample_has_its_content(tmp_path):
+    with Trace(tmp_path / "trace.jsonl") as trace, pytest.raises(MetricsError, match="needs its content"):
+        trace.update(step=1, parameters={}, samples=[8, 9], contents=sample_contents(torch.ones(1, 2)))
+
+
+def test_a_moved_value_and_a_flipped_bit_are_other_contents():
+    row = np.arange(9, dtype=np.float32)
+    moved, flipped = row[[1, 0, *range(2, 9)]], row.copy()
+    flipped.view(np.uint32)[8] ^= 1
+    rows = sample_contents(np.stack([row, moved, flipped, row]), torch.tensor([1, 1, 1, 2]))
+    assert len({*rows.tolist()}) == 4
+
+
+def test_images_and_labels_of_different_numbers_are_refused():
+    with pytest.raises(MetricsError, match="different numbers"):
+        sample_contents(torch.ones(2, 2), torch.ones(3))
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.uint8, torch.int64, torch.bool])
+def test_rows_of_any_type_have_contents(kind):
+    rows = torch.tensor([[0, 1], [1, 0], [0, 1]]).to(kind)
+    first, second, third = sample_contents(rows).tolist()
+    assert first == third != second
+
+
+def test_no_samples_have_no_contents():
+    assert sample_contents(torch.empty(0, 4)).tolist() == []
