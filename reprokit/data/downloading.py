@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from reprokit.data import fsspec_place, http_place, local_place
+from reprokit.data import fsspec_place, http_place, local_place, package_place
 from reprokit.data.partial_file import PartialFile
 from reprokit.data.sources import LOCAL, DataSource, protocol_of
 from reprokit.data.transfer import PlaceRefusedError, Transfer, TransferCutError
@@ -116,6 +116,8 @@ def _opened(place: str, *, offset: int) -> AbstractContextManager[Transfer]:
         return http_place.opened(place, offset=offset)
     if protocol == "file":
         return local_place.opened(place, offset=offset)
+    if protocol == package_place.PROTOCOL:
+        return package_place.opened(place, offset=offset)
     if protocol in fsspec_place.PROTOCOLS:
         return fsspec_place.opened(place, offset=offset)
     raise PlaceRefusedError(f"nothing reads {protocol}:// URLs")

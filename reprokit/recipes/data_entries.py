@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 
 #: How pydantic names the kinds of ``data`` in the place of a mistake; no key of a recipe is called like them.
 KINDS_OF_DATA = frozenset({"data: none", "data: list", "data: by name"})
-_PROTOCOLS = ("https", "http", "file", "gs", "s3", "hf", "memory")
+_PROTOCOLS = ("https", "http", "file", "gs", "s3", "hf", "memory", "package")
+_PIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?==[0-9][A-Za-z0-9.!+_-]*")
 
 
 def _file_name(name: str) -> str:
@@ -37,6 +38,8 @@ def _url(text: str) -> str:
     if parts.scheme not in _PROTOCOLS or not (parts.netloc or parts.path) or re.search(r"\s", text):
         rule = f"a URL that begins with {', '.join(f'{one}://' for one in _PROTOCOLS)}"
         raise PydanticCustomError("rule", "{rule}", {"rule": rule})
+    if parts.scheme == "package" and not (_PIN.fullmatch(parts.netloc) and parts.path.strip("/")):
+        raise PydanticCustomError("rule", "package://NAME==VERSION/PATH/IN/THE/PACKAGE")
     return text
 
 

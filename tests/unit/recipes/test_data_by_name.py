@@ -14,6 +14,10 @@ WRONG = {
     "no place": ({"path": None}, "2: data.a must be given either a url or a path"),
     "two kinds of places": ({"url": "'https://h/a'"}, "2: data.a must be given either a url or a path"),
     "an unknown protocol": ({"path": None, "url": "'ftp://h/a'"}, "2: data.a.url must be a URL that begins"),
+    "a package of no version": (
+        {"path": None, "url": "'package://a/b'"},
+        "must be package://NAME==VERSION/PATH",
+    ),
     "no URL of many": ({"path": None, "url": "[]"}, "2: data.a.url must be"),
     "a path that leads out": ({"path": "../a"}, "2: data.a.path must be a path below the project's folder"),
     "an absolute path": ({"path": "/a"}, "2: data.a.path must be a path below the project's folder"),
@@ -39,7 +43,13 @@ def test_each_mistake_is_told_with_its_line(folder, mistake):
 
 
 @pytest.mark.parametrize(
-    "place", [{}, {"path": None, "url": "'https://h/a'"}, {"path": None, "url": "['s3://b/a']"}]
+    "place",
+    [
+        {},
+        {"path": None, "url": "'https://h/a'"},
+        {"path": None, "url": "['s3://b/a']"},
+        {"path": None, "url": "'package://a==1/b'"},
+    ],
 )
 def test_a_place_is_no_part_of_the_digest(folder, place):
     folder.edit("schema: 1\n", f"schema: 1\n{declared()}\n")

@@ -1,0 +1,1 @@
+"""A folder for the path of another Python; what is in it says why."""
