@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from reprokit.core.evidence import Evidence, RunEvidence, fact
@@ -39,8 +39,11 @@ def check(evidence: Evidence) -> Finding:
             "nothing was captured around the plain command", "capture it: `reprokit capture`"
         )
     required = _required(evidence.recipe)
+    may_be_empty = {"inside.packages"} if evidence.locked == {} else set()  # a lock may have no package
     if broken := failed_runs(
-        evidence, lambda run: _problem(run, required), "see what can be captured: `reprokit capture`"
+        evidence,
+        lambda run: _problem(run, required, may_be_empty),
+        "see what can be captured: `reprokit capture`",
     ):
         return broken
     missing = sorted({field for run in evidence.runs for field in run.environment["missing"]})
@@ -57,11 +60,16 @@ def _required(recipe: Mapping[str, Any] | None) -> tuple[str, ...]:
     return (*_OF_ALL, *_OF_RECIPES, *pinned, *(() if "command" in recipe else _OF_TRAINERS))
 
 
-def _problem(run: RunEvidence, required: tuple[str, ...]) -> str:
+def _problem(run: RunEvidence, required: tuple[str, ...], may_be_empty: Collection[str]) -> str:
     reasons = run.environment.get("missing")
     if not isinstance(reasons, Mapping):
         return "the environment record does not say what is missing"
-    lacking = [field for field in required if fact(run.environment, field) in (None, "", {}, [])]
+    lacking = [
+        field
+        for field in required
+        if (found := fact(run.environment, field)) in (None, "", {}, [])
+        and not (found == {} and field in may_be_empty)
+    ]
     lacking += [field for field in _OR_REASON if not fact(run.environment, field) and not reasons.get(field)]
     if lacking:
         because = reasons.get(lacking[0])

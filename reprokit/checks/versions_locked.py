@@ -28,7 +28,8 @@ def check(evidence: Evidence) -> Finding:
             "`reprokit image lock NAME --from requirements.txt`, and `variant: NAME` in recipe.yaml",
         )
     problems = problems_of_runs(
-        evidence, lambda run: _problem(run) or _tampered(run) or _not_locked(run, evidence.locked)
+        evidence,
+        lambda run: _problem(run, evidence.locked) or _tampered(run) or _not_locked(run, evidence.locked),
     )
     if problems:
         folders = sorted({str(fact(run.run, "image.reference")) for run in evidence.runs if _tampered(run)})
@@ -43,7 +44,7 @@ def check(evidence: Evidence) -> Finding:
     return passed(f"{count} packages recorded, {how} {lock}", packages=count, lock=lock)
 
 
-def _problem(run: RunEvidence) -> str:
+def _problem(run: RunEvidence, locked: Mapping[str, str] | None) -> str:
     lock = fact(run.run, "image.lock_digest")
     if not isinstance(lock, str) or not _SHA256.fullmatch(lock):
         return f"run.json has {lock!r} instead of the digest of a lock"
@@ -54,7 +55,7 @@ def _problem(run: RunEvidence) -> str:
         if digest != lock:
             return f"the lock is {digest!r} in {place}, but {lock} in run.json"
     packages = fact(run.environment, "inside.packages")
-    if not isinstance(packages, Mapping) or not packages:
+    if not isinstance(packages, Mapping) or not (packages or locked == {}):  # the lock may have none
         return "no package is recorded"
     unnamed = [str(name) for name, version in packages.items() if not isinstance(version, str) or not version]
     return f"packages without a version: {', '.join(unnamed)}" if unnamed else ""

@@ -1264,6 +1264,11 @@ GREEN: dict[str, dict[str, Fault]] = {
     },
     "versions_locked": {
         "the lock is not at hand": with_(locked=None),
+        "a lock of no package, and none recorded": both(
+            with_(locked={}),
+            in_runs("environment", "inside.packages", {}),
+            in_runs("environment", "inside.sources", {}),
+        ),
         "a package from a file with a digest": in_run(
             "environment", "inside.sources.torch", "archive sha256:aa"
         ),
