@@ -14,6 +14,7 @@ from typing import Any
 
 from reprokit.core import inputs
 from reprokit.core.evidence import is_integer
+from reprokit.core.records import digest
 from reprokit.errors import GoldenError
 from reprokit.golden.folder import RESTORE, GoldenRow, folder_of_platform, is_digest, misfit, read_provenance
 from reprokit.layout import ENSEMBLE, ENSEMBLE_LINES, PROVENANCE
@@ -71,6 +72,11 @@ class Ensemble:
     def labels(self) -> tuple[str, ...]:
         """What each declared metric's values are filed under."""
         return labels_of(self.provenance["statistical"])
+
+
+def judged_digest(statistical: Sequence[Mapping[str, Any]]) -> str:
+    """Digest of what is judged: metric, window, margin and direction of each entry, in order."""
+    return digest([{name: one.get(name) for name in _STATISTICAL} for one in statistical])
 
 
 def labels_of(statistical: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -190,6 +196,8 @@ def _problem_of(value: Any) -> str:
     entries = value["statistical"]
     if not entries or not all(_is_statistical(one) for one in entries):
         return "'statistical' is malformed"
+    if digests.get("statistical") != judged_digest(entries):
+        return "'statistical' is not what was promoted: its digest is another one"
     return ""
 
 

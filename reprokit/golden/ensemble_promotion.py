@@ -12,7 +12,13 @@ from typing import Any
 
 from reprokit.errors import GoldenError
 from reprokit.golden.candidate import Candidate, check_alike, check_run
-from reprokit.golden.ensemble import Ensemble, EnsembleMember, load_ensemble, locate_ensemble
+from reprokit.golden.ensemble import (
+    Ensemble,
+    EnsembleMember,
+    judged_digest,
+    load_ensemble,
+    locate_ensemble,
+)
 from reprokit.golden.promotion import provenance_of, write_lines, write_provenance
 from reprokit.golden.replace_folders import replace_folders
 from reprokit.layout import ENSEMBLE_LINES
@@ -128,7 +134,11 @@ def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any]
             for run in runs
         )
         write_lines(fresh / ENSEMBLE_LINES, (member.as_line() for member in members))
-        digests = {**provenance["digests"], "ensemble": sha256_of(fresh / ENSEMBLE_LINES)}
+        digests = {
+            **provenance["digests"],
+            "ensemble": sha256_of(fresh / ENSEMBLE_LINES),
+            "statistical": judged_digest(provenance["statistical"]),
+        }
         write_provenance(fresh, {**provenance, "digests": digests})
         fresh.chmod(0o755)
         replace_folders([(fresh, folder)])

@@ -150,6 +150,18 @@ def test_a_larger_margin_than_the_blessed_one_does_not_count(here):
     assert max(seeds_run(here)) == 19, "nothing is run for an answer that would not count"
 
 
+def test_a_margin_that_was_edited_in_both_places_is_refused(here):
+    path = here.ensemble / "provenance.json"
+    before = path.read_text()
+    path.write_text(before.replace('"margin": 2.0', '"margin": 50.0'))
+    assert path.read_text() != before
+    here.write(settings_py=WORSE, recipes__train__recipe_yaml=RECIPE.replace("margin: 2.0", "margin: 50.0"))
+    answer = here.answer()
+    assert (answer.report, answer.exit_code) == (None, 2)
+    with pytest.raises(GoldenError, match="'statistical' is not what was promoted"):
+        golden.load_ensemble(here.ensemble)
+
+
 @pytest.mark.parametrize("file", ["ensemble.jsonl", "provenance.json"])
 def test_an_edited_ensemble_is_refused(here, file):
     path = here.ensemble / file
