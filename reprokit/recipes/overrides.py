@@ -44,11 +44,10 @@ def parse(text: str) -> Override:
         )
     if path[0] in _IDENTITY:
         raise RecipeError(f"{path[0]!r} says which recipe this is and cannot be overridden", where=where)
-    return Override(
-        path=path,
-        value=read_text(value, where=where, numbered=False).data,
-        text=f"{dotted(path)}={value.strip()}",
-    )
+    data = read_text(value, where=where, numbered=False).data
+    if path[0] == "env" and isinstance(data, bool | int | float):
+        data = value.partition(" #")[0].strip()  # a variable is text whatever it looks like
+    return Override(path=path, value=data, text=f"{dotted(path)}={value.strip()}")
 
 
 def apply(data: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str, Any]:

@@ -17,6 +17,10 @@ from reprokit.recipes.overrides import apply, parse
         ("training.target_kl=null", ("training", "target_kl"), None),
         (" training . gamma = 0.9 ", ("training", "gamma"), 0.9),
         ("a=NO", ("a",), "NO"),
+        ("env.RATE=0.050", ("env", "RATE"), "0.050"),
+        ("env.RATE=1e-3 # small", ("env", "RATE"), "1e-3"),
+        ("env.RATE='7'", ("env", "RATE"), "7"),
+        ("env.ON=true", ("env", "ON"), "true"),
     ],
 )
 def test_an_override_is_a_path_and_a_yaml_value(text, path, value):
