@@ -178,10 +178,12 @@ def _space(recipe: str, options: dict[str, Any], *, project: Project) -> tuple[D
 
 def _further_forms(study: harness.Study, *, html_file: Path | None, storage: str | None) -> None:
     from reprokit.harness.tuning import export, importances
-    from reprokit.reports import study_page
+    from reprokit.reports import study_page, tuning_table
 
     if html_file is not None:
-        write_page(study_page.study_to_html(study.as_data(), importance=importances(study)), path=html_file)
+        fresh = tuning_table.fresh_text(study)
+        page = study_page.study_to_html(study.as_data(), importance=importances(study), fresh=fresh)
+        write_page(page, path=html_file)
     if storage is not None:
         added = export(study, url=storage)
         click.echo(f"Added to {storage}: {added} trials. See: optuna-dashboard {storage}", err=True)

@@ -93,9 +93,10 @@ def tune(
         folder = sweeps.folder_of(project.runs_dir, definition.name)
         with nullcontext() if dry_run else workspace.exclusive(folder):
             search = _search(definition, group, project=project, folder=folder, retry_failed=retry_failed)
-            reused = _replay(search, trials)
+            search.note = progress.note
+            _replay(search, trials)
             if dry_run:
-                return _study(search, folder, trials, reused=reused)
+                return _study(search, folder, trials)
             jobs = workers or _jobs(group, trials)
             if workers is not None and workers > most_at_one_time(definition):
                 most = most_at_one_time(definition)
@@ -104,7 +105,7 @@ def tune(
                 )
             pool = Pool(workers=jobs, cores=usable_cores(), progress=progress)
             carry_out(search, trials=trials, pool=pool)
-            study = _with_fresh(_study(search, folder, trials, reused=reused), search, report_seeds, pool)
+            study = _with_fresh(_study(search, folder, trials), search, report_seeds, pool)
             _write(study, search)
             return _saved(study, recipe, after.save_as, project=project)
 
@@ -182,8 +183,8 @@ def _search(
     )
 
 
-def _replay(search: Search, trials: int) -> frozenset[int]:
-    """Read the trials that have ended, as far as their settings can be drawn; their numbers."""
+def _replay(search: Search, trials: int) -> None:
+    """Read the trials that have ended, as far as their settings can be drawn."""
     for number in range(trials):
         params = search.suggestions.settings_of(number)
         unknown = search.definition.pruner != NO_PRUNER and not search.suggestions.may_begin(number)
@@ -191,14 +192,14 @@ def _replay(search: Search, trials: int) -> frozenset[int]:
         if trial is not None:
             search.results[number] = trial
             search.suggestions.result(trial)
-    return frozenset(search.results)
+            search.reused.add(number)
 
 
 def _jobs(group: Group, trials: int) -> int:
     return side_by_side([group] * trials, num_cores=len(usable_cores()))
 
 
-def _study(search: Search, folder: Path, trials: int, *, reused: frozenset[int]) -> Study:
+def _study(search: Search, folder: Path, trials: int) -> Study:
     found = []
     for number in range(trials):
         params = search.suggestions.settings_of(number) or {}
@@ -214,7 +215,7 @@ def _study(search: Search, folder: Path, trials: int, *, reused: frozenset[int])
         path=folder / STUDY,
         trials=tuple(found),
         messages=messages,
-        reused=reused,
+        reused=frozenset(search.reused),
     )
 
 

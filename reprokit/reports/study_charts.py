@@ -15,6 +15,7 @@ from reprokit.reports.escaping import Visible, one_line
 
 WIDTH, HEIGHT = 960.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 100.0, 30.0, 20.0, 40.0
+_ROOM = 24.0
 _MOST_AXES = 8
 
 
@@ -35,6 +36,7 @@ class History:
     dots: tuple[Dot, ...]
     best: str
     low: Visible
+    low_at: float
     high: Visible
     last: int
 
@@ -66,7 +68,8 @@ def history(study: Mapping[str, Any]) -> History | None:
         return None
     low, high = min(values), max(values)
     across = _scale(0.0, float(max(1, len(trials) - 1)), _LEFT, WIDTH - _RIGHT)
-    up = _scale(low, high, HEIGHT - _BOTTOM, _TOP)
+    room = _ROOM if len(values) < len(trials) else 0.0  # those without a value stand below all others
+    up = _scale(low, high, HEIGHT - _BOTTOM - room, _TOP)
     better = max if study["direction"] == "maximize" else min
     dots, best, line = [], None, []
     for row in trials:
@@ -84,7 +87,12 @@ def history(study: Mapping[str, Any]) -> History | None:
     if best is not None:
         line.append((across(len(trials) - 1), up(best)))
     return History(
-        dots=tuple(dots), best=_points(line), low=_text(low), high=_text(high), last=len(trials) - 1
+        dots=tuple(dots),
+        best=_points(line),
+        low=_text(low),
+        low_at=HEIGHT - _BOTTOM - room,
+        high=_text(high),
+        last=len(trials) - 1,
     )
 
 

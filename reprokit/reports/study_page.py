@@ -11,12 +11,13 @@ from reprokit.reports.study_charts import HEIGHT, WIDTH, history, parallel
 from reprokit.reports.to_html import page
 
 
-def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float]) -> str:
+def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float], fresh: str = "") -> str:
     """The page.
 
     Args:
         study: What ``study.json`` holds.
         importance: Setting → share, the largest first.
+        fresh: What the best trial came to with other seeds; "" where it was not run with any.
     """
     names = list(study["space"])
     return page(
@@ -24,6 +25,7 @@ def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float]) 
         name=one_line(study["name"]),
         sentence=one_line(_sentence(study), limit=1000),
         best=study["best"] is not None,
+        fresh=one_line(fresh, limit=1000) if fresh else "",
         history=history(study),
         importance=[(one_line(name), share) for name, share in importance.items()],
         parallel=parallel(study, importance),
@@ -37,7 +39,9 @@ def study_to_html(study: Mapping[str, Any], *, importance: Mapping[str, float]) 
 def _sentence(study: Mapping[str, Any]) -> str:
     trials = study["trials"]
     metric = study["metric"] or "the return"
-    what = f"{len(trials)} trials of {study['recipe']}, {study['sampler']}, seed {study['seed']}"
+    if study["window"] != "last":
+        metric = f"{metric} ({study['window']})"
+    what = f"{len(trials)} trials of {study['recipe']}, {study['sampler']}, search seed {study['seed']}"
     if study["best"] is None:
         return f"{what}. No trial is complete."
     best = trials[study["best"]]

@@ -58,6 +58,11 @@ def study_lines(study: Any, *, dry_run: bool) -> Iterator[str]:
         yield f"Written: {shown(study.saved, limit=1000)}. Check it with: reprokit reproduce {name}"
 
 
+def fresh_text(study: Any) -> str:
+    """What the best trial came to with seeds that did not choose it; "" where it was not run with any."""
+    return "" if study.fresh is None else ". ".join(_fresh_lines(study.fresh, study)) + "."
+
+
 def _fresh_lines(fresh: Any, study: Any) -> Iterator[str]:
     seeds = ", ".join(map(str, fresh.seeds))
     for seed, message in fresh.messages.items():
@@ -70,7 +75,9 @@ def _fresh_lines(fresh: Any, study: Any) -> Iterator[str]:
         interval = f" (95 % interval {_number(fresh.interval[0])} to {_number(fresh.interval[1])})"
     yield f"With seeds {seeds}, which did not choose it: {_number(fresh.mean)}{interval}"
     optimism = fresh.optimism(study.definition)
-    yield f"Optimism of the choice: it looked better by {_number(optimism)} with the seeds that chose it"
+    looked = "better" if optimism >= 0 else "worse"
+    told = f"with the seeds that chose it, it looked {looked} by {_number(abs(optimism))}"
+    yield f"Optimism of the choice: {_number(optimism)} ({told})"
 
 
 def _rows(study: Any, *, dry_run: bool) -> list[dict[str, object]]:

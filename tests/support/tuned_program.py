@@ -72,7 +72,7 @@ def tuned(root: Path, *, runs: str = "runs", trials: int | None = 8, **options: 
         "train",
         Request(backend="local"),
         project=Project.around(root, runs_dir=root / runs),
-        progress=RecordedSweep(),
+        progress=options.pop("progress", None) or RecordedSweep(),
         space=space,
         asked=Asked(trials=trials, **options),
         **called,

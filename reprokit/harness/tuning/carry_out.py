@@ -57,9 +57,15 @@ def carry_out(search: Search, *, trials: int, pool: Pool) -> None:
     def one(number: int) -> None:
         params = _drawn(search, number, stop=stop)
         if params is not None and not stop.is_set():
-            trial = result_of(search, number, params, run=run)
+            made: list[int] = []
+
+            def make(at: int, group: Group, rule: LiveRule | None) -> None:
+                made.append(at)
+                run(at, group, rule)
+
+            trial = result_of(search, number, params, run=make)
             if trial is not None:
-                search.ended(trial)
+                search.ended(trial, reused=not made)
 
     in_threads(one, range(trials), workers=pool.workers, stop=stop)
 

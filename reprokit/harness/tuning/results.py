@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,13 +44,28 @@ class Ended:
     message: str = ""
 
 
-def ended_runs(inputs: RunInputs, seed: int, *, among: Sequence[WholeRunFolder]) -> list[tuple[Path, State]]:
-    """The runs of some inputs and a seed that have ended by themselves or were pruned, oldest first."""
+def ended_runs(
+    inputs: RunInputs,
+    seed: int,
+    *,
+    among: Sequence[WholeRunFolder],
+    does_not_count: Callable[[Path], object] = lambda _folder: None,
+) -> list[tuple[Path, State]]:
+    """The runs of some inputs and a seed that have ended by themselves or were pruned, oldest first.
+
+    Args:
+        inputs: What they stand on, but for the seed.
+        seed: The seed.
+        among: The runs that there are.
+        does_not_count: Told of a run of these that was changed after it had ended.
+    """
     found: list[tuple[Path, State]] = []
     for one in among:
         if one.seed == seed and one.is_attempt_at(inputs):
             stored = runs.read(one.path)
             state = state_of(stored)
+            if state is State.CHANGED:
+                does_not_count(one.path)
             if state is State.CRASHED and stored.record.get("outcome") not in _FAILURES:
                 continue  # it is made again
             if state in {State.CRASHED, State.PRUNED} or (state is State.COMPLETE and one.inputs == inputs):

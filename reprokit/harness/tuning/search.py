@@ -6,6 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from reprokit.harness.running.run_inputs import WholeRunFolder
 from reprokit.harness.sweeping.carry_out import Board
@@ -29,6 +30,8 @@ class Search:
         there: The runs of the recipe that were found, and those made since.
         retry_failed: Whether a trial that failed is run again.
         changed: Called with all results after each trial.
+        note: Told of a run that does not count.
+        reused: Numbers of the trials for which no run was made.
     """
 
     definition: Definition
@@ -39,6 +42,9 @@ class Search:
     there: list[WholeRunFolder]
     retry_failed: bool = False
     changed: Callable[[Sequence[Trial]], object] = lambda _trials: None
+    note: Callable[[str], object] = lambda _text: None
+    reused: set[int] = field(default_factory=set)
+    _noted: set[Path] = field(default_factory=set)
     results: dict[int, Trial] = field(default_factory=dict)
     condition: threading.Condition = field(default_factory=threading.Condition)
     one_at_a_time: defaultdict[str, threading.Lock] = field(
@@ -49,9 +55,19 @@ class Search:
         """The trials that have ended, in the order of their numbers."""
         return [self.results[number] for number in sorted(self.results)]
 
-    def ended(self, trial: Trial) -> None:
-        """A trial has its result."""
+    def does_not_count(self, folder: Path) -> None:
+        """Say once that a run was changed after it had ended."""
         with self.condition:
+            new = folder not in self._noted
+            self._noted.add(folder)
+        if new:
+            self.note(f"{folder.name} was changed after the run; it does not count and is run again")
+
+    def ended(self, trial: Trial, *, reused: bool = False) -> None:
+        """A trial has its result; ``reused`` where no run was made for it."""
+        with self.condition:
+            if reused:
+                self.reused.add(trial.number)
             self.results[trial.number] = trial
             self.suggestions.result(trial)
             self.changed(self.trials())

@@ -42,13 +42,6 @@ def check_space(
             raise UsageError(
                 f"{one.setting} is searched and set", where=one.where, fix=f"leave out --set {one.setting}=…"
             )
-        top = one.setting.partition(".")[0]
-        if top in _NOT_SEARCHED:
-            raise RecipeError(
-                f"{one.setting} is no setting of a training",
-                where=one.where,
-                fix=f"choose it by {_NOT_SEARCHED[top]}",
-            )
     mistakes = [mistake for one in space for mistake in _mistakes(one, recipe, project=project)]
     if len(mistakes) == 1:
         raise mistakes[0]
@@ -86,6 +79,10 @@ def _found(data: Any, path: Sequence[str]) -> Any:
 def _mistakes(one: Distribution, recipe: Recipe, *, project: Project) -> Iterator[RecipeError]:
     """What the recipe says against a setting's values, each sentence once."""
     top, _, variable = one.setting.partition(".")
+    if top in _NOT_SEARCHED:
+        fix = f"choose it by {_NOT_SEARCHED[top]}"
+        yield RecipeError(f"{one.setting} is no setting of a training", where=one.where, fix=fix)
+        return
     given = recipe.as_data().get("env") or {}
     if top == "env" and variable not in given:  # a program that reads no such variable would not say so
         yield RecipeError(
@@ -95,8 +92,16 @@ def _mistakes(one: Distribution, recipe: Recipe, *, project: Project) -> Iterato
         )
         return
     seen = set()
+    before: dict[tuple[str, ...], Any] = {}
     for value in _ends(one):
-        changed = (*recipe.modified, *changed_settings({one.setting: value}))
+        as_set = changed_settings({one.setting: value})
+        if one.kind == "categorical" and as_set in before:
+            what = f"{one.setting}: the choices {before[as_set]!r} and {value!r} are one and the same value"
+            yield RecipeError(what, where=one.where, fix="remove one of them")
+        if top == "env" and value is None:
+            yield RecipeError(f"{one.setting}: a variable has no null", where=one.where, expected="text")
+        before[as_set] = value
+        changed = (*recipe.modified, *as_set)
         try:
             recipes.load(str(recipe.file), recipes_dir=project.recipes_dir, overrides=changed)
         except RecipeError as error:

@@ -172,7 +172,7 @@ def _finished(
     with search.condition:
         there = list(search.there)
     best: tuple[int, Ended] | None = None
-    for folder, state in ended_runs(group.inputs, seed, among=there):
+    for folder, state in ended_runs(group.inputs, seed, among=there, does_not_count=search.does_not_count):
         if state is State.CRASHED and search.retry_failed and not failed_too:
             continue
         ended = read_ended(folder, state, definition=search.definition, recipe=group.recipe)

@@ -9,10 +9,10 @@ import pytest
 
 from reprokit import recipes
 from reprokit.errors import CannotRunError, DiskFullError, RecipeError, UsageError
-from reprokit.harness import AfterSearch
+from reprokit.harness import AfterSearch, Study
 from reprokit.harness.sweeping import carry_out as sweeping_carry_out
 from reprokit.runs import sweeps
-from support.sweep_program import run_folders
+from support.sweep_program import RecordedSweep, run_folders
 from support.tuned_program import RECIPE, bare_python, prepare, study_bytes, tuned
 
 
@@ -61,6 +61,26 @@ def test_a_trial_that_fails_is_a_row_and_is_run_again_only_when_asked(theirs):
     repaired = tuned(theirs, sampler="grid", trials=None, retry_failed=True)
     assert [str(one.state) for one in repaired.trials] == ["COMPLETE", "FAIL"]
     assert len(run_folders(theirs)) == 3
+
+
+def test_a_run_that_was_changed_is_made_again_and_named_and_what_waited_for_it_was_not_run(theirs):
+    before = tuned(theirs, trials=8)
+    changed = folder_of(theirs, before, trial=1)
+    with (changed / "metrics.jsonl").open("a") as stream:
+        stream.write('{"step": 99, "return": 1000.0}\n')
+    told = RecordedSweep()
+    again = tuned(theirs, trials=8, progress=told)
+    assert study_bytes(again) == study_bytes(before)
+    assert again.reused == frozenset(range(8)) - {1}
+    assert [text for text in told.notes if changed.name in text] == [
+        f"{changed.name} was changed after the run; it does not count and is run again"
+    ]
+
+
+def folder_of(root: Path, study: Study, *, trial: int) -> Path:
+    identity = study.trials[trial].identities[0]
+    (member,) = (one for one in sweeps.read(study.path.parent) if one.identity == identity)
+    return root / "runs" / member.run
 
 
 def test_trials_of_the_same_settings_share_one_run(theirs):
@@ -129,6 +149,9 @@ def outcome_of(folder: Path) -> str:
         ("limits.memory_gib: {type: float, low: -1, high: 2}\n", "space.yaml:1"),
         ("seeds: {type: categorical, choices: [[1]]}\n", "choose it by --seeds"),
         ("env.RATES: {type: int, low: 1, high: 2}\n", "no such variable. Hint: did you mean 'RATE'"),
+        ("env.SIZE: {type: categorical, choices: ['1', 1]}\n", "'1' and 1 are one and the same value"),
+        ("env.SIZE: {type: categorical, choices: [1, null]}\n", "a variable has no null"),
+        ("env.NO: {type: int, low: 1, high: 2}\nseeds: {type: int, low: 1, high: 2}\n", "2 mistakes"),
     ],
 )
 def test_a_setting_that_the_recipe_does_not_take_is_told_with_its_line(theirs, space, told):
