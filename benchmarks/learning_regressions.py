@@ -1,9 +1,9 @@
 """Planted learning regressions: changes to a trainer or a setting that ought to make it learn worse.
 
-Each changes the text of the trainer, or a setting; ``gate_data.py`` measures how often the gate finds it.
-A text that is replaced must stand exactly once in the trainer, so that no plant is silently lost.
+Each changes the text of the trainer or of a part, or a setting; ``gate_data.py`` measures how often the gate
+finds it. A text that is replaced must stand exactly once in its file, so that no plant is silently lost.
 
-    python benchmarks/learning_regressions.py NAME TREE    # change the trainer in a copy of the repository
+    python benchmarks/learning_regressions.py NAME TREE    # change the file in a copy of the repository
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PPO = "recipes/trainers/ppo.py"
+PLAYING, WEIGHTS = "recipes/parts/playing.py", "recipes/parts/initial_weights.py"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +25,15 @@ class Plant:
         name: Also the label of its runs.
         what: In words.
         recipe: Whose runs it changes.
-        texts: Text of the trainer and what stands there instead.
+        file: Whose text it changes: the trainer, or one of its parts.
+        texts: Text of the file and what stands there instead.
         settings: As for ``reprokit run --set``.
     """
 
     name: str
     what: str
     recipe: str = "cartpole_baseline"
+    file: str = PPO
     texts: tuple[tuple[str, str], ...] = ()
     settings: tuple[str, ...] = ()
 
@@ -148,6 +151,7 @@ PLANTS = (
     Plant(
         name="normal_init",
         what="weights drawn from a normal distribution, not orthogonal",
+        file=WEIGHTS,
         texts=(("nn.init.orthogonal_(weight, gain)", "nn.init.normal_(weight, std=gain)"),),
     ),
     Plant(
@@ -163,10 +167,11 @@ PLANTS = (
     Plant(
         name="observation_noise",
         what="noise of standard deviation 0.1 on every observation in training",
+        file=PLAYING,
         texts=(
             (
-                "self.observations[i] = observation\n",
-                "self.observations[i] = observation + 0.1 * torch.randn(len(observation)).numpy()\n",
+                "row[:] = observation\n",
+                "row[:] = observation + 0.1 * torch.randn(len(observation)).numpy()\n",
             ),
         ),
     ),
@@ -191,23 +196,23 @@ PLANTS = (
 
 
 def planted(plant: Plant, source: str) -> str:
-    """The trainer's source with the change.
+    """The file's source with the change.
 
     Raises:
         ValueError: A text that is replaced stands there not once.
     """
     for before, after in plant.texts:
         if source.count(before) != 1:
-            raise ValueError(f"{plant.name}: stands {source.count(before)} times in the trainer: {before!r}")
+            raise ValueError(f"{plant.name}: stands {source.count(before)} times in {plant.file}: {before!r}")
         source = source.replace(before, after)
     return source
 
 
 def plant_in(tree: Path, plant: Plant) -> None:
-    """Change the trainer in a copy of the repository."""
+    """Change the file in a copy of the repository."""
     if plant.texts:
-        trainer = tree / PPO
-        trainer.write_text(planted(plant, trainer.read_text(encoding="utf-8")), encoding="utf-8")
+        file = tree / plant.file
+        file.write_text(planted(plant, file.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def main() -> int:

@@ -3,9 +3,7 @@
     >>> adam = FlatAdam(model, epsilon=1e-5)
     >>> adam.step(learning_rate=3e-4, max_norm=0.5)
 
-The kernel is the one behind ``torch.optim.Adam(fused=True)``, whose root is correctly rounded on every CPU;
-its constructor imports the compiler (1 s), and its step costs several times what the kernel does on a
-small network.
+The kernel is the one behind ``torch.optim.Adam(fused=True)``, whose root is correctly rounded on every CPU.
 """
 
 from __future__ import annotations
@@ -42,6 +40,9 @@ class FlatAdam:
         """
         norm: Tensor = torch.linalg.vector_norm(self.gradients)
         self.steps += 1
+        # A private function of torch, because the public ways to it, torch.optim.Adam(fused=True) and
+        # torch.optim.adam.adam, import the compiler (1 s) and cost several times what it does on a small
+        # network. tests/unit/parts/test_private_functions.py notices when it is gone or takes other words.
         torch._fused_adam_(
             [self.values],
             [self.gradients],

@@ -60,3 +60,8 @@ class Moments(nn.Module):
         """
         scale: np.ndarray = 1 / np.sqrt(self.variance.numpy(force=True) + 1e-8)
         return scale
+
+
+def moments_of(modules: nn.ModuleList) -> list[Moments]:
+    """The same as what they are, for those who must know the type."""
+    return [one for one in modules if isinstance(one, Moments)]

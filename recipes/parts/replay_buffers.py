@@ -35,6 +35,9 @@ class Batch(NamedTuple):
 
     def parts(self, number: int) -> Iterator[Batch]:
         """The same in so many equal parts, in order; ``number`` divides the count."""
+        if number == 1:
+            yield self
+            return
         size = len(self.actions) // number
         for part in (slice(start, start + size) for start in range(0, len(self.actions), size)):
             yield Batch(

@@ -10,25 +10,30 @@ a file of them lies beside the recipe; a level ends when its episodes return eno
 
 from __future__ import annotations
 
-import json
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-import gymnasium
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recipes.parts.discounted_returns import DiscountedReturns
+from recipes.parts.evaluation import evaluate
 from recipes.parts.flat_adam import FlatAdam
-from recipes.parts.moments import Moments
+from recipes.parts.initial_weights import orthogonal
+from recipes.parts.moments import Moments, moments_of
+from recipes.parts.numpy_actor import numpy_actor
+from recipes.parts.playing import Players, Rollout
+from recipes.parts.policy_measures import entropy_of, measure
 from recipes.parts.products import product
-from reprokit.runtime import checkpoint
+from recipes.parts.schedules import is_due
+from recipes.parts.tasks import Curriculum, Level, Task, read_levels, tasks_of
+from recipes.parts.training_state import TrainingState
+from reprokit.runtime.checkpoint import Stateful
 from reprokit.runtime.config import Ge, Gt, Le, MinLen
 from reprokit.runtime.run import Run
 
@@ -37,19 +42,12 @@ from reprokit.runtime.run import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What is played.
+    """What is played."""
 
-    Attributes:
-        tasks: Gymnasium environments with flat observations and discrete actions, each named once.
-        num_envs: How many are played side by side; as many of each task, the first task's first.
-        curriculum: A data set of the recipe that holds the levels of a single task, or null.
-        curriculum_start_level: The level to begin with, counted from 1.
-    """
-
-    tasks: Annotated[tuple[str, ...], MinLen(1)]
-    num_envs: Annotated[int, Ge(1)] = 12
-    curriculum: str | None = None
-    curriculum_start_level: Annotated[int, Ge(1)] = 1
+    tasks: Annotated[tuple[str, ...], MinLen(1)]  # flat observations, discrete actions; each named once
+    num_envs: Annotated[int, Ge(1)] = 12  # side by side; as many of each task, the first task's first
+    curriculum: str | None = None  # a data set of the recipe that holds the levels of a single task
+    curriculum_start_level: Annotated[int, Ge(1)] = 1  # the level to begin with, counted from 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,79 +98,15 @@ class Config:
     logging: Logging = Logging()
 
 
-# --- Tasks and levels ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
-    """One level of a task.
-
-    Attributes:
-        max_episode_steps: An episode is cut off after so many steps.
-        reset: What every reset is told (gymnasium's ``options``), or None.
-        pass_return: The mean return that ends the level; infinite for the last.
-    """
-
-    max_episode_steps: int
-    reset: dict[str, Any] | None = None
-    pass_return: float = math.inf
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One task: its environment, how long its observations are, how many actions it has, its levels."""
-
-    spec: gymnasium.envs.registration.EnvSpec
-    width: int
-    num_actions: int
-    levels: tuple[Level, ...]
-
-
-def tasks_of(environment: Environment, data: Callable[[str], Path]) -> list[Task]:
-    """What the settings name, looked at.
-
-    Raises:
-        ValueError: The number of environments or of levels does not fit.
-    """
-    names, file = environment.tasks, environment.curriculum
-    if len(set(names)) < len(names) or environment.num_envs % len(names):
-        raise ValueError(f"num_envs {environment.num_envs} is not as many of each of {', '.join(names)}")
-    if file is not None and len(names) > 1:
-        raise ValueError("a curriculum is for a single task")
-    found = []
-    for name in names:
-        spec = gymnasium.spec(name)
-        levels: tuple[Level, ...] = (Level(max_episode_steps=spec.max_episode_steps or 1000),)
-        if file is not None:
-            levels = tuple(Level(**level) for level in json.loads(data(file).read_text(encoding="utf-8")))
-        if environment.curriculum_start_level > len(levels):
-            raise ValueError(f"curriculum_start_level {environment.curriculum_start_level} of {len(levels)}")
-        spec = replace(spec, max_episode_steps=levels[-1].max_episode_steps)
-        env = gymnasium.make(spec)
-        observations, actions = env.observation_space, env.action_space
-        if not isinstance(actions, gymnasium.spaces.Discrete) or len(observations.shape or ()) != 1:
-            raise TypeError(f"{name} needs flat observations and discrete actions, not {actions}")
-        found.append(
-            Task(spec=spec, width=observations.shape[0], num_actions=int(actions.n), levels=levels)  # type: ignore[index]
-        )
-        env.close()
-    return found
-
-
 # --- Networks ------------------------------------------------------------------------------------
 
 
 class ActorCritic(nn.Module):
-    """Two perceptrons of one shape, and what is known of each task. A hidden layer of both is one product.
-
-    Args:
-        tasks: What is played.
-        settings: Hidden sizes and activation.
-    """
+    """Two perceptrons of one shape, and what is known of each task. A hidden layer of both is one product."""
 
     def __init__(self, tasks: Sequence[Task], settings: Model) -> None:
         super().__init__()
-        self.activation: Callable[[Tensor], Tensor] = getattr(torch, settings.activation)
+        self.activation = settings.activation
         self.width = max(task.width for task in tasks)
         num_actions = max(task.num_actions for task in tasks)
         self.weights, self.biases = nn.ParameterList(), nn.ParameterList()
@@ -194,9 +128,10 @@ class ActorCritic(nn.Module):
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, float32 [batch, num_actions], and values, float32 [batch]."""
+        activate = torch.tanh if self.activation == "tanh" else torch.relu
         hidden = observations.expand(2, -1, -1)
         for weight, bias in self.layers:
-            hidden = self.activation(product(hidden, weight) + bias)
+            hidden = activate(product(hidden, weight) + bias)
         actor, critic = hidden
         values = product(critic, self.value_weight) + self.value_bias
         logits = product(actor, self.policy_weight) + self.policy_bias
@@ -209,190 +144,18 @@ class ActorCritic(nn.Module):
         Args:
             tasks: The number of each row's task, int64 [rows].
         """
-        moments = [one for one in self.observation_moments if isinstance(one, Moments)]
+        moments = moments_of(self.observation_moments)
         mean = np.stack([one.mean.numpy(force=True) for one in moments]).astype(np.float32)[tasks]
         scale = np.stack([one.scale() for one in moments]).astype(np.float32)[tasks]
         which = np.eye(len(moments), dtype=np.float32)[tasks]
         return lambda rows: np.concatenate([np.clip((rows - mean) * scale, -10, 10), which], axis=1)
 
     def actor(self, tasks: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The actor as it stands now, in numpy, for rows of these tasks."""
-        activation = np.tanh if self.activation is torch.tanh else lambda x: np.maximum(x, 0)
-        layers = [(weight[0].numpy(force=True), bias[0].numpy(force=True)) for weight, bias in self.layers]
-        weight, bias = self.policy_weight.numpy(force=True), self.policy_bias.numpy(force=True)
+        """The actor as it stands now, for rows of these tasks: from observations to logits, in numpy."""
+        hidden = [(weight[0], bias[0]) for weight, bias in self.layers]
+        act = numpy_actor([*hidden, (self.policy_weight, self.policy_bias)], self.activation)
         seen, barred = self.seen(tasks), self.barred.numpy(force=True)[tasks]
-
-        def logits(observations: np.ndarray) -> np.ndarray:
-            hidden = seen(observations)
-            for layer_weight, layer_bias in layers:
-                hidden = activation(hidden @ layer_weight + layer_bias)
-            scores: np.ndarray = hidden @ weight + bias + barred
-            return scores
-
-        return logits
-
-
-def orthogonal(fan_in: int, fan_out: int, *, gain: float) -> Tensor:
-    """A weight, float32 [fan_in, fan_out], with orthogonal rows or columns."""
-    weight = torch.empty(fan_out, fan_in)
-    nn.init.orthogonal_(weight, gain)
-    transposed: Tensor = weight.T.contiguous()
-    return transposed
-
-
-# --- Playing -------------------------------------------------------------------------------------
-
-
-class Rollout(NamedTuple):
-    """What one round of playing gave; numpy arrays [rollout_steps, num_envs, …], observations padded.
-
-    Attributes are those of ``ppo.py``'s: ``cut_at`` and ``cut_observations`` are of episodes only cut off.
-    """
-
-    observations: np.ndarray
-    actions: np.ndarray
-    rewards: np.ndarray
-    done: np.ndarray
-    cut_at: np.ndarray
-    cut_observations: np.ndarray
-
-
-class Players:
-    """Environments of all tasks side by side, each with a generator of its own, on the present level.
-
-    Args:
-        tasks: What to play.
-        seeds: One for each environment.
-        level: The level to begin with, from 0.
-    """
-
-    def __init__(self, tasks: Sequence[Task], seeds: list[int], *, level: int) -> None:
-        self.tasks, self.level = tasks, level
-        self.task_of = np.repeat(np.arange(len(tasks)), len(seeds) // len(tasks))
-        self.own = [tasks[int(task)] for task in self.task_of]
-        self.envs = [gymnasium.make(task.spec, disable_env_checker=True) for task in self.own]
-        self.observations = np.zeros((len(seeds), max(task.width for task in tasks)), dtype=np.float32)
-        for i, (env, seed) in enumerate(zip(self.envs, seeds, strict=True)):
-            self._see(i, env.reset(seed=seed, options=self._level(i).reset)[0])
-        self.returns, self.lengths = np.zeros(len(seeds)), np.zeros(len(seeds), dtype=np.int64)
-        self.discounted = np.zeros(len(seeds))
-        self.recent: list[deque[float]] = [deque(maxlen=100) for _ in tasks]
-
-    def _level(self, i: int) -> Level:
-        return self.own[i].levels[self.level]
-
-    def _see(self, i: int, observation: np.ndarray) -> None:
-        self.observations[i, : len(observation)] = observation
-
-    def play(self, actor: Callable[[np.ndarray], np.ndarray], num_steps: int, num_actions: int) -> Rollout:
-        """Play so many steps in every environment, with actions drawn from the actor's distribution."""
-        shape = (num_steps, len(self.envs))
-        observations = np.empty((num_steps + 1, *self.observations.shape), dtype=np.float32)
-        actions, rewards = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
-        done = np.zeros(shape, dtype=bool)
-        cut: list[tuple[tuple[int, int], np.ndarray]] = []
-        # Gumbel noise: the largest of logits + noise is a draw from softmax(logits).
-        noise = -torch.rand(*shape, num_actions).log().neg().log().numpy()
-        for t in range(num_steps):
-            observations[t] = self.observations
-            actions[t] = (actor(self.observations) + noise[t]).argmax(axis=1)
-            for i, (env, action) in enumerate(zip(self.envs, actions[t].tolist(), strict=True)):
-                observation, rewards[t, i], terminated, truncated, _ = env.step(action)
-                self._see(i, observation)
-                if terminated or truncated or self.lengths[i] + 1 >= self._level(i).max_episode_steps:
-                    done[t, i] = True
-                    if not terminated:
-                        cut.append(((t, i), self.observations[i].copy()))
-                    self._see(i, env.reset(options=self._level(i).reset)[0])
-            self._count(rewards[t], done[t])
-        observations[num_steps] = self.observations
-        return Rollout(
-            observations=observations,
-            actions=actions,
-            rewards=rewards,
-            done=done,
-            cut_at=np.array([at for at, _ in cut], dtype=np.int64).reshape(-1, 2),
-            cut_observations=np.array([seen for _, seen in cut], dtype=np.float32).reshape(
-                -1, self.observations.shape[1]
-            ),
-        )
-
-    def _count(self, rewards: np.ndarray, done: np.ndarray) -> None:
-        self.returns += rewards
-        self.lengths += 1
-        for i in np.flatnonzero(done):
-            self.recent[self.task_of[i]].append(float(self.returns[i]))
-            self.returns[i], self.lengths[i] = 0.0, 0
-
-    def scaled(self, rollout: Rollout, model: ActorCritic, settings: Training) -> Rollout:
-        """The rollout with its rewards over the running deviation of its task's discounted return."""
-        returns = np.empty(rollout.rewards.shape)
-        for t, (rewards, done) in enumerate(zip(rollout.rewards, rollout.done, strict=True)):
-            returns[t] = self.discounted = self.discounted * settings.gamma + rewards
-            self.discounted = np.where(done, 0.0, self.discounted)
-        scaled = np.empty_like(rollout.rewards)
-        for task, moments in enumerate(one for one in model.return_moments if isinstance(one, Moments)):
-            own = self.task_of == task
-            moments.see(returns[:, own].reshape(-1))
-            scaled[:, own] = np.clip(rollout.rewards[:, own] * moments.scale(), -10, 10)
-        return rollout._replace(rewards=scaled)
-
-    def look(self, rollout: Rollout, model: ActorCritic) -> None:
-        """Let the statistics of each task's observations take a rollout in."""
-        for task, moments in enumerate(one for one in model.observation_moments if isinstance(one, Moments)):
-            own = rollout.observations[:-1, self.task_of == task]
-            moments.see(own.reshape(-1, own.shape[-1]))
-
-    def climb(self) -> None:
-        """Go on to the next level where the last hundred episodes returned enough on this one."""
-        level = self.tasks[0].levels[self.level]
-        if len(self.recent[0]) == self.recent[0].maxlen and np.mean(self.recent[0]) >= level.pass_return:
-            self.level += 1
-            self.recent[0].clear()
-
-    def record(self) -> dict[str, float]:
-        """Level from 1; each task's mean return over its last 100 episodes; left out before any."""
-        means = {
-            f"train/{task.spec.id}/episodic_return": float(np.mean(recent))
-            for task, recent in zip(self.tasks, self.recent, strict=True)
-            if recent
-        }
-        return means | {"curriculum/level": self.level + 1}
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "observations": torch.from_numpy(self.observations),
-            "returns": self.returns.tolist(),
-            "lengths": self.lengths.tolist(),
-            "discounted": self.discounted.tolist(),
-            "recent": [list(recent) for recent in self.recent],
-            "level": self.level,
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.observations[:] = state["observations"].numpy()
-        self.returns[:], self.lengths[:] = state["returns"], state["lengths"]
-        self.discounted, self.level = np.array(state["discounted"]), state["level"]
-        for recent, saved in zip(self.recent, state["recent"], strict=True):
-            recent.extend(saved)
-
-
-def evaluate(
-    task: int, model: ActorCritic, tasks: Sequence[Task], *, num_episodes: int, seed: int
-) -> np.ndarray:
-    """Returns of greedy episodes on a task's last level, float64 [num_episodes], in own environments."""
-    spec, goal, width = tasks[task].spec, tasks[task].levels[-1], tasks[task].width
-    actor = model.actor(np.full(num_episodes, task))
-    envs = gymnasium.make_vec(spec, num_envs=num_episodes)
-    observations, _ = envs.reset(seed=seed, options=goal.reset)
-    returns, playing = np.zeros(num_episodes), np.ones(num_episodes, dtype=bool)
-    while playing.any():  # one episode each: an environment that is done plays on, and no longer counts
-        padded = np.pad(observations, ((0, 0), (0, model.width - width)))
-        observations, rewards, terminated, truncated, _ = envs.step(actor(padded).argmax(axis=1))
-        returns += np.where(playing, rewards, 0.0)
-        playing &= ~(terminated | truncated)
-    envs.close()
-    return returns
+        return lambda observations: act(seen(observations)) + barred
 
 
 # --- Learning ------------------------------------------------------------------------------------
@@ -407,6 +170,26 @@ class Batch(NamedTuple):
     advantages: Tensor
     returns: Tensor
     values: Tensor
+
+
+def scaled(
+    rollout: Rollout, returns: DiscountedReturns, model: ActorCritic, task_of: np.ndarray, gamma: float
+) -> Rollout:
+    """The rollout with its rewards over the running deviation of its task's discounted return."""
+    followed = returns.follow(rollout.rewards, rollout.done, gamma=gamma)
+    rewards = np.empty_like(rollout.rewards)
+    for task, moments in enumerate(moments_of(model.return_moments)):
+        own = task_of == task
+        moments.see(followed[:, own].reshape(-1))
+        rewards[:, own] = np.clip(rollout.rewards[:, own] * moments.scale(), -10, 10)
+    return rollout._replace(rewards=rewards)
+
+
+def look(rollout: Rollout, model: ActorCritic, task_of: np.ndarray) -> None:
+    """Let the statistics of each task's observations take a rollout in."""
+    for task, moments in enumerate(moments_of(model.observation_moments)):
+        own = rollout.observations[:-1, task_of == task]
+        moments.see(own.reshape(-1, own.shape[-1]))
 
 
 @torch.no_grad()
@@ -441,7 +224,7 @@ def prepare(rollout: Rollout, model: ActorCritic, task_of: np.ndarray, settings:
 def advantages_of(
     rollout: Rollout, values: np.ndarray, next_values: np.ndarray, settings: Training
 ) -> np.ndarray:
-    """Generalised advantage estimates, float32 [rollout_steps, num_envs]."""
+    """Generalised advantage estimates (equation 16 of its paper), float32 [rollout_steps, num_envs]."""
     errors: np.ndarray = rollout.rewards + np.float32(settings.gamma) * next_values - values
     decay = np.where(rollout.done, 0.0, settings.gamma * settings.gae_lambda).astype(np.float32)
     advantages, running = np.empty_like(errors), np.zeros_like(errors[0])
@@ -486,112 +269,76 @@ def update(model: ActorCritic, adam: FlatAdam, batch: Batch, settings: Training)
     return {"loss/policy": policy, "loss/value": value, "optim/grad_norm": norm}
 
 
-def entropy_of(logits: Tensor) -> Tensor:
-    """Entropy of each row's distribution, in nats."""
-    log_probs = logits.log_softmax(dim=1)
-    return -(log_probs.exp() * log_probs).sum(dim=1)
-
-
-@torch.no_grad()
-def measure(model: ActorCritic, batch: Batch, settings: Training) -> dict[str, float]:
-    """How far the update moved the policy from the one that played, over the whole rollout."""
-    logits, _ = model(batch.observations)
-    log_ratio = -functional.cross_entropy(logits, batch.actions, reduction="none") - batch.log_probs
-    ratio = log_ratio.exp()
-    unexplained = (batch.returns - batch.values).var() / batch.returns.var()
-    return {
-        "policy/entropy": entropy_of(logits).mean().item(),
-        "policy/approx_kl": (ratio - 1 - log_ratio).mean().item(),
-        "policy/clip_fraction": ((ratio - 1).abs() > settings.clip_range).float().mean().item(),
-        "value/explained_variance": 1 - unexplained.item(),
-        "value/magnitude": batch.values.abs().mean().item(),
-    }
-
-
 # --- Training ------------------------------------------------------------------------------------
 
 
 def train(config: Config, run: Run) -> None:
-    """Train an agent and write its records.
-
-    Args:
-        config: The recipe's settings.
-        run: Seeds, device, data, and where the records go.
-    """
+    """Train an agent by the recipe's settings, and write its records."""
     settings, logging, num_envs = config.training, config.logging, config.environment.num_envs
     if num_envs * settings.rollout_steps % settings.batch_size:
         raise ValueError(f"batch_size {settings.batch_size} does not divide {num_envs} × rollout_steps")
     run.seeding.seed_everything()
-    tasks = tasks_of(config.environment, run.data.__getitem__)
-    level = config.environment.curriculum_start_level - 1
-    players = Players(tasks, run.seeding.environment_seeds(num_envs), level=level)
+    file = config.environment.curriculum
+    levels = read_levels(None if file is None else run.data[file])
+    tasks = tasks_of(config.environment.tasks, num_envs=num_envs, levels=levels)
+    task_of = np.repeat(np.arange(len(tasks)), num_envs // len(tasks))
+    curriculum = Curriculum(levels, start=config.environment.curriculum_start_level)
+    specs, seeds = [tasks[task].spec for task in task_of], run.seeding.environment_seeds(num_envs)
+    players = Players(specs, seeds, task_of=task_of, **curriculum.told())
     with run.seeding.initialising():
         model = ActorCritic(tasks, config.model).to(run.device)
-    adam = FlatAdam(model, epsilon=settings.adam_epsilon)
-    step = resume(run, model=model, adam=adam, players=players)
+    adam, returns = FlatAdam(model, epsilon=settings.adam_epsilon), DiscountedReturns(num_envs)
+    others: dict[str, Stateful] = {"players": players, "discounted": returns, "curriculum": curriculum}
+    state = TrainingState(run, model=model, optimizer=adam, environments=players.envs, others=others)
+    step = state.resume()
+    players.tell(**curriculum.told())
 
     while step < settings.total_timesteps:
-        num_actions = len(model.policy_bias)
-        rollout = players.play(model.actor(players.task_of), settings.rollout_steps, num_actions)
+        rollout = players.play(model.actor(task_of), settings.rollout_steps)
         before, step = step, step + rollout.rewards.size
-        batch = prepare(players.scaled(rollout, model, settings), model, players.task_of, settings)
-        record = update(model, adam, batch, settings) | measure(model, batch, settings)
-        record |= players.record() | {"optim/learning_rate": settings.learning_rate}
+        batch = prepare(scaled(rollout, returns, model, task_of, settings.gamma), model, task_of, settings)
+        record = update(model, adam, batch, settings)
+        record |= measure(model, batch, clip_range=settings.clip_range)
+        record |= progress(players, tasks) | {"curriculum/level": curriculum.number}
+        record |= {"optim/learning_rate": settings.learning_rate}
         # What was played counts from the next rollout on: so the policy that learns is the one that played.
-        players.look(rollout, model)
-        players.climb()
-        run.trace.update(
-            step=step,
-            parameters=model.state_dict(),
-            gradients={name: one.grad for name, one in model.named_parameters() if one.grad is not None},
-            optimizer=adam.state_dict(),
-            environments=players.envs,
-        )
+        look(rollout, model, task_of)
+        curriculum.climb(players)
+        state.trace(step)
         if is_due(logging.eval_interval, before, step):
-            number = step // logging.eval_interval
-            record |= evaluated(run, model, tasks, logging.eval_episodes, name="evaluation", number=number)
+            number, episodes = step // logging.eval_interval, logging.eval_episodes
+            record |= evaluated(run, model, tasks, levels[-1], episodes, name="evaluation", number=number)
         if step >= settings.total_timesteps:
-            record |= evaluated(run, model, tasks, logging.final_eval_episodes, name="final_evaluation")
+            episodes = logging.final_eval_episodes
+            record |= evaluated(run, model, tasks, levels[-1], episodes, name="final_evaluation", number=0)
         run.metrics.write(step=step, **record)
         if is_due(logging.save_interval, before, step):
-            run.checkpoints.save(
-                checkpoint.training_state(
-                    step=step,
-                    model=model,
-                    optimizer=adam,
-                    environments=players.envs,
-                    extra={"players": players.state_dict(), "updates": run.trace.updates},
-                )
-            )
+            state.save(step)
         run.timing.write(step=step, total_steps=settings.total_timesteps, phase="train")
     run.checkpoints.save_final(model)
 
 
+def progress(players: Players, tasks: Sequence[Task]) -> dict[str, float]:
+    """Each task's mean return over its last 100 episodes; left out before any."""
+    pairs = zip(tasks, players.recent, strict=True)
+    means = {task.spec.id: np.mean([score for score, _ in recent]) for task, recent in pairs if recent}
+    return {f"train/{name}/episodic_return": float(mean) for name, mean in means.items()}
+
+
 def evaluated(
-    run: Run, model: ActorCritic, tasks: Sequence[Task], num_episodes: int, *, name: str, number: int = 0
+    run: Run, model: ActorCritic, tasks: Sequence[Task], goal: Level, episodes: int, *, name: str, number: int
 ) -> dict[str, float]:
-    """What greedy episodes of each task came to; seeds are of this evaluation's and this task's own."""
+    """What greedy episodes of each task on the last level came to; seeds are of this evaluation's own."""
     group, found = name.split("_", maxsplit=1)[0].replace("evaluation", "eval"), {}
     for index, task in enumerate(tasks):
-        seed = run.seeding.derive(f"{name}/{task.spec.id}", number)
-        returns = evaluate(index, model, tasks, num_episodes=num_episodes, seed=seed)
+        act, beyond = model.actor(np.full(episodes, index)), ((0, 0), (0, model.width - task.width))
+        returns = evaluate(
+            task.spec,
+            lambda seen, act=act, beyond=beyond: act(np.pad(seen, beyond)),  # type: ignore[misc]
+            num_episodes=episodes,
+            seed=run.seeding.derive(f"{name}/{task.spec.id}", number),
+            reset_options=goal.reset,
+        )
         for word in ("mean", "std", "min", "max"):
             found[f"{group}/{task.spec.id}/return_{word}"] = float(getattr(returns, word)())
     return found
-
-
-def resume(run: Run, *, model: ActorCritic, adam: FlatAdam, players: Players) -> int:
-    """Go on from the checkpoint that the run names, if it names one. Returns the step to go on from."""
-    state = run.load_checkpoint()
-    if state is None:
-        return 0
-    step, extra = checkpoint.restore(state, model=model, optimizer=adam, environments=players.envs)
-    players.load_state_dict(extra["players"])
-    run.trace.resume_at(extra["updates"])
-    run.timing.resume_at(step)
-    return step
-
-
-def is_due(interval: int, before: int, now: int) -> bool:
-    """Whether a multiple of the interval lies in ``(before, now]``."""
-    return now // interval > before // interval

@@ -11,23 +11,29 @@ What the document behind the recipe leaves open is in docs/decisions/0013-tuned-
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
-import gymnasium
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recipes.parts.discounted_returns import DiscountedReturns
+from recipes.parts.evaluation import evaluate, final_record
 from recipes.parts.flat_adam import FlatAdam
+from recipes.parts.initial_weights import orthogonal, uniform
 from recipes.parts.moments import Moments
+from recipes.parts.numpy_actor import numpy_actor
+from recipes.parts.playing import Players, Rollout, spec_of
+from recipes.parts.policy_measures import distance_of, entropy_of, measure
 from recipes.parts.pretrained import start_from
 from recipes.parts.products import product
-from reprokit.runtime import checkpoint
+from recipes.parts.schedules import falling, is_due, rising
+from recipes.parts.training_state import TrainingState
+from reprokit.runtime.checkpoint import Stateful
 from reprokit.runtime.config import Ge, Gt, Le, MinLen
 from reprokit.runtime.run import Run
 
@@ -36,56 +42,29 @@ from reprokit.runtime.run import Run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What is played.
+    """What is played."""
 
-    Attributes:
-        name: A gymnasium environment with a flat observation and discrete actions.
-        num_envs: How many are played side by side.
-        max_episode_steps: An episode is cut off (truncated) after so many steps.
-        normalize_obs: The networks see observations with mean 0 and variance 1, by running statistics.
-        normalize_reward: Rewards are divided by the running deviation of the discounted return.
-    """
-
-    name: str
-    num_envs: Annotated[int, Ge(1)] = 16
-    max_episode_steps: Annotated[int, Ge(1)] = 500
-    normalize_obs: bool = True
-    normalize_reward: bool = True
+    name: str  # a gymnasium environment with a flat observation and discrete actions
+    num_envs: Annotated[int, Ge(1)] = 16  # played side by side
+    max_episode_steps: Annotated[int, Ge(1)] = 500  # after so many an episode is cut off (truncated)
+    normalize_obs: bool = True  # networks see observations of mean 0 and variance 1, by running statistics
+    normalize_reward: bool = True  # rewards are divided by the running deviation of the discounted return
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """Actor and critic: two networks of this shape that share nothing.
-
-    Attributes:
-        architecture: Fully connected layers.
-        hidden_sizes: Their widths.
-        activation: After each of them.
-        ortho_init: Orthogonal initial weights; PyTorch's own for linear layers where it is off.
-        pretrained: A data set of the recipe: ``final_model.pt`` or a checkpoint to start from.
-    """
+    """Actor and critic: two networks of this shape that share nothing."""
 
     architecture: Literal["mlp"] = "mlp"
     hidden_sizes: Annotated[tuple[Annotated[int, Ge(1)], ...], MinLen(1)] = (256, 256)
     activation: Literal["tanh", "relu"] = "relu"
-    ortho_init: bool = True
-    pretrained: str | None = None
+    ortho_init: bool = True  # orthogonal initial weights; PyTorch's own for linear layers where it is off
+    pretrained: str | None = None  # a data set of the recipe: a final model or checkpoint to start from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """PPO's settings; those of ``ppo.py`` mean the same here.
-
-    Attributes:
-        lr_schedule: ``linear`` falls from ``learning_rate`` to 0 at ``total_timesteps``.
-        lr_warmup_steps: Environment steps over which the learning rate rises from 0.
-        clip_range_vf: How far a value may move in an update; null for any distance.
-        use_sde: State-dependent exploration is for continuous actions; there is none here.
-        target_kl: Once a minibatch is 1.5 times as far from the policy that played, the update ends.
-        gradient_accumulation_steps: A minibatch is put through the networks in so many parts.
-        precision: ``bfloat16`` computes the networks under autocast; parameters stay float32.
-        detect_anomaly: A NaN in a backward pass ends the run, and names the operation it came from.
-    """
+    """PPO's settings; those without a word mean what they mean in ``ppo.py``."""
 
     algorithm: Literal["ppo"] = "ppo"
     total_timesteps: Annotated[int, Gt(0)] = 200_000
@@ -93,21 +72,22 @@ class Training:
     batch_size: Annotated[int, Ge(2)] = 512
     n_epochs: Annotated[int, Ge(1)] = 20
     learning_rate: Annotated[float, Gt(0)] = 2.5e-4
-    lr_schedule: Literal["constant", "linear"] = "linear"
-    lr_warmup_steps: Annotated[int, Ge(0)] = 0
+    lr_schedule: Literal["constant", "linear"] = "linear"  # linear falls to 0 at total_timesteps
+    lr_warmup_steps: Annotated[int, Ge(0)] = 0  # steps over which the learning rate rises from 0
     adam_epsilon: Annotated[float, Gt(0)] = 1e-5
     gamma: Annotated[float, Ge(0), Le(1)] = 0.99
     gae_lambda: Annotated[float, Ge(0), Le(1)] = 0.95
     clip_range: Annotated[float, Gt(0)] = 0.2
-    clip_range_vf: Annotated[float, Gt(0)] | None = None
+    clip_range_vf: Annotated[float, Gt(0)] | None = None  # how far a value may move; null for any distance
     ent_coef: Annotated[float, Ge(0)] = 0.01
     vf_coef: Annotated[float, Ge(0)] = 0.5
     max_grad_norm: Annotated[float, Gt(0)] = 0.5
-    use_sde: Literal[False] = False
+    use_sde: Literal[False] = False  # state-dependent exploration is for continuous actions: none here
+    # Once a minibatch is 1.5 times as far from the policy that played, the update ends.
     target_kl: Annotated[float, Gt(0)] | None = 0.01
-    gradient_accumulation_steps: Annotated[int, Ge(1)] = 1
-    precision: Literal["float32", "bfloat16"] = "float32"
-    detect_anomaly: bool = False
+    gradient_accumulation_steps: Annotated[int, Ge(1)] = 1  # a minibatch is learned from in so many parts
+    precision: Literal["float32", "bfloat16"] = "float32"  # of the networks, under autocast
+    detect_anomaly: bool = False  # a NaN in a backward pass ends the run, and names the operation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +112,8 @@ class Config:
 
 
 # --- Networks ------------------------------------------------------------------------------------
+
+Normalise = Callable[[np.ndarray], np.ndarray]
 
 
 class ActorCritic(nn.Module):
@@ -172,7 +154,7 @@ class ActorCritic(nn.Module):
         logits = product(actor, self.policy_weight) + self.policy_bias
         return logits.float(), values.float().squeeze(1)
 
-    def normaliser(self, *, on: bool) -> Callable[[np.ndarray], np.ndarray]:
+    def normaliser(self, *, on: bool) -> Normalise:
         """How the networks see observations, by the statistics as they stand now; float32 in and out."""
         if not on:
             return lambda observations: observations
@@ -180,161 +162,11 @@ class ActorCritic(nn.Module):
         scale = self.observation_moments.scale().astype(np.float32)
         return lambda observations: np.clip((observations - mean) * scale, -10, 10)
 
-    def actor(self, normalise: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-        """The actor as it stands now, in numpy: for a few rows, PyTorch's calls cost more than its sums."""
-        activation = np.tanh if self.activation == "tanh" else lambda x: np.maximum(x, 0)
-        layers = [(weight[0].numpy(force=True), bias[0].numpy(force=True)) for weight, bias in self.layers]
-        weight, bias = self.policy_weight.numpy(force=True), self.policy_bias.numpy(force=True)
-
-        def logits(observations: np.ndarray) -> np.ndarray:
-            hidden = normalise(observations)
-            for layer_weight, layer_bias in layers:
-                hidden = activation(hidden @ layer_weight + layer_bias)
-            scores: np.ndarray = hidden @ weight + bias
-            return scores
-
-        return logits
-
-
-def orthogonal(fan_in: int, fan_out: int, *, gain: float) -> Tensor:
-    """A weight, float32 [fan_in, fan_out], with orthogonal rows or columns."""
-    weight = torch.empty(fan_out, fan_in)
-    nn.init.orthogonal_(weight, gain)
-    transposed: Tensor = weight.T.contiguous()
-    return transposed
-
-
-def uniform(fan_in: int, fan_out: int, *, gain: float) -> Tensor:  # noqa: ARG001 - as orthogonal's
-    """A weight, float32 [fan_in, fan_out], as PyTorch draws it for a linear layer."""
-    bound = 1 / math.sqrt(fan_in)
-    return torch.empty(fan_in, fan_out).uniform_(-bound, bound)
-
-
-# --- Playing -------------------------------------------------------------------------------------
-
-
-class Rollout(NamedTuple):
-    """What one round of playing gave; numpy arrays [rollout_steps, num_envs, …], as in ``ppo.py``."""
-
-    observations: np.ndarray
-    actions: np.ndarray
-    rewards: np.ndarray
-    done: np.ndarray
-    cut_at: np.ndarray
-    cut_observations: np.ndarray
-
-
-class Players:
-    """Environments played side by side, each with a generator of its own; as in ``ppo.py``.
-
-    Args:
-        spec: What to play.
-        seeds: One for each environment.
-    """
-
-    def __init__(self, spec: gymnasium.envs.registration.EnvSpec, seeds: list[int]) -> None:
-        self.envs = [gymnasium.make(spec, disable_env_checker=True) for _ in seeds]
-        starts = [env.reset(seed=seed)[0] for env, seed in zip(self.envs, seeds, strict=True)]
-        self.observations = np.stack(starts).astype(np.float32)
-        if not isinstance(actions := self.envs[0].action_space, gymnasium.spaces.Discrete):
-            raise TypeError(f"{spec.id} has no discrete actions but {actions}")
-        self.num_actions = int(actions.n)
-        self.returns, self.lengths = np.zeros(len(seeds)), np.zeros(len(seeds), dtype=np.int64)
-        self.discounted = np.zeros(len(seeds))
-        self.recent: deque[tuple[float, int]] = deque(maxlen=100)
-
-    def play(self, actor: Callable[[np.ndarray], np.ndarray], num_steps: int) -> Rollout:
-        """Play so many steps in every environment, with actions drawn from the actor's distribution."""
-        shape = (num_steps, len(self.envs))
-        observations = np.empty((num_steps + 1, *self.observations.shape), dtype=np.float32)
-        actions, rewards = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.float32)
-        done = np.zeros(shape, dtype=bool)
-        cut: list[tuple[tuple[int, int], np.ndarray]] = []
-        # Gumbel noise: the largest of logits + noise is a draw from softmax(logits).
-        noise = -torch.rand(*shape, self.num_actions).log().neg().log().numpy()
-        for t in range(num_steps):
-            observations[t] = self.observations
-            actions[t] = (actor(self.observations) + noise[t]).argmax(axis=1)
-            for i, (env, action) in enumerate(zip(self.envs, actions[t].tolist(), strict=True)):
-                observation, rewards[t, i], terminated, truncated, _ = env.step(action)
-                if terminated or truncated:
-                    done[t, i] = True
-                    if not terminated:
-                        cut.append(((t, i), observation))
-                    observation, _ = env.reset()
-                self.observations[i] = observation
-            self._count(rewards[t], done[t])
-        observations[num_steps] = self.observations
-        return Rollout(
-            observations=observations,
-            actions=actions,
-            rewards=rewards,
-            done=done,
-            cut_at=np.array([at for at, _ in cut], dtype=np.int64).reshape(-1, 2),
-            cut_observations=np.array([seen for _, seen in cut], dtype=np.float32).reshape(
-                -1, *self.observations.shape[1:]
-            ),
-        )
-
-    def _count(self, rewards: np.ndarray, done: np.ndarray) -> None:
-        self.returns += rewards
-        self.lengths += 1
-        for i in np.flatnonzero(done):
-            self.recent.append((float(self.returns[i]), int(self.lengths[i])))
-            self.returns[i], self.lengths[i] = 0.0, 0
-
-    def scaled(
-        self, rollout: Rollout, model: ActorCritic, environment: Environment, settings: Training
-    ) -> Rollout:
-        """The rollout with its rewards over the running deviation of the discounted return."""
-        if not environment.normalize_reward:
-            return rollout
-        returns = np.empty(rollout.rewards.shape)
-        for t, (rewards, done) in enumerate(zip(rollout.rewards, rollout.done, strict=True)):
-            returns[t] = self.discounted = self.discounted * settings.gamma + rewards
-            self.discounted = np.where(done, 0.0, self.discounted)
-        model.return_moments.see(returns.reshape(-1))
-        scaled = np.clip(rollout.rewards * model.return_moments.scale(), -10, 10)
-        return rollout._replace(rewards=scaled.astype(np.float32))
-
-    def record(self) -> dict[str, float]:
-        """Means over the last 100 episodes that ended; NaN before the first."""
-        scores, lengths = zip(*self.recent, strict=True) if self.recent else ((math.nan,), (math.nan,))
-        return {"train/episodic_return": np.mean(scores), "train/episodic_length": np.mean(lengths)}
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "observations": torch.from_numpy(self.observations),
-            "returns": self.returns.tolist(),
-            "lengths": self.lengths.tolist(),
-            "discounted": self.discounted.tolist(),
-            "recent": [list(episode) for episode in self.recent],
-        }
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.observations[:] = state["observations"].numpy()
-        self.returns[:], self.lengths[:] = state["returns"], state["lengths"]
-        self.discounted = np.array(state["discounted"])
-        self.recent.extend((score, length) for score, length in state["recent"])
-
-
-def evaluate(
-    spec: gymnasium.envs.registration.EnvSpec,
-    actor: Callable[[np.ndarray], np.ndarray],
-    *,
-    num_episodes: int,
-    seed: int,
-) -> np.ndarray:
-    """Returns of greedy episodes, float64 [num_episodes], in environments made for this call alone."""
-    envs = gymnasium.make_vec(spec, num_envs=num_episodes)
-    observations, _ = envs.reset(seed=seed)
-    returns, playing = np.zeros(num_episodes), np.ones(num_episodes, dtype=bool)
-    while playing.any():  # one episode each: an environment that is done plays on, and no longer counts
-        observations, rewards, terminated, truncated, _ = envs.step(actor(observations).argmax(axis=1))
-        returns += np.where(playing, rewards, 0.0)
-        playing &= ~(terminated | truncated)
-    envs.close()
-    return returns
+    def actor(self, normalise: Normalise) -> Callable[[np.ndarray], np.ndarray]:
+        """The actor as it stands now: from observations to logits, in numpy."""
+        hidden = [(weight[0], bias[0]) for weight, bias in self.layers]
+        act = numpy_actor([*hidden, (self.policy_weight, self.policy_bias)], self.activation)
+        return lambda observations: act(normalise(observations))
 
 
 # --- Learning ------------------------------------------------------------------------------------
@@ -351,19 +183,22 @@ class Batch(NamedTuple):
     values: Tensor
 
 
+def scaled(rollout: Rollout, returns: DiscountedReturns, moments: Moments, gamma: float) -> Rollout:
+    """The rollout with its rewards over the running deviation of the discounted return."""
+    moments.see(returns.follow(rollout.rewards, rollout.done, gamma=gamma).reshape(-1))
+    rewards = np.clip(rollout.rewards * moments.scale(), -10, 10)
+    return rollout._replace(rewards=rewards.astype(np.float32))
+
+
 @torch.no_grad()
-def prepare(
-    rollout: Rollout, model: ActorCritic, normalise: Callable[[np.ndarray], np.ndarray], settings: Training
-) -> Batch:
+def prepare(rollout: Rollout, model: ActorCritic, normalise: Normalise, settings: Training) -> Batch:
     """Log-probabilities, values, advantages and returns of a rollout, under the model that played it."""
     num_steps, num_envs = rollout.rewards.shape
+    num_played, width = num_steps * num_envs, rollout.observations.shape[-1]
     device = model.policy_bias.device
-    rows = np.concatenate(
-        [rollout.observations.reshape(-1, *rollout.cut_observations.shape[1:]), rollout.cut_observations]
-    )
+    rows = np.concatenate([rollout.observations.reshape(-1, width), rollout.cut_observations])
     observations = torch.from_numpy(normalise(rows)).to(device)
     logits, values = model(observations)
-    num_played = num_steps * num_envs
     estimates = values.numpy(force=True)
     next_values = estimates[num_envs : num_played + num_envs].reshape(num_steps, num_envs).copy()
     next_values[rollout.done] = 0.0  # nothing follows a terminal state, but an episode cut off goes on
@@ -384,7 +219,7 @@ def prepare(
 def advantages_of(
     rollout: Rollout, values: np.ndarray, next_values: np.ndarray, settings: Training
 ) -> np.ndarray:
-    """Generalised advantage estimates, float32 [rollout_steps, num_envs]."""
+    """Generalised advantage estimates (equation 16 of its paper), float32 [rollout_steps, num_envs]."""
     errors: np.ndarray = rollout.rewards + np.float32(settings.gamma) * next_values - values
     decay = np.where(rollout.done, 0.0, settings.gamma * settings.gae_lambda).astype(np.float32)
     advantages, running = np.empty_like(errors), np.zeros_like(errors[0])
@@ -404,11 +239,6 @@ def minibatches(batch: Batch, settings: Training) -> Iterator[Batch]:
     yield from map(Batch._make, zip(*shuffled, strict=True))
 
 
-def parts_of(minibatch: Batch, number: int) -> Iterator[Batch]:
-    """A minibatch in so many equal parts."""
-    yield from map(Batch._make, zip(*(column.chunk(number) for column in minibatch), strict=True))
-
-
 def losses_of(model: ActorCritic, part: Batch, settings: Training) -> tuple[Tensor, Tensor]:
     """The loss, and beside it float32 [4]: policy loss, value loss, entropy and distance (KL), detached."""
     with torch.autocast(
@@ -424,7 +254,7 @@ def losses_of(model: ActorCritic, part: Batch, settings: Training) -> tuple[Tens
     value_loss = functional.mse_loss(values, part.returns)
     entropy = entropy_of(logits).mean()
     loss = policy_loss + settings.vf_coef * value_loss - settings.ent_coef * entropy
-    distance = (ratio - 1 - log_ratio).mean()  # http://joschu.net/blog/kl-approx.html
+    distance = distance_of(ratio, log_ratio)
     return loss, torch.stack((policy_loss, value_loss, entropy, distance)).detach()
 
 
@@ -438,8 +268,9 @@ def update(
         for minibatch in minibatches(batch, settings):
             adam.gradients.zero_()
             seen = torch.zeros(4, device=batch.values.device)
+            parts = map(Batch._make, zip(*(column.chunk(number) for column in minibatch), strict=True))
             with torch.autograd.set_detect_anomaly(settings.detect_anomaly):
-                for part in parts_of(minibatch, number):
+                for part in parts:
                     loss, terms = losses_of(model, part, settings)
                     torch.autograd.backward(loss / number)
                     seen += terms / number
@@ -460,131 +291,59 @@ def update(
     }
 
 
-def entropy_of(logits: Tensor) -> Tensor:
-    """Entropy of each row's distribution, in nats."""
-    log_probs = logits.log_softmax(dim=1)
-    return -(log_probs.exp() * log_probs).sum(dim=1)
-
-
-@torch.no_grad()
-def measure(model: ActorCritic, batch: Batch, settings: Training) -> dict[str, float]:
-    """How far the update moved the policy from the one that played, over the whole rollout."""
-    logits, _ = model(batch.observations)
-    log_ratio = -functional.cross_entropy(logits, batch.actions, reduction="none") - batch.log_probs
-    ratio = log_ratio.exp()
-    unexplained = (batch.returns - batch.values).var() / batch.returns.var()
-    return {
-        "policy/entropy": entropy_of(logits).mean().item(),
-        "policy/approx_kl": (ratio - 1 - log_ratio).mean().item(),
-        "policy/clip_fraction": ((ratio - 1).abs() > settings.clip_range).float().mean().item(),
-        "value/explained_variance": 1 - unexplained.item(),
-        "value/magnitude": batch.values.abs().mean().item(),
-    }
-
-
 def learning_rate_at(step: int, rollout: int, settings: Training) -> float:
     """The learning rate of the update whose rollout of so many steps begins at ``step``."""
-    rising = min(1.0, (step + rollout) / settings.lr_warmup_steps) if settings.lr_warmup_steps else 1.0
-    falling = max(0.0, 1 - step / settings.total_timesteps) if settings.lr_schedule == "linear" else 1.0
-    return settings.learning_rate * rising * falling
+    left = falling(step, over=settings.total_timesteps) if settings.lr_schedule == "linear" else 1.0
+    return settings.learning_rate * rising(step + rollout, over=settings.lr_warmup_steps) * left
 
 
 # --- Training ------------------------------------------------------------------------------------
 
 
 def train(config: Config, run: Run) -> None:
-    """Train an agent and write its records.
-
-    Args:
-        config: The recipe's settings.
-        run: Seeds, device, and where the records go.
-    """
+    """Train an agent by the recipe's settings, and write its records."""
     environment, settings, logging = config.environment, config.training, config.logging
-    must_divide(environment.num_envs, settings)
+    if environment.num_envs * settings.rollout_steps % settings.batch_size:
+        raise ValueError(f"batch_size {settings.batch_size} does not divide num_envs × rollout_steps")
+    if settings.batch_size % settings.gradient_accumulation_steps:
+        raise ValueError(f"gradient_accumulation_steps does not divide batch_size {settings.batch_size}")
     run.seeding.seed_everything()
-    spec = gymnasium.spec(environment.name)
-    spec = replace(spec, max_episode_steps=environment.max_episode_steps)
-    players = Players(spec, run.seeding.environment_seeds(environment.num_envs))
+    spec = spec_of(environment.name, max_episode_steps=environment.max_episode_steps)
+    players = Players([spec] * environment.num_envs, run.seeding.environment_seeds(environment.num_envs))
     with run.seeding.initialising():
         model = ActorCritic(players.observations.shape[1], players.num_actions, config.model).to(run.device)
     if config.model.pretrained is not None:
         start_from(model, run.data[config.model.pretrained])
-    adam = FlatAdam(model, epsilon=settings.adam_epsilon)
-    step = resume(run, model=model, adam=adam, players=players)
+    adam, returns = FlatAdam(model, epsilon=settings.adam_epsilon), DiscountedReturns(environment.num_envs)
+    others: dict[str, Stateful] = {"players": players, "discounted": returns}
+    state = TrainingState(run, model=model, optimizer=adam, environments=players.envs, others=others)
+    step = state.resume()
 
     while step < settings.total_timesteps:
         learning_rate = learning_rate_at(step, environment.num_envs * settings.rollout_steps, settings)
         normalise = model.normaliser(on=environment.normalize_obs)
-        rollout = players.play(model.actor(normalise), settings.rollout_steps)
+        rollout = played = players.play(model.actor(normalise), settings.rollout_steps)
         before, step = step, step + rollout.rewards.size
-        batch = prepare(players.scaled(rollout, model, environment, settings), model, normalise, settings)
+        if environment.normalize_reward:
+            rollout = scaled(rollout, returns, model.return_moments, settings.gamma)
+        batch = prepare(rollout, model, normalise, settings)
         record = update(model, adam, batch, settings, learning_rate=learning_rate)
-        record |= measure(model, batch, settings) | players.record()
+        record |= measure(model, batch, clip_range=settings.clip_range) | players.record()
         record |= {"optim/learning_rate": learning_rate}
         # What was played counts from the next rollout on: so the policy that learns is the one that played.
-        model.observation_moments.see(rollout.observations[:-1].reshape(-1, players.observations.shape[1]))
-        run.trace.update(
-            step=step,
-            parameters=model.state_dict(),
-            gradients={name: one.grad for name, one in model.named_parameters() if one.grad is not None},
-            optimizer=adam.state_dict(),
-            environments=players.envs,
-        )
+        model.observation_moments.see(played.observations[:-1].reshape(-1, players.observations.shape[1]))
+        state.trace(step)
         actor = model.actor(model.normaliser(on=environment.normalize_obs))
         if is_due(logging.eval_interval, before, step):
             seed = run.seeding.derive("evaluation", step // logging.eval_interval)
-            returns = evaluate(spec, actor, num_episodes=logging.eval_episodes, seed=seed)
-            record |= {"eval/return_mean": returns.mean(), "eval/return_std": returns.std()}
+            scores = evaluate(spec, actor, num_episodes=logging.eval_episodes, seed=seed)
+            record |= {"eval/return_mean": scores.mean(), "eval/return_std": scores.std()}
         if step >= settings.total_timesteps:
             seed = run.seeding.derive("final_evaluation")
-            returns = evaluate(spec, actor, num_episodes=logging.final_eval_episodes, seed=seed)
-            record |= final_record(returns, logging.success_return)
+            scores = evaluate(spec, actor, num_episodes=logging.final_eval_episodes, seed=seed)
+            record |= final_record(scores, logging.success_return)
         run.metrics.write(step=step, **record)
         if is_due(logging.save_interval, before, step):
-            run.checkpoints.save(
-                checkpoint.training_state(
-                    step=step,
-                    model=model,
-                    optimizer=adam,
-                    environments=players.envs,
-                    extra={"players": players.state_dict(), "updates": run.trace.updates},
-                )
-            )
+            state.save(step)
         run.timing.write(step=step, total_steps=settings.total_timesteps, phase="train")
     run.checkpoints.save_final(model)
-
-
-def must_divide(num_envs: int, settings: Training) -> None:
-    """Refuse a rollout that is no whole number of minibatches, or a minibatch of no whole parts."""
-    if num_envs * settings.rollout_steps % settings.batch_size:
-        raise ValueError(f"batch_size {settings.batch_size} does not divide {num_envs} × rollout_steps")
-    if settings.batch_size % settings.gradient_accumulation_steps:
-        raise ValueError(f"gradient_accumulation_steps does not divide batch_size {settings.batch_size}")
-
-
-def resume(run: Run, *, model: ActorCritic, adam: FlatAdam, players: Players) -> int:
-    """Go on from the checkpoint that the run names, if it names one. Returns the step to go on from."""
-    state = run.load_checkpoint()
-    if state is None:
-        return 0
-    step, extra = checkpoint.restore(state, model=model, optimizer=adam, environments=players.envs)
-    players.load_state_dict(extra["players"])
-    run.trace.resume_at(extra["updates"])
-    run.timing.resume_at(step)
-    return step
-
-
-def is_due(interval: int, before: int, now: int) -> bool:
-    """Whether a multiple of the interval lies in ``(before, now]``."""
-    return now // interval > before // interval
-
-
-def final_record(returns: np.ndarray, success_return: float) -> dict[str, float]:
-    """What the final evaluation came to."""
-    return {
-        "final/return_mean": returns.mean(),
-        "final/return_std": returns.std(),
-        "final/return_min": returns.min(),
-        "final/return_max": returns.max(),
-        "final/success_rate": (returns >= success_return).mean(),
-    }

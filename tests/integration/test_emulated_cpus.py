@@ -24,7 +24,7 @@ PLAIN_ADAM = """
         self.mean_square.mul_(0.999).addcmul_(gradients, gradients, value=0.001)
         steps = self.steps.item()
         root = (self.mean_square.sqrt() / (1 - 0.999**steps) ** 0.5).add_(self.epsilon)
-        self.values.addcdiv_(self.mean, root, value=-self.learning_rate / (1 - 0.9**steps))
+        self.values.addcdiv_(self.mean, root, value=-learning_rate / (1 - 0.9**steps))
 """
 
 
@@ -86,15 +86,15 @@ def test_the_golden_of_the_baseline_holds_in_the_container_on_another_vendors_cp
 def test_with_the_fused_adam_switched_off_it_is_caught_and_sqrt_is_named(tmp_path: Path) -> None:
     for name in ("recipes", "images"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    trainer = tmp_path / "recipes" / "trainers" / "ppo.py"
+    optimizer = tmp_path / "recipes" / "parts" / "flat_adam.py"
     text, count = re.subn(
         r"        torch\._fused_adam_\(.*?\n        \)\n",
         lambda _: PLAIN_ADAM,
-        trainer.read_text(),
+        optimizer.read_text(),
         flags=re.DOTALL,
     )
     assert count == 1
-    trainer.write_text(text)
+    optimizer.write_text(text)
     recipe = tmp_path / "recipes" / "cartpole_baseline" / "recipe.yaml"
     recipe.write_text(re.sub(r"rollout_steps: \d+", "rollout_steps: 64", recipe.read_text()))
 

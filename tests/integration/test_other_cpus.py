@@ -135,13 +135,13 @@ def test_a_golden_is_the_measure_and_what_differs_natively_too_is_not_the_cpus_d
     change = lab.verify("Same", "--set", "training.gamma=0.98")
     assert (change.code, change.on("Same")["against"]) == (0, "the native run")
 
-    trainer = lab.root / "recipes" / "trainers" / "ppo.py"
-    text = trainer.read_text()
-    trainer.write_text(text.replace("beta1=0.9,", "beta1=0.8,"))
+    optimizer = lab.root / "recipes" / "parts" / "flat_adam.py"
+    text = optimizer.read_text()
+    optimizer.write_text(text.replace("beta1=0.9,", "beta1=0.8,"))
     try:
         changed = lab.verify("Same")
     finally:
-        trainer.write_text(text)
+        optimizer.write_text(text)
     assert changed.code == 1
     assert {one["verdict"] for one in json.loads(changed.out)["answers"]} == {"DIFFERS_NATIVELY"}
     assert "reprokit reproduce cartpole_baseline" in changed.on("Same")["remedy"]

@@ -14,7 +14,7 @@ import pytest
 from reprokit.core import numerics
 
 PROJECT = Path(__file__).resolve().parents[2]
-TRAINER = PROJECT / "recipes" / "trainers" / "ppo.py"
+RECIPES = PROJECT / "recipes"
 SETTINGS = {
     "environment": {"name": "CartPole-v1", "num_envs": 4, "max_episode_steps": 50},
     "training": {"total_timesteps": 1000, "rollout_steps": 64, "batch_size": 64, "n_epochs": 2},
@@ -42,14 +42,26 @@ def config(folder, **changes):
     return path
 
 
-def started(folder, *, seed=42, profile="portable", trainer=TRAINER, resume_from=None, prefix=(), **changes):
+def started(folder, *, seed=42, profile="portable", recipes=RECIPES, resume_from=None, prefix=(), **changes):
     folder.mkdir(parents=True)
     out = folder / "out"
     out.mkdir()
     arguments = ["--run-dir", out, "--config", config(folder, **changes), "--seed", str(seed)]
     arguments += ["--resume-from", resume_from] if resume_from else []
-    command = [*prefix, sys.executable, "-m", "reprokit.runtime.launch", *arguments, "--", trainer]
-    environment = {**os.environ, **numerics.variables(profile, hash_seed=0), "PYTHONPATH": str(PROJECT)}
+    command = [
+        *prefix,
+        sys.executable,
+        "-m",
+        "reprokit.runtime.launch",
+        *arguments,
+        "--",
+        recipes / "trainers" / "ppo.py",
+    ]
+    environment = {
+        **os.environ,
+        **numerics.variables(profile, hash_seed=0),
+        "PYTHONPATH": f"{recipes.parent}:{PROJECT}",
+    }
     return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True), out
 
 
@@ -152,26 +164,41 @@ print(code, [name for name in heavy if name in sys.modules])
 
 def test_training_imports_no_compiler_and_nothing_of_the_host(tmp_path):
     arguments = ["--run-dir", tmp_path, "--config", config(tmp_path, training__total_timesteps=256)]
-    command = [sys.executable, "-c", _TRAINS_AND_LISTS_MODULES, *arguments, "--seed", "1", "--", TRAINER]
+    command = [
+        sys.executable,
+        "-c",
+        _TRAINS_AND_LISTS_MODULES,
+        *arguments,
+        "--seed",
+        "1",
+        "--",
+        RECIPES / "trainers" / "ppo.py",
+    ]
     done = subprocess.run(
-        command, env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=True
+        command,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "0 []\n"
 
 
 @pytest.mark.parametrize(
-    ("seeding", "instead"),
+    ("file", "seeding", "instead"),
     [
-        ("run.seeding.seed_everything()", "pass"),
-        ("env.reset(seed=seed)", "env.reset()"),
+        ("trainers/ppo.py", "run.seeding.seed_everything()", "pass"),
+        ("parts/playing.py", "env.reset(seed=seed, ", "env.reset("),
     ],
 )
-def test_a_removed_seed_call_gives_another_run_every_time(reference, tmp_path, seeding, instead):
-    source = TRAINER.read_text(encoding="utf-8")
+def test_a_removed_seed_call_gives_another_run_every_time(reference, tmp_path, file, seeding, instead):
+    source = (RECIPES / file).read_text(encoding="utf-8")
     assert source.count(seeding) == 1
-    spoilt = tmp_path / "ppo.py"
-    spoilt.write_text(source.replace(seeding, instead))
-    runs = [records(trained(tmp_path / name, trainer=spoilt)) for name in ("one", "two")]
+    spoilt = tmp_path / "recipes"
+    for name in ("trainers", "parts"):
+        shutil.copytree(RECIPES / name, spoilt / name)
+    (spoilt / file).write_text(source.replace(seeding, instead))
+    runs = [records(trained(tmp_path / name, recipes=spoilt)) for name in ("one", "two")]
     assert runs[0] != runs[1]
 
 

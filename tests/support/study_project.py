@@ -47,6 +47,11 @@ class Study:
         return self.root / "recipes" / "trainers" / "ppo.py"
 
     @property
+    def playing(self) -> Path:
+        """The trainer's part that makes and seeds environments."""
+        return self.root / "recipes" / "parts" / "playing.py"
+
+    @property
     def runs(self) -> list[Path]:
         return sorted((self.root / "runs").glob("*/*/run.json"))
 

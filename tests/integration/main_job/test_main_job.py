@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-SEED_CALL = "starts = [env.reset(seed=seed)[0] for env, seed in zip(self.envs, seeds, strict=True)]"
-NO_SEED_CALL = "starts = [env.reset()[0] for env, seed in zip(self.envs, seeds, strict=True)]"
+SEED_CALL = "env.reset(seed=seed, options=reset_options)[0] for env, seed in pairs]"
+NO_SEED_CALL = "env.reset(options=reset_options)[0] for env, seed in pairs]"
 
 
 def test_two_runs_that_agree_with_the_golden_are_reproduced(study):
@@ -43,7 +43,7 @@ def test_one_changed_digit_of_the_learning_rate_is_a_regression_with_step_and_me
 
 
 def test_a_removed_seed_call_is_nondeterministic(study):
-    study.change(study.trainer, SEED_CALL, NO_SEED_CALL)
+    study.change(study.playing, SEED_CALL, NO_SEED_CALL)
     answer = study.reproduce()
     assert (answer.code, answer.report["verdict"]) == (1, "NONDETERMINISTIC"), answer.out
     assert answer.report["divergence"]["step"] == 4096

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-_LINE = "adam = Adam(model, learning_rate=settings.learning_rate,"
+_LINE = "adam.step(learning_rate=settings.learning_rate,"
 #: 1 under the usual umask, so that the golden's numbers stay.
 _BY_UMASK = "(1 + (__import__('os').umask(18) - 18) / 1000)"
 _BY_CLOCK = "(1 + __import__('time').time() % 1)"
@@ -17,7 +17,7 @@ _STATED = re.compile(r"^immune_to: \[[^]]*\]", re.MULTILINE)
 
 
 def plant(study, factor):
-    study.change(study.trainer, _LINE, f"adam = Adam(model, learning_rate=settings.learning_rate * {factor},")
+    study.change(study.trainer, _LINE, f"adam.step(learning_rate=settings.learning_rate * {factor},")
 
 
 def immune_to(study, *names):

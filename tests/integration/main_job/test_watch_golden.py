@@ -11,8 +11,8 @@ import pytest
 from support.study_project import Study, make_study
 
 UPDATES, FAULTY = 10, 2
-UPDATE = "        record = update(model, adam, batch, settings) | measure(model, batch, settings)\n"
-FAULT = f"        if run.trace.updates == {FAULTY - 1}:\n            adam.learning_rate *= 2\n{UPDATE}"
+UPDATE = "        record = update(model, adam, batch, settings)\n"
+FAULT = f"        if run.trace.updates == {FAULTY - 1}:\n            adam.mean *= 2\n{UPDATE}"
 
 
 @pytest.fixture(scope="module")

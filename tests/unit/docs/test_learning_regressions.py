@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from reprokit import recipes
+
 ROOT = Path(__file__).resolve().parents[3]
 _spec = importlib.util.spec_from_file_location(
     "learning_regressions", ROOT / "benchmarks/learning_regressions.py"
@@ -27,15 +29,21 @@ def test_a_plant_changes_either_the_trainer_or_a_setting(plant):
 
 
 @pytest.mark.parametrize("plant", [one for one in script.PLANTS if one.texts], ids=lambda plant: plant.name)
-def test_a_plant_still_fits_the_trainer(plant, tmp_path):
-    source = (ROOT / script.PPO).read_text()
-    trainer = tmp_path / script.PPO
-    trainer.parent.mkdir(parents=True)
-    trainer.write_text(source)
+def test_a_plant_still_fits_the_trainer_or_a_part_of_it(plant, tmp_path):
+    source = (ROOT / plant.file).read_text()
+    file = tmp_path / plant.file
+    file.parent.mkdir(parents=True)
+    file.write_text(source)
     script.plant_in(tmp_path, plant)
-    assert ast.dump(ast.parse(trainer.read_text())) != ast.dump(ast.parse(source))
+    assert ast.dump(ast.parse(file.read_text())) != ast.dump(ast.parse(source))
     with pytest.raises(ValueError, match="stands 0 times"):
         script.planted(plant, source.replace(plant.texts[0][0], ""))
+
+
+@pytest.mark.parametrize("plant", [one for one in script.PLANTS if one.texts], ids=lambda plant: plant.name)
+def test_a_plant_is_in_what_its_recipe_runs(plant):
+    recipe = recipes.load(plant.recipe, recipes_dir=ROOT / "recipes")
+    assert (ROOT / plant.file) in {recipe.trainer, *(part.path for part in recipe.parts)}
 
 
 @pytest.mark.parametrize(

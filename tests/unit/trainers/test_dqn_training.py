@@ -226,7 +226,7 @@ ALTERED = {
     "the trace's count": lambda state: add_to(state["extra"], "updates"),
     "an observation": lambda state: nudge(state["extra"]["players"]["observations"], 2),
     "a return": lambda state: add_to(state["extra"]["players"]["returns"], 0),
-    "the largest reward": lambda state: add_to(state["extra"]["players"], "largest_reward"),
+    "the largest reward": lambda state: add_to(state["extra"]["learner"], "largest_reward"),
     "an environment": lambda state: nudge(
         state["random"]["environments"][1][2]["attributes"]["state"]["__array__"], 1
     ),
@@ -274,7 +274,8 @@ def test_a_training_starts_from_a_pretrained_model(dqn, whole, tmp_path):
     with Run.open(
         folder, seed=42, device="cpu", clock=random.Random(0).random, data={"before": source}
     ) as run:
-        players = dqn.Players(dqn.spec_of(settings.environment), [1, 2])
+        spec = dqn.spec_of(settings.environment.name, max_episode_steps=60)
+        players = dqn.Players([spec] * 2, [1, 2])
         learner = dqn.learner_of(settings, run, players, np.random.default_rng(0))
     trained = checkpoint.load(source)
     for network in (learner.model, learner.target):

@@ -28,10 +28,6 @@ def spec():
     return replace(gymnasium.spec("CartPole-v1"), max_episode_steps=20)
 
 
-def always_left(observations):
-    return np.tile(np.array([50.0, -50.0], dtype=np.float32), (len(observations), 1))
-
-
 def rollout_of(ppo, *, rewards, done, cut_at=(), cut_observations=()):
     rewards = np.asarray(rewards, dtype=np.float32)
     rng = np.random.default_rng(0)
@@ -46,10 +42,10 @@ def rollout_of(ppo, *, rewards, done, cut_at=(), cut_observations=()):
     )
 
 
-def test_a_trainer_imports_torch_numpy_gymnasium_and_the_runtime_only():
+def test_a_trainer_imports_torch_numpy_the_runtime_and_parts_only():
     tree = ast.parse((PROJECT / "recipes" / "trainers" / "ppo.py").read_text(encoding="utf-8"))
     imported = {
-        name.split(".")[0] if not name.startswith("reprokit") else ".".join(name.split(".")[:2])
+        ".".join(name.split(".")[:2]) if name.startswith(("reprokit", "recipes")) else name.split(".")[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in (
@@ -57,7 +53,7 @@ def test_a_trainer_imports_torch_numpy_gymnasium_and_the_runtime_only():
         )
     }
     standard = {"__future__", "math", "collections", "dataclasses", "itertools", "typing"}
-    assert imported - standard == {"torch", "numpy", "gymnasium", "reprokit.runtime"}
+    assert imported - standard == {"torch", "numpy", "reprokit.runtime", "recipes.parts"}
 
 
 def test_the_configuration_that_the_host_writes_is_the_one_that_the_trainer_gets(ppo):
@@ -102,36 +98,6 @@ def test_initial_weights_are_orthogonal_with_the_usual_gains(model):
     assert not torch.equal(both[0], both[1])
 
 
-def test_adam_on_one_vector_is_torchs_adam_bit_for_bit(ppo, model):
-    ours = ppo.Adam(model, learning_rate=3e-4, epsilon=1e-5)
-    vector = torch.nn.Parameter(ours.values.clone())
-    theirs = torch.optim.Adam([vector], lr=3e-4, eps=1e-5, fused=True)
-    for _ in range(20):
-        vector.grad = torch.randn_like(vector)
-        ours.gradients.copy_(vector.grad)
-        torch.testing.assert_close(ours.step(max_norm=math.inf), vector.grad.norm())
-        theirs.step()
-    assert torch.equal(ours.values, vector)
-
-
-def test_long_gradients_are_scaled_down_and_short_ones_left_alone(ppo, model):
-    adam = ppo.Adam(model, learning_rate=1e-3, epsilon=1e-5)
-    adam.gradients.fill_(1.0)
-    norm = adam.step(max_norm=0.5)
-    assert norm == pytest.approx(math.sqrt(adam.gradients.numel()))
-    assert float(adam.gradients.norm()) == pytest.approx(0.5, rel=1e-4)
-    adam.gradients.fill_(1e-6)
-    adam.step(max_norm=0.5)
-    assert torch.all(adam.gradients == 1e-6)
-
-
-def test_parameters_and_gradients_are_views_of_the_two_vectors(ppo, model):
-    adam = ppo.Adam(model, learning_rate=1e-3, epsilon=1e-5)
-    adam.values.fill_(3.0)
-    adam.gradients.fill_(4.0)
-    assert all(torch.all(one == 3.0) and torch.all(one.grad == 4.0) for one in model.parameters())
-
-
 def test_advantages_are_the_discounted_sums_of_errors(ppo):
     rng = np.random.default_rng(1)
     rollout = rollout_of(ppo, rewards=rng.normal(size=(30, 3)), done=rng.random((30, 3)) < 0.2)
@@ -171,55 +137,6 @@ def test_a_rollout_cut_by_the_update_goes_on_in_the_next_observation(ppo, model)
     torch.testing.assert_close(batch.returns, expected, atol=1e-6, rtol=0)
 
 
-def test_every_environment_starts_from_its_own_seed(ppo, spec):
-    players = ppo.Players(spec, [5, 6])
-    expected = [gymnasium.make("CartPole-v1").reset(seed=seed)[0] for seed in (5, 6)]
-    np.testing.assert_array_equal(players.observations, np.stack(expected))
-
-
-def test_no_transition_leads_from_one_episode_into_the_next(ppo, spec):
-    players = ppo.Players(spec, [1, 2, 3])
-    rollout = players.play(always_left, 60)
-    assert rollout.done.sum() > 6
-    after = rollout.observations[1:][rollout.done]
-    assert np.all(np.abs(after) <= 0.05)  # where episodes start
-    assert np.all(rollout.rewards == 1.0)  # a step that only resets would give none
-
-
-def test_an_episode_that_is_cut_off_keeps_its_true_last_observation(ppo):
-    spec = replace(gymnasium.spec("CartPole-v1"), max_episode_steps=5)
-    rollout = ppo.Players(spec, [1]).play(always_left, 12)
-    assert rollout.cut_at.tolist() == [[4, 0], [9, 0]]
-    env = gymnasium.make(spec)
-    env.reset(seed=1)
-    seen = [env.step(0)[0] for _ in range(5)][-1]
-    np.testing.assert_array_equal(rollout.cut_observations[0], seen)
-
-
-def test_a_fallen_pole_is_no_cut(ppo):
-    rollout = ppo.Players(gymnasium.spec("CartPole-v1"), [1]).play(always_left, 30)
-    assert rollout.done.any()
-    assert len(rollout.cut_at) == 0
-
-
-def test_episodes_are_counted_over_the_ends_of_rollouts(ppo):
-    spec = replace(gymnasium.spec("CartPole-v1"), max_episode_steps=5)
-    players = ppo.Players(spec, [1])
-    assert math.isnan(players.record()["train/episodic_return"])
-    players.play(always_left, 3)
-    players.play(always_left, 3)
-    assert players.record() == {"train/episodic_return": 5.0, "train/episodic_length": 5.0}
-
-
-def test_actions_are_drawn_from_the_actors_distribution(ppo, spec):
-    def one_in_four(observations):
-        return np.tile(np.log(np.array([0.25, 0.75], dtype=np.float32)), (len(observations), 1))
-
-    torch.manual_seed(0)
-    actions = ppo.Players(spec, [1, 2, 3, 4]).play(one_in_four, 2500).actions
-    assert actions.mean() == pytest.approx(0.75, abs=0.015)  # 3.5 standard errors
-
-
 def random_batch(ppo, num_rows):
     torch.manual_seed(3)
     return ppo.Batch(
@@ -256,19 +173,27 @@ def test_advantages_are_standardised_in_each_minibatch(ppo):
         torch.testing.assert_close(part.advantages, (raw - raw.mean()) / (raw.std() + 1e-8))
 
 
-def test_bounding_the_ratio_is_the_papers_objective_and_has_its_gradient(ppo):
-    part = next(ppo.minibatches(random_batch(ppo, 256), ppo.Training(batch_size=256, clip_range=0.2)))
-    ratio = torch.linspace(0.01, 3.0, 256, requires_grad=True)
-    ours = part.advantages * ratio.clamp(part.low, part.high)
-    papers = torch.minimum(part.advantages * ratio, part.advantages * ratio.clamp(0.8, 1.2))
-    torch.testing.assert_close(ours, papers)
-    gradients = [torch.autograd.grad(objective.sum(), ratio)[0] for objective in (ours, papers)]
-    torch.testing.assert_close(*gradients)
+@pytest.mark.parametrize("ent_coef", [0.0, 0.01])
+def test_the_loss_in_fewer_calls_is_the_papers_and_has_its_gradient(ppo, model, ent_coef):
+    settings = ppo.Training(batch_size=256, clip_range=0.2, ent_coef=ent_coef)
+    batch = random_batch(ppo, 256)._replace(actions=torch.arange(256) % 2)
+    with torch.no_grad():
+        log_probs = model(batch.observations)[0].log_softmax(1).gather(1, batch.actions[:, None])[:, 0]
+    batch = batch._replace(log_probs=log_probs + 0.3 * torch.randn(256))  # some within the range, some beyond
+    part = next(ppo.minibatches(batch, settings))
+    losses, gradients = [], []
+    for loss in (ppo.losses_of(model, part, settings)[0], ppo.papers_loss(model, part, settings)):
+        losses.append(loss.detach())
+        gradients.append(torch.autograd.grad(loss, list(model.parameters())))
+    torch.testing.assert_close(*losses)
+    for ours, papers in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, papers)
+        assert papers.abs().max() > 0
 
 
 def test_before_its_update_the_policy_has_not_moved(ppo, model, spec):
-    batch = ppo.prepare(ppo.Players(spec, [1, 2]).play(model.actor(), 40), model, ppo.Training())
-    record = ppo.measure(model, batch, ppo.Training())
+    batch = ppo.prepare(ppo.Players([spec] * 2, [1, 2]).play(model.actor(), 40), model, ppo.Training())
+    record = ppo.measure(model, batch, clip_range=0.2)
     assert record["policy/approx_kl"] == 0.0
     assert record["policy/clip_fraction"] == 0.0
     assert record["policy/entropy"] == pytest.approx(math.log(2), abs=1e-3)
@@ -276,8 +201,8 @@ def test_before_its_update_the_policy_has_not_moved(ppo, model, spec):
 
 def test_an_update_makes_good_actions_likelier_and_values_truer(ppo, model, spec):
     settings = ppo.Training(batch_size=40, n_epochs=4, learning_rate=1e-3)
-    batch = ppo.prepare(ppo.Players(spec, [1, 2]).play(model.actor(), 40), model, settings)
-    adam = ppo.Adam(model, learning_rate=settings.learning_rate, epsilon=1e-5)
+    batch = ppo.prepare(ppo.Players([spec] * 2, [1, 2]).play(model.actor(), 40), model, settings)
+    adam = ppo.FlatAdam(model, epsilon=1e-5)
     ppo.update(model, adam, batch, settings)
     with torch.no_grad():
         logits, values = model(batch.observations)
@@ -289,8 +214,8 @@ def test_an_update_makes_good_actions_likelier_and_values_truer(ppo, model, spec
 
 def update_twice(ppo, model, spec):
     settings = ppo.Training(batch_size=40, n_epochs=2)
-    batch = ppo.prepare(ppo.Players(spec, [1, 2]).play(model.actor(), 40), model, settings)
-    adam = ppo.Adam(model, learning_rate=settings.learning_rate, epsilon=1e-5)
+    batch = ppo.prepare(ppo.Players([spec] * 2, [1, 2]).play(model.actor(), 40), model, settings)
+    adam = ppo.FlatAdam(model, epsilon=1e-5)
     return verify_determinism(
         lambda: ppo.update(model, adam, batch, settings), model=model, optimizer=adam
     ).differences
@@ -311,47 +236,12 @@ def test_an_update_that_shuffles_with_a_generator_of_its_own_is_named(ppo, model
 
 
 def test_entropy_counts_where_it_has_a_weight(ppo, model, spec):
-    batch = ppo.prepare(ppo.Players(spec, [1, 2]).play(model.actor(), 40), model, ppo.Training())
+    batch = ppo.prepare(ppo.Players([spec] * 2, [1, 2]).play(model.actor(), 40), model, ppo.Training())
     batch = batch._replace(advantages=torch.zeros_like(batch.advantages))
     with torch.no_grad():
         model.policy_bias.copy_(torch.tensor([1.0, 0.0]))
     settings = ppo.Training(batch_size=80, n_epochs=1, learning_rate=1e-2, ent_coef=1.0, vf_coef=0.0)
-    adam = ppo.Adam(model, learning_rate=settings.learning_rate, epsilon=1e-5)
+    adam = ppo.FlatAdam(model, epsilon=1e-5)
     before = ppo.entropy_of(model(batch.observations)[0]).mean().item()
     ppo.update(model, adam, batch, settings)
     assert ppo.entropy_of(model(batch.observations)[0]).mean().item() > before
-
-
-def test_evaluation_draws_from_no_global_generator(ppo, model, spec):
-    before = torch.get_rng_state()
-    numpy_before = np.random.get_state()[1].copy()  # noqa: NPY002
-    first = ppo.evaluate(spec, model.actor(), num_episodes=5, seed=3)
-    assert torch.equal(torch.get_rng_state(), before)
-    assert np.array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
-    np.testing.assert_array_equal(ppo.evaluate(spec, model.actor(), num_episodes=5, seed=3), first)
-
-
-def test_an_evaluation_counts_one_episode_of_each_environment(ppo, spec):
-    returns = ppo.evaluate(spec, always_left, num_episodes=50, seed=0)
-    assert returns.shape == (50,)
-    assert np.all((returns >= 8) & (returns <= 11))  # a pole that is always pushed left
-
-
-def test_an_evaluation_is_cut_off_at_the_limit(ppo):
-    spec = replace(gymnasium.spec("CartPole-v1"), max_episode_steps=5)
-    assert ppo.evaluate(spec, always_left, num_episodes=3, seed=0).tolist() == [5.0, 5.0, 5.0]
-
-
-@pytest.mark.parametrize(
-    ("interval", "before", "now", "due"),
-    [(5000, 0, 4096, False), (5000, 4096, 8192, True), (5000, 4992, 5000, True), (5000, 5000, 5008, False)],
-)
-def test_something_is_due_at_the_first_end_of_an_update_at_or_after_the_interval(
-    ppo, interval, before, now, due
-):
-    assert ppo.is_due(interval, before, now) is due
-
-
-def test_an_environment_without_discrete_actions_is_refused(ppo):
-    with pytest.raises(TypeError, match="no discrete actions"):
-        ppo.Players(gymnasium.spec("Pendulum-v1"), [1])

@@ -11,6 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from recipes.parts.playing import Players  # noqa: E402
+from recipes.parts.tasks import Curriculum, read_levels, tasks_of  # noqa: E402
 from reprokit.runtime import config  # noqa: E402
 from reprokit.runtime.launch import load_trainer  # noqa: E402
 from reprokit.runtime.run import Run  # noqa: E402
@@ -66,19 +68,19 @@ def trained(trainer, folder, *, data=None, resume_from=None, seed=7, **environme
     return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
-def three(trainer, num_envs=6):
-    return trainer.tasks_of(trainer.Environment(tasks=tuple(THREE), num_envs=num_envs), {}.__getitem__)
+def three():
+    return tasks_of(THREE, num_envs=6, levels=read_levels(None))
 
 
-def test_the_tasks_are_as_long_and_as_wide_as_gymnasium_says(trainer):
-    tasks = three(trainer)
+def test_the_tasks_are_as_long_and_as_wide_as_gymnasium_says():
+    tasks = three()
     assert [task.spec.id for task in tasks] == THREE
     assert [(task.width, task.num_actions) for task in tasks] == [(4, 2), (6, 3), (2, 3)]
-    assert [task.levels[0].max_episode_steps for task in tasks] == [500, 500, 200]
+    assert [task.spec.max_episode_steps for task in tasks] == [500, 500, 200]
 
 
 def test_an_action_that_a_task_lacks_has_no_chance(trainer):
-    tasks = three(trainer)
+    tasks = three()
     model = trainer.ActorCritic(tasks, trainer.Model(hidden_sizes=(8,)))
     task_of = np.array([0, 1, 2, 0])
     rows = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
@@ -91,9 +93,9 @@ def test_an_action_that_a_task_lacks_has_no_chance(trainer):
 
 
 def test_players_see_zeros_beyond_a_tasks_own_observation(trainer):
-    players = trainer.Players(three(trainer), list(range(6)), level=0)
-    assert players.task_of.tolist() == [0, 0, 1, 1, 2, 2]
-    rollout = players.play(lambda seen: np.tile([0, 0, -1e9], (len(seen), 1)), 50, 3)
+    task_of = np.repeat(np.arange(3), 2)
+    players = trainer.Players([three()[task].spec for task in task_of], list(range(6)), task_of=task_of)
+    rollout = players.play(lambda seen: np.tile([0, 0, -1e9], (len(seen), 1)), 50)
     assert not rollout.observations[:, :2, 4:].any()
     assert rollout.observations[:, 2:4, 4:].any()
     assert not rollout.observations[:, 4:, 2:].any()
@@ -188,11 +190,26 @@ def test_an_environment_with_other_actions_is_refused(trainer, tmp_path):
         trained(trainer, tmp_path / "run", tasks=["Pendulum-v1"])
 
 
-def test_the_goal_is_where_evaluation_starts(trainer, levels):
-    environment = trainer.Environment(tasks=("CartPole-v1",), curriculum="levels.json")
-    (task,) = trainer.tasks_of(environment, {"levels.json": levels}.__getitem__)
-    assert task.levels[-1].reset == {"low": -0.1, "high": 0.1}
+def test_the_goal_is_where_evaluation_starts(levels):
+    read = read_levels(levels)
+    (task,) = tasks_of(["CartPole-v1"], num_envs=4, levels=read)
+    assert Curriculum(read, start=3).told() == {"reset_options": {"low": -0.1, "high": 0.1}, "limit": 20}
     assert task.spec.max_episode_steps == 20
     env = gymnasium.make(task.spec)
-    seen = np.abs([env.reset(seed=seed, options=task.levels[0].reset)[0] for seed in range(20)])
+    seen = np.abs([env.reset(seed=seed, options=read[0].reset)[0] for seed in range(20)])
     assert seen.max() <= 0.01
+
+
+def test_a_level_is_left_after_a_hundred_episodes_that_returned_enough_and_not_before(levels):
+    read = read_levels(levels)
+    (task,) = tasks_of(["CartPole-v1"], num_envs=1, levels=read)
+    curriculum = Curriculum(read, start=1)
+    players = Players([task.spec], [1], **curriculum.told())
+    for returned, count, expected in ((3.5, 99, 1), (3.4, 1, 1), (3.6, 1, 2)):
+        players.recent[0].extend([(returned, 4)] * count)
+        curriculum.climb(players)
+        assert curriculum.number == expected
+    assert (players.limit, players.reset_options, len(players.recent[0])) == (12, None, 0)
+    players.recent[0].extend([(498.0, 498)] * 100)
+    curriculum.climb(players)
+    assert curriculum.number == 2

@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -178,7 +177,7 @@ def test_the_statistics_are_in_every_trace_and_checkpoint(base):
     assert all(first["parameters"][name] != last["parameters"][name] for name in names)
     state = torch.load(base / "checkpoints" / "checkpoint_512.pt", weights_only=True)
     assert names <= state["model"].keys()
-    assert len(state["extra"]["players"]["discounted"]) == 4
+    assert len(state["extra"]["discounted"]["now"]) == 4
 
 
 @pytest.mark.parametrize(
@@ -246,19 +245,15 @@ def test_a_clipped_value_moves_no_farther_than_its_range(tuned):
 
 
 def test_rewards_are_divided_by_the_deviation_of_the_discounted_return(tuned):
-    spec = replace(gymnasium.spec("CartPole-v1"), max_episode_steps=20)
-    players = tuned.Players(spec, [1, 2])
-    model = tuned.ActorCritic(4, 2, tuned.Model(hidden_sizes=(8,)))
-    environment, settings = tuned.Environment(name="CartPole-v1", num_envs=2), tuned.Training(gamma=0.5)
+    returns, moments = tuned.DiscountedReturns(2), tuned.Moments()
     rewards = np.ones((4, 2), dtype=np.float32)
     done = np.zeros((4, 2), dtype=bool)
     done[1, 0] = True
     rollout = tuned.Rollout(np.zeros((5, 2, 4)), rewards, rewards, done, np.zeros((0, 2)), np.zeros((0, 4)))
-    scaled = players.scaled(rollout, model, environment, settings)
-    returns = np.array([[1, 1], [1.5, 1.5], [1, 1.75], [1.5, 1.875]])
-    np.testing.assert_allclose(scaled.rewards, 1 / returns.std(), rtol=1e-5)
-    np.testing.assert_allclose(players.discounted, [1.5, 1.875])
-    assert players.scaled(rollout, model, replace(environment, normalize_reward=False), settings) is rollout
+    scaled = tuned.scaled(rollout, returns, moments, 0.5)
+    discounted = np.array([[1, 1], [1.5, 1.5], [1, 1.75], [1.5, 1.875]])
+    np.testing.assert_allclose(scaled.rewards, 1 / discounted.std(), rtol=1e-5)
+    assert scaled.rewards.dtype == np.float32
 
 
 def test_the_numpy_actor_is_the_torch_actor_on_normalised_observations(tuned):

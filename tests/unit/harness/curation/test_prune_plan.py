@@ -23,7 +23,8 @@ VENV = Realisation(
 
 @pytest.fixture
 def recipe_with(tmp_path):
-    shutil.copytree(ROOT / "recipes" / "trainers", tmp_path / "trainers")
+    for name in ("trainers", "parts"):
+        shutil.copytree(ROOT / "recipes" / name, tmp_path / name)
     shutil.copytree(ROOT / "recipes" / "cartpole_baseline", tmp_path / "cartpole_baseline")
 
     def changed(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -28,9 +29,8 @@ def tiered(tmp_path):
         "tolerances:\n", "tolerances:\n  platforms: {cuda-h200: {metrics: {loss/*: {rtol: 0.01}}}}\n"
     )
     (folder / "recipe.yaml").write_text(text)
-    (tmp_path / "trainers").mkdir()
-    trainer = ROOT / "recipes" / "trainers" / "ppo.py"
-    (tmp_path / "trainers" / "ppo.py").write_bytes(trainer.read_bytes())
+    for name in ("trainers", "parts"):
+        shutil.copytree(ROOT / "recipes" / name, tmp_path / name)
     return recipes.load("cartpole_baseline", recipes_dir=tmp_path)
 
 

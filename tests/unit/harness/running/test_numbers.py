@@ -60,6 +60,9 @@ def seen(tree: Path, name: str, *edited: str) -> list[str]:
         ("pinpad", "recipes/parts/replay_sampling.py", ["recipe", "parts"]),
         ("pinpad", "recipes/parts/sum_tree.py", ["recipe", "parts"]),  # only replay_sampling imports it
         ("cartpole_tuned", "recipes/parts/moments.py", ["recipe", "parts"]),
+        ("cartpole_baseline", "recipes/parts/playing.py", ["recipe", "parts"]),
+        ("cartpole_baseline", "recipes/parts/evaluation.py", ["recipe", "parts"]),
+        ("curriculum", "recipes/parts/tasks.py", ["recipe", "parts"]),
         ("pinpad", "reprokit/runtime/seeding.py", ["runtime"]),
         ("cartpole_baseline", "reprokit/core/numerics.py", ["runtime"]),
     ],
@@ -73,7 +76,7 @@ def test_an_edit_to_what_can_change_the_numbers_is_seen_by_its_name(tree, name, 
     [
         ("pinpad", "recipes/parts/moments.py"),
         ("cartpole_tuned", "recipes/parts/sum_tree.py"),
-        ("cartpole_baseline", "recipes/parts/flat_adam.py"),
+        ("cartpole_baseline", "recipes/parts/moments.py"),
         ("cartpole_baseline", "recipes/trainers/dqn.py"),
         ("pinpad", "reprokit/probes/rounding_probe.py"),
         ("pinpad", "reprokit/probes/profiling.py"),

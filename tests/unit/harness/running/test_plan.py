@@ -58,7 +58,7 @@ def test_the_runs_of_one_plan_differ_in_their_number_only(planned):
     assert same[0] == same[1]
 
 
-def test_a_run_sees_its_own_snapshot_of_recipe_and_trainer_and_not_the_project(planned, tmp_path):
+def test_a_run_sees_its_own_snapshot_of_recipe_and_trainer_and_not_the_project(planned, recipe, tmp_path):
     plan = planned()
     for spec in plan.specs:
         mounts = {mount.name: Path(mount.path) for mount in spec.mounts}
@@ -70,7 +70,10 @@ def test_a_run_sees_its_own_snapshot_of_recipe_and_trainer_and_not_the_project(p
         "config.yaml",
         "source/cartpole_baseline/recipe.yaml",
         "source/trainers/ppo.py",
+        *(f"source/parts/{part.name}" for part in recipe.parts),
     }
+    assert "source/parts/playing.py" in plan.files
+    assert "source/parts/sum_tree.py" not in plan.files
 
 
 def test_what_must_precede_the_interpreter_is_in_the_environment(planned, recipe):
@@ -156,7 +159,7 @@ def test_the_record_of_a_run_says_what_it_was_made_from(planned, recipe):
 
 def test_every_content_of_ours_that_can_change_numbers_has_a_digest(recipe):
     digests = digests_of(recipe, ENVIRONMENT)
-    assert set(digests) == {"recipe", "trainer", "runtime", "config", "lock"}
+    assert set(digests) == {"recipe", "trainer", "parts", "runtime", "config", "lock"}
     assert digests["lock"] == "sha256:1"
     assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", text) for name, text in digests.items() if name != "lock")
 

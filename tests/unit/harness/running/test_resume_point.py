@@ -60,7 +60,7 @@ def training(steps, *, outcome=None):
 @pytest.fixture
 def project(tmp_path):
     """The real recipe, trainer and lock, in a folder that a test may change."""
-    for name in (f"recipes/{RECIPE}", "recipes/trainers", "images"):
+    for name in (f"recipes/{RECIPE}", "recipes/trainers", "recipes/parts", "images"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     return Project.around(tmp_path)
 
