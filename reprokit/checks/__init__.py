@@ -32,7 +32,7 @@ __all__ = ["discover", "registry", "run_all"]
 _SHOWN = 8
 #: Rows that need a program which tells reprokit of its seeds, settings, updates and checkpoints.
 _OF_TRAINERS = frozenset(
-    {"checkpoints_complete", "config_saved", "numerics_in_force", "seeded", "trace_equal"}
+    {"checkpoints_complete", "config_saved", "distinct", "numerics_in_force", "seeded", "trace_equal"}
 )
 #: Those of them that the watch over an unmodified program (``instrument: light``) can judge.
 _OF_WATCHED = _OF_TRAINERS - {"config_saved"}

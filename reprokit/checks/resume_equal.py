@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from reprokit.core.comparability import Objection
 from reprokit.core.evidence import Evidence, ResumeEvidence, is_integer
 from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
@@ -49,9 +51,14 @@ def _not_resumed(evidence: Evidence) -> Finding:
 def _difference(seen: ResumeEvidence) -> str:
     first = seen.first or {}
     where, what = first.get("where", "a file"), first.get("what", "the contents")
+    sample = first.get("sample")
+    wrong = ""
+    if isinstance(sample, Mapping):
+        loader = f" (the loader of {sample['loader']})" if sample.get("loader") else ""
+        wrong = f"; in the resumed run {sample['told']}{loader}"
     return (
         f"resumed from {seen.checkpoint}, {where} differs from the uninterrupted run: {what} is "
-        f"{first.get('actual')!r:.80}, expected {first.get('expected')!r:.80}"
+        f"{first.get('actual')!r:.80}, expected {first.get('expected')!r:.80}{wrong}"
     )
 
 

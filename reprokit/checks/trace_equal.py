@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reprokit.core.agreement import differing_trace
 from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
@@ -18,6 +18,7 @@ NEEDS_RECIPE = False
 _WRITE = "call reprokit.runtime's trace after every update, in every run"
 _WATCH = "start it with Python, and let it end by itself: the watch writes at its end"
 _OWN = "log what it updates as a metric, or declare it under `outputs`"
+_LOOK_AT_DATA = "look at the sampler, its generator and the data set: the trace has the ids of every update"
 _LOOK = "look at what that update reads; trace.jsonl of every run has the digests before and after it"
 
 
@@ -124,6 +125,10 @@ def _fault(trace: TraceComparison, *, wanted: int | None) -> Finding | None:
     if trace.equal is not True:
         first = trace.first or {}
         place = f"{first.get('what', 'a digest')} at step {first.get('step')!r}"
+        sample = first.get("sample")
+        if isinstance(sample, Mapping):
+            reason = f"the samples differ: {sample.get('told')}; first in the trace is {place}"
+            return failed(reason, _LOOK_AT_DATA, first=repr(dict(first)))
         return failed(f"parameters or random states differ, first {place}", _LOOK, first=repr(dict(first)))
     if wanted is not None and trace.records_compared != wanted:
         return unjudged(f"only {trace.records_compared} of {wanted} traced updates were compared", _WRITE)

@@ -20,6 +20,9 @@ def recorded_lines(found: TraceComparison) -> Iterator[str]:
         return
     yield f"first differs at step {found.first['step']}, in {shown(str(found.first['what']))}"
     yield f"  {shown(str(found.first['expected']))} and {shown(str(found.first['actual']))}"
+    sample = found.first.get("sample")
+    if isinstance(sample, Mapping):
+        yield f"first wrong sample: {shown(str(sample['told']))}"
 
 
 def page_lines(

@@ -176,7 +176,7 @@ def _prove(
     _write(run.dir / ENVIRONMENT, {**inside, "numerics": {**held, **(rounding or {})}})
     facts = {
         "schema": 1,
-        "seeding": {**run.seeding.record(), "in_use": run.trace.seeds_in_use},
+        "seeding": {**run.seeding.record(), "in_use": run.trace.seeds_in_use, "alike": run.trace.alike},
         "numerics": held,
         "checkpoints": run.checkpoints.prove(),
     }

@@ -42,6 +42,7 @@ class Trace(LineWriter):
         super().__init__(path)
         self._updates = 0
         self._seeds: dict[str, list[int | str | None]] = {}
+        self._alike: dict[str, set[tuple[str, str]]] = {}
         self._contents: dict[int, tuple[int, int]] = {}  # id of a sample → content, and the update it is of
 
     def resume_at(self, update: int) -> None:
@@ -58,6 +59,11 @@ class Trace(LineWriter):
         """Environment → the seeds that it was found with after an update, each once, first come first."""
         return {name: list(seeds) for name, seeds in self._seeds.items()}
 
+    @property
+    def alike(self) -> list[list[str]]:
+        """Pairs of environments, or of rollouts, that were equal after every update: clones of each other."""
+        return [list(pair) for pairs in self._alike.values() for pair in sorted(pairs)]
+
     def update(
         self,
         *,
@@ -69,6 +75,7 @@ class Trace(LineWriter):
         environments: Sequence[Any] = (),
         samples: Sequence[int] | np.ndarray[Any, Any] | torch.Tensor | None = None,
         contents: Contents | None = None,
+        rollouts: Sequence[Any] = (),
     ) -> None:
         """Record what the program stands at after one update.
 
@@ -82,6 +89,8 @@ class Trace(LineWriter):
             samples: Ids of the samples that went into this update, in order, those of all its
                 micro-batches one after the other. Of a program without data None, which records nothing.
             contents: ``sample_contents`` of what arrived, one number an id, before any augmentation.
+            rollouts: What was drawn side by side for this update, such as episodes or completions of one
+                prompt: tensors or plain data, of which no two should always be equal.
 
         Raises:
             MetricsError: The samples are no integers, or the contents are not as many.
@@ -97,7 +106,13 @@ class Trace(LineWriter):
         if optimizer is not None:
             record["optimizer"] = {name: digest(value) for name, value in optimizer.items()}
         self._look_at_seeds(environments)
+        if rollouts:
+            record["rollouts"] = {f"rollout[{n}]": digest(one) for n, one in enumerate(rollouts)}
+            self._look_for_clones("rollouts", record["rollouts"])
         record["random"] = random_digests(generators=generators, environments=environments)
+        if len(environments) > 1:
+            names = [f"environment[{index}]" for index in range(len(environments))]
+            self._look_for_clones("environments", {name: record["random"][name] for name in names})
         self.append(record)
 
     def _sampled(self, ids: Ids, contents: Contents | None) -> dict[str, Any]:
@@ -115,6 +130,14 @@ class Trace(LineWriter):
                     fix="pass the contents before augmentation, or find what changes the data",
                 )
         return {**found, "contents": contents.astype(">u8").tobytes().hex()}
+
+    def _look_for_clones(self, kind: str, digests: Mapping[str, str]) -> None:
+        """Keep the pairs that were equal each time."""
+        first: dict[str, str] = {}
+        equal = {
+            (before, name) for name, one in digests.items() if (before := first.setdefault(one, name)) != name
+        }
+        self._alike[kind] = equal & self._alike.get(kind, equal)
 
     def _look_at_seeds(self, environments: Sequence[Any]) -> None:
         for index, environment in enumerate(environments):

@@ -209,6 +209,7 @@ RUNTIME: dict[str, Any] = {
         },
         "deterministic": {"algorithms": True, "warn_only": False},
         "in_use": {f"environment[{index}]": [100 + index] for index in range(8)},
+        "alike": [],
     },
     "numerics": NUMERICS,
 }
@@ -605,7 +606,46 @@ DATASET = {"name": "train", "sha256": DATA, "steps": ["normalise"]}
 AS_COMMAND = in_recipe("command", ["python", "train.py", "{seed}"])
 LOCAL = both(in_runs("run", "isolation", {"backend": "local"}), in_runs("run", "image.kind", "venv"))
 
+
+def loader_workers(*began: str, drawn: bool = True, second: str = "", seeds: bool = False) -> Fault:
+    """Two watched runs whose loader has a worker for each state of NumPy's generator that is given."""
+
+    def processes(states: tuple[str, ...]) -> dict[str, Any]:
+        name = "NumPy's global generator"
+        entry = {"generator": name, "origin": "seed", "seed": "0", "file": "train.py", "line": 12}
+        found: dict[str, Any] = {"0": {"seeds": [], "torch": {}}}
+        for number, state in enumerate(states):
+            place = {"file": "train.py", "line": 30, "iterator": 77, "of": len(states), "worker": number}
+            found[f"0.f{number}"] = {
+                "parent": "0",
+                "seeds": [entry] if seeds else [],
+                "torch": {"worker": place, "generators": {name: {"began": state, "drawn": drawn}}},
+            }
+        return {"processes": found}
+
+    def watched(evidence: Evidence) -> Evidence:
+        recipe = {**(evidence.recipe or {}), "command": ["python", "train.py"], "instrument": "light"}
+        others = (*began[:-1], second) if second else began
+        seen = (processes(began), processes(others))
+        runs = tuple(replace(run, instrument=one) for run, one in zip(evidence.runs, seen, strict=False))
+        return replace(evidence, recipe=recipe, runs=runs)
+
+    return watched
+
+
 FAULTS: dict[str, dict[str, Fault]] = {
+    "distinct": {
+        "two environments that are always equal": in_run(
+            "runtime", "seeding.alike", [["environment[1]", "environment[5]"]]
+        ),
+        "eight rollouts that are one": in_runs(
+            "runtime", "seeding.alike", [["rollout[0]", f"rollout[{n}]"] for n in range(1, 8)]
+        ),
+        "environments with other seeds in the second run": in_run("runtime", "seeding.in_use", {"e": [5]}),
+        "workers with one NumPy seed": loader_workers("a", "b", "a", seeds=True),
+        "workers with a copy of one generator": loader_workers("a", "a"),
+        "a worker with another stream in the second run": loader_workers("a", "b", second="c"),
+    },
     "repeatable": {
         "the runs differ": with_(repeats=(DIFFERENT,)),
         "the numbers are close, not equal": with_(repeats=(CLOSE,)),
@@ -1227,6 +1267,9 @@ FAULTS: dict[str, dict[str, Fault]] = {
 
 # What must stay green where ``clean()`` alone does not show it: id → situation → what makes it.
 GREEN: dict[str, dict[str, Fault]] = {
+    "distinct": {
+        "workers that draw different numbers": loader_workers("a", "b", "c"),
+    },
     "repeatable": {"a third run": third_run, "no seed asked for": with_(seed=None)},
     "equals_golden": {
         "within tolerance": on_golden(comparison=CLOSE),

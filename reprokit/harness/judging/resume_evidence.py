@@ -17,7 +17,7 @@ from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence, is_integer
 from reprokit.errors import CheckpointError
 from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.judging.trace_comparison import first_difference
+from reprokit.harness.judging.trace_comparison import first_difference, sample_difference
 from reprokit.layout import METRICS, TIMING, TRACE
 from reprokit.runs.listing import key_of
 
@@ -103,9 +103,11 @@ def _compared(seen: ResumeEvidence, three: _Three) -> ResumeEvidence:
     seen = replace(seen, records=records, first=first)
     if first is None and (three.whole.path / TRACE).is_file():
         updates, first = _joined(three, TRACE)
-        seen = replace(seen, updates=updates, first=first)
+        seen = replace(seen, updates=updates, first=first and {**first, **_wrong_sample(three)})
     elif first is None:
         seen = replace(seen, updates=None)
+    else:
+        seen = replace(seen, first={**first, **_wrong_sample(three)})
     if first is None:
         names, first = _later_checkpoints(three)
         seen = replace(seen, checkpoints=names, first=first or _start(three, seen.checkpoint))
@@ -121,6 +123,12 @@ def _joined(three: _Three, name: str) -> tuple[int, dict[str, Any] | None]:
             return count, {"where": f"{name} ({half})", **_parting(ours, line)}
         count += 1
     return count, None
+
+
+def _wrong_sample(three: _Three) -> dict[str, Any]:
+    """The first sample that the two halves trained on in place of the whole run's, in their ledgers."""
+    halves = (_object(line) for line, _ in _halves(three, TRACE))
+    return sample_difference(map(_object, _lines(three.whole.path / TRACE)), halves)
 
 
 def _halves(three: _Three, name: str) -> Iterator[tuple[bytes, str]]:

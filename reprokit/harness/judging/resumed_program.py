@@ -17,10 +17,12 @@ from urllib.parse import quote
 from reprokit import runs, workspace
 from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence
+from reprokit.core.samples import continued
 from reprokit.errors import CannotJudgeError
+from reprokit.harness.judging import trace_comparison
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.judging.run_identity import identity_of
-from reprokit.layout import METRICS, OUTPUT
+from reprokit.layout import INSTRUMENT, METRICS, OUTPUT, TRACE, read_json
 from reprokit.runs.listing import key_of
 
 _OUTPUTS = "output/"
@@ -104,11 +106,45 @@ def _compared(
             "expected": parted.expected,
             "actual": parted.actual,
         }
-        return replace(seen, first=first)
+        return replace(seen, first={**first, **_wrong_sample(whole, resumed)})
     hole = _hole(_logs(whole), _logs(stopped) if stopped else {}, logs) if stopped else None
     if hole is not None:
         return replace(seen, problem=hole.reason)
-    return replace(seen, first=_other_output(whole, stopped or whole, resumed))
+    other = _other_output(whole, stopped or whole, resumed)
+    sample = _wrong_sample(whole, resumed)
+    if other is None and sample:  # whatever the metrics say, it trained on something else
+        told = {"where": f"{TRACE} (the resumed run)", "what": "the samples"}
+        other = {
+            **told,
+            "expected": sample["sample"].get("expected"),
+            "actual": sample["sample"].get("actual"),
+        }
+    return replace(seen, first=other and {**other, **sample})
+
+
+def _wrong_sample(whole: runs.StoredRun, resumed: runs.StoredRun) -> dict[str, Any]:
+    """The first sample that the resumed program trained on in place of the whole run's; empty without one.
+
+    Both must have been watched. The resumed run's updates are counted from the one after which the whole
+    run had the parameters that it began with.
+    """
+    torch = read_json(resumed.path / INSTRUMENT).get("processes", {}).get("0", {}).get("torch", {})
+    records = [trace_comparison.recorded(run.path / TRACE) for run in (whole, resumed)]
+    if not all(records) or "began_with" not in torch:
+        return {}
+    try:
+        numbered = continued(*records, began_with=torch["began_with"])
+    except ValueError as error:
+        return {"sample": {"how": "damaged", "told": f"the ledger of samples is damaged: {error}"}}
+    if numbered is None:
+        return {}
+    found = trace_comparison.sample_difference(records[0], numbered)
+    if "ledger" in found.get("sample", {}):
+        number = int(found["sample"]["ledger"].partition("_")[2] or 1) - 1
+        loaders = torch.get("loaders") or []
+        if number < len(loaders):
+            found["sample"]["loader"] = f"{loaders[number].get('file')}:{loaders[number].get('line')}"
+    return found
 
 
 def _aligned(whole: runs.StoredRun, stopped: runs.StoredRun | None, resumed: runs.StoredRun) -> Rejoined:

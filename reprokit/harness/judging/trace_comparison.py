@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from reprokit.compressed import open_stored, stored
 from reprokit.core.checklist import TraceComparison
 from reprokit.core.records import named_leaves
+from reprokit.core.samples import first_wrong_sample
 
 _NEVER_RECORDED = object()
 
@@ -32,6 +33,7 @@ def compare_traces(
             other = next(theirs, None)
         first = first_difference(record, other)
         if first is not None:
+            first |= sample_difference(_records(expected, whole=beginning), _records(actual, whole=beginning))
             return TraceComparison(equal=False, records_compared=index + 1, first=first)
         compared = index + 1
     extra = None if thinned or beginning else next(theirs, None)
@@ -39,6 +41,22 @@ def compare_traces(
         first = {"step": extra.get("step"), "what": "record", "expected": None, "actual": "one more record"}
         return TraceComparison(equal=False, records_compared=compared + 1, first=first)
     return TraceComparison(equal=True, records_compared=compared)
+
+
+def sample_difference(
+    expected: Iterable[Mapping[str, Any]], actual: Iterable[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """``sample``: where the ledgers of two traces first differ; empty where they do not."""
+    try:
+        found = first_wrong_sample(expected, actual)
+    except ValueError as error:
+        return {"sample": {"how": "damaged", "told": f"the ledger of samples is damaged: {error}"}}
+    return {} if found is None else {"sample": found.as_data()}
+
+
+def recorded(trace: Path) -> list[Mapping[str, Any]]:
+    """Every record of a trace; empty when there is none."""
+    return list(_records(trace))
 
 
 def update_steps(trace: Path) -> tuple[int, ...]:

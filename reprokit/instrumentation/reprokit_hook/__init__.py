@@ -68,6 +68,10 @@ def _start_to_diagnose() -> None:
     imports.after("multiprocessing.util", spawning.watch_spawning)
     imports.after("tempfile", lambda module: processes.watch_temporary(module, watch))
     imports.after("torch", lambda module: torch_sources.watch_torch(module, watch))
+    if watch.orders.get("level") == "loops":
+        from . import resumed_samples
+
+        resumed_samples.watch(watch)
     imports.begin()
     ast_transform.begin(watch)
     begun()

@@ -111,11 +111,12 @@ def start(*, out: str, probe: str) -> None:
 
 
 def _watch(light: Light) -> None:
-    from . import light_numpy, light_random, light_torch
+    from . import light_numpy, light_random, light_torch, loader_workers
 
     light_random.watch(light)
     imports.after("numpy.random", lambda module: light_numpy.watch(module, light))
     imports.after("torch", lambda module: light_torch.watch(module, light))
+    imports.after("torch.utils.data.dataloader", lambda module: loader_workers.watch(module, light))
     imports.after("subprocess", light.children.watch_subprocess)
     imports.after("multiprocessing.util", light.children.watch_spawning)
     sys.addaudithook(_heard(light))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .watch import Watch
@@ -14,15 +16,28 @@ _MOST_ROUNDS, _MOST_NAMES, _DEEP = 400, 60, 6
 def remembering(watch: Watch) -> Callable[..., None]:
     """The function that the body of every loop of the program calls first."""
     loops: dict[str, list[dict[str, str]]] = watch.facts.setdefault("loops", {})
+    within = threading.local()
 
     def remember(variables: Mapping[str, Any], file: str, line: int, function: str) -> None:
         rounds = loops.setdefault(f"{file}|{line}|{function}", [])
-        if len(rounds) < _MOST_ROUNDS:
-            names = [name for name in list(variables)[:_MOST_NAMES] if not name.startswith("__")]
-            texts = {name: _text_of(variables[name], _DEEP) for name in names}
-            rounds.append({name: _short(text) for name, text in texts.items() if text is not None})
+        if len(rounds) < _MOST_ROUNDS and not getattr(within, "remember", False):
+            within.remember = True  # a variable's own `__repr__` or `state_dict` may have a loop, too
+            try:
+                names = [name for name in list(variables)[:_MOST_NAMES] if not name.startswith("__")]
+                rounds.append(dict(_digests({name: variables[name] for name in names})))
+            finally:
+                within.remember = False
 
     return remember
+
+
+def _digests(variables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in variables.items():
+        text = None
+        with contextlib.suppress(Exception):  # an object may fail to tell its state; the program must not
+            text = _text_of(value, _DEEP)
+        if text is not None:
+            yield name, _short(text)
 
 
 def _short(text: str) -> str:

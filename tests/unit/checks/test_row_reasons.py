@@ -39,6 +39,7 @@ PASSED = {
         "seed 42 went to python, numpy, torch and 8 environments, each of which used its own; "
         "PYTHONHASHSEED was 0 before the start"
     ),
+    "distinct": "8 environments side by side, each with a stream of its own, in every run",
     "numerics_in_force": "profile portable (version 1) is in force: 12 settings, 6 reports of the libraries",
     "hardware_recorded": "trained on cpu: AMD EPYC, 2 cores, 8.0 GiB",
     "environment_recorded": "every required field is recorded; missing with a reason: host.gpus",
@@ -179,6 +180,30 @@ FAILED = [
         "versions_locked",
         "installed files as a list",
         f"{SECOND}: run.json does not say what of the environment is not as installed",
+    ),
+    (
+        "distinct",
+        "two environments that are always equal",
+        (
+            f"{SECOND}: environment[1] and environment[5] were equal after every update: "
+            "one is a clone of the other"
+        ),
+    ),
+    (
+        "distinct",
+        "workers with one NumPy seed",
+        (
+            f"{FIRST}: workers 0 and 2 draw the same numbers from NumPy's global generator: "
+            "train.py:12 gives it the seed 0 in each"
+        ),
+    ),
+    (
+        "distinct",
+        "workers with a copy of one generator",
+        (
+            f"{FIRST}: workers 0 and 1 draw the same numbers from NumPy's global generator: "
+            "train.py:30 starts each with the same copy"
+        ),
     ),
     ("seeded", "another seed inside", f"{SECOND}: runtime.json has the seed 43, run.json 42"),
     ("seeded", "a seed that is true inside", f"{FIRST}: runtime.json has the seed True, run.json 1"),

@@ -1,0 +1,263 @@
+"""The first wrong sample of two ledgers: which update trained on another one, and where the right one went.
+
+A ledger is what the records of a trace hold under ``samples``: the ids of an update in order, and where it is
+known a digest of what arrived under each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+LEDGER = "samples"
+_CONTENT_DIGITS = 16
+_SHOWN = 4
+_SHORT = 10
+_ALIKE = 8
+_MOST_IDS = 1 << 24
+#: An integer, or the name of a sample that has no number.
+Id = int | str
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongSample:
+    """Where two ledgers first differ.
+
+    Attributes:
+        update: Of the run that is compared, from 1.
+        step: As its record has it; None where it has none.
+        position: In the update, from 0.
+        expected: The id that the other run has there; None where it has no more.
+        actual: The id; None where there are no more.
+        how: ``again``, ``skipped``, ``order``, ``worker``, ``other``, ``missing``, ``extra`` or ``content``.
+        ledger: Which of the trace's: ``samples``, or ``samples_2`` of the program's second loader.
+        told: A sentence without a subject: ``update 412 trained on samples 9,120, 9,121.. again``.
+    """
+
+    update: int
+    step: Any
+    position: int
+    expected: Id | None
+    actual: Id | None
+    how: str
+    told: str
+    ledger: str = LEDGER
+
+    def as_data(self) -> dict[str, Any]:
+        """Its attributes, for a report."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def read_ids(ids: Any) -> tuple[Id, ...]:
+    """Ids as a trace spells them: ``4-6,9``, or a list of names.
+
+    Raises:
+        ValueError: They are spelled otherwise, or are more than 2^24.
+
+    >>> read_ids("4-6,9,-1")
+    (4, 5, 6, 9, -1)
+    """
+    if isinstance(ids, list):
+        return tuple(one if isinstance(one, int) and not isinstance(one, bool) else str(one) for one in ids)
+    if not isinstance(ids, str):
+        raise ValueError(f"ids are spelled as {type(ids).__name__}")  # noqa: TRY004 - a damaged file
+    found: list[int] = []
+    for part in ids.split(",") if ids else ():
+        at = part.find("-", 1)
+        first, last = (int(part), int(part)) if at < 0 else (int(part[:at]), int(part[at + 1 :]))
+        if last - first > _MOST_IDS or len(found) > _MOST_IDS:
+            raise ValueError("there are more ids than any update has")
+        found.extend(range(first, last + 1))
+    return tuple(found)
+
+
+def first_wrong_sample(expected: Iterable[Record], actual: Iterable[Record]) -> WrongSample | None:
+    """The first sample in which two traces differ; None where no ledger differs, or one of them has none.
+
+    Args:
+        expected: Records of the uninterrupted or blessed run; of a thinned trace those that it has.
+        actual: Records of the other run, its updates numbered as those of ``expected`` are.
+
+    Raises:
+        ValueError: A ledger is damaged.
+    """
+    ours, theirs = list(expected), list(actual)
+    names = sorted({name for one in ours for name in one if name == LEDGER or name.startswith(f"{LEDGER}_")})
+    processes = dict.fromkeys(one.get("process") for one in ours)
+    found = [
+        replace(wrong, ledger=name)
+        for process in processes
+        for name in names
+        if (wrong := _first(*(_ledger(side, name, process) for side in (ours, theirs))))
+    ]
+    return min(found, key=lambda one: one.update, default=None)
+
+
+def continued(
+    whole: Sequence[Record], resumed: Sequence[Record], *, began_with: Any
+) -> list[dict[str, Any]] | None:
+    """The records of a resumed program, numbered as the whole run's are; None where no place fits.
+
+    Args:
+        whole: Records of the run that was never stopped, with ``parameters`` after each update.
+        resumed: Those of the resumed one, which counts its updates anew.
+        began_with: The parameters that it had before its first update, told in the same way.
+
+    A loop that resumes by iterating over what it has trained on is given those batches before its first
+    update: of that update's samples only the last ones count, as many as the whole run's update has.
+    """
+    at = next((one for one in whole if one.get("parameters") == began_with), None)
+    if at is None:
+        return None
+    before = at.get("update") or 0
+    numbered = [{**one, "update": one["update"] + before} for one in resumed]
+    first = next((one for one in whole if numbered and one.get("update") == numbered[0]["update"]), {})
+    for name in [name for name in first if name == LEDGER or name.startswith(f"{LEDGER}_")]:
+        if name in numbered[0]:
+            numbered[0][name] = _last_of(numbered[0][name], len(read_ids(first[name].get("ids"))))
+    return numbered
+
+
+def _last_of(ledger: Record, count: int) -> Record:
+    ids = read_ids(ledger.get("ids"))
+    if len(ids) <= count:
+        return ledger
+    contents = ledger.get("contents")
+    kept = {"contents": contents[-count * _CONTENT_DIGITS :]} if isinstance(contents, str) and count else {}
+    return {**ledger, "ids": list(ids[len(ids) - count :]), **kept}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """What a record says of its samples."""
+
+    update: int
+    step: Any
+    ids: tuple[Id, ...]
+    contents: tuple[str, ...]
+    worker: Any
+
+
+def _ledger(records: Iterable[Record], name: str, process: Any) -> list[_Line]:
+    return [_line(one, one[name]) for one in records if name in one and one.get("process") == process]
+
+
+def _line(record: Record, ledger: Any) -> _Line:
+    update, text = record.get("update"), ledger.get("contents") if isinstance(ledger, Mapping) else None
+    if not isinstance(update, int) or not isinstance(ledger, Mapping):
+        raise ValueError("a record has no number of its update, or no samples")  # noqa: TRY004 - as above
+    text = text if isinstance(text, str) else ""
+    contents = tuple(text[n : n + _CONTENT_DIGITS] for n in range(0, len(text), _CONTENT_DIGITS))
+    ids = read_ids(ledger.get("ids"))
+    known = bool(ledger.get("stream")) and len(contents) == len(ids)  # a position is no name after a resume
+    return _Line(
+        update=update,
+        step=record.get("step"),
+        ids=tuple(f"#{one[:_SHORT]}" for one in contents) if known else ids,
+        contents=contents,
+        worker=ledger.get("worker"),
+    )
+
+
+def _first(ours: Sequence[_Line], theirs: Sequence[_Line]) -> WrongSample | None:
+    if not ours or not theirs:
+        return None
+    others = {one.update: one for one in theirs}
+    for index, one in enumerate(ours):
+        other = others.get(one.update)
+        if other is None and one.update > theirs[-1].update:
+            return None  # a trace that ends early is another difference
+        found = None if other is None else _wrong(ours, index, other)
+        if found is not None:
+            return found
+    return None
+
+
+def _wrong(ours: Sequence[_Line], index: int, other: _Line) -> WrongSample | None:
+    mine, theirs = ours[index].ids, other.ids
+    if mine == theirs:
+        return _other_content(ours[index], other)
+    at = next((n for n, pair in enumerate(zip(mine, theirs, strict=False)) if pair[0] != pair[1]), None)
+    position = min(len(mine), len(theirs)) if at is None else at
+    how, told = _explained(ours, index, theirs, position)
+    return WrongSample(
+        update=other.update,
+        step=other.step,
+        position=position,
+        expected=mine[position] if position < len(mine) else None,
+        actual=theirs[position] if position < len(theirs) else None,
+        how=how,
+        told=f"update {other.update:,} {told}",
+    )
+
+
+def _explained(ours: Sequence[_Line], index: int, theirs: Sequence[Id], at: int) -> tuple[str, str]:
+    """What became of the right sample, and what the update has done in its place."""
+    mine = ours[index].ids
+    if at >= len(theirs):
+        return "missing", f"did not train on sample {_shown(mine[at:])}"
+    if at >= len(mine):
+        return "extra", f"trained on sample {_shown(theirs[at:])} too, which the other run did not"
+    return _replaced(ours, index, theirs, at)
+
+
+def _replaced(ours: Sequence[_Line], index: int, theirs: Sequence[Id], at: int) -> tuple[str, str]:
+    mine = ours[index].ids
+    expected = f"expected {_shown(mine[at:])}"
+    if sorted(map(str, mine)) == sorted(map(str, theirs)):
+        return "order", f"trained on its samples in another order: {_shown(theirs[at:])}, {expected}"
+    place = _place(ours, index, theirs[at:])
+    if place is None:
+        return "other", f"trained on sample {_shown(theirs[at:])}, {expected}"
+    gap = place - index
+    name = f"update {ours[place].update:,}"
+    workers = {ours[place].worker, ours[index].worker} - {None}
+    if len(workers) == 2:
+        return "worker", f"trained on another worker's samples {_shown(theirs[at:])}, of {name}; {expected}"
+    if gap < 0:
+        return "again", f"trained on samples {_shown(theirs[at:])} again, those of {name}; {expected}"
+    return "skipped", f"skipped samples {_shown(mine[at:])} and trained on {_shown(theirs[at:])}, of {name}"
+
+
+def _place(ours: Sequence[_Line], index: int, wanted: Sequence[Id]) -> int | None:
+    """The nearest record of ours that has these ids one after the other; earlier ones first."""
+    begin = tuple(wanted[:_ALIKE])
+    for number in sorted(range(len(ours)), key=lambda n: (abs(n - index), n)):
+        ids = ours[number].ids
+        if begin[0] not in ids:
+            continue
+        after = ours[number + 1].ids if number + 1 < len(ours) else ()
+        starts = [n for n, one in enumerate(ids) if one == begin[0]]
+        if any((ids + after)[start : start + len(begin)] == begin for start in starts):
+            return number
+    return None
+
+
+def _other_content(one: _Line, other: _Line) -> WrongSample | None:
+    """Equal ids: the first that stands for something else."""
+    pairs = zip(one.ids, one.contents, other.contents, strict=False)
+    at = next((n for n, (_, mine, theirs) in enumerate(pairs) if mine != theirs), None)
+    if at is None:
+        return None
+    shown = _shown(one.ids[at : at + 1])
+    return WrongSample(
+        update=other.update,
+        step=other.step,
+        position=at,
+        expected=one.ids[at],
+        actual=one.ids[at],
+        how="content",
+        told=f"update {other.update:,} trained on sample {shown}, which holds something else there",
+    )
+
+
+def _shown(ids: Sequence[Id]) -> str:
+    """The first few ids, and two points where there are more.
+
+    >>> _shown([9120, 9121, 9122, 9123, 9124])
+    '9,120, 9,121, 9,122, 9,123..'
+    """
+    words = [f"{one:,}" if isinstance(one, int) else one for one in ids[:_SHOWN]]
+    return ", ".join(words) + (".." if len(ids) > _SHOWN else "")

@@ -1,0 +1,286 @@
+"""Which samples a ``DataLoader`` of PyTorch handed out since the last update, and what arrived under the ids.
+
+Ids are those of the sampler, as they went to ``__getitem__`` or onto a worker's queue; batches are counted
+when the program receives them, not when they are prefetched. Samples of an iterable data set have no ids:
+they are numbered by worker and position since the loader began, and known by their contents.
+
+A content is 64 bits a sample: its words, each times an odd random number, summed modulo 2^64; of a sample of
+more than 16 KiB of evenly spaced words. Batches are listened to and passed on as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import operator
+import sys
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from .light_seeds import where
+
+_MOST_WORDS = 2_048
+_MOST_CONTENTS = 4_096
+_MOST_KNOWN = 1 << 20
+_MOST_LOADERS = 64
+_DEEPEST = 4
+_SEED = 20260
+_LONGEST = 60
+
+
+class Ledger:
+    """Of one process.
+
+    Attributes:
+        loaders: What is known of each loader, in the order in which they were first used: one is known by
+            the lines that made it and iterate over it, since a program may make one anew each epoch.
+        problem: Why something could not be recorded; "" where all could.
+    """
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin anew: the process was forked."""
+        self.loaders: list[dict[str, Any]] = []
+        self.problem = ""
+        self._numbers: dict[Any, int] = {}
+        self._handed: dict[int, list[_Batch]] = {}
+        self._known: dict[int, dict[Any, tuple[bytes, int]]] = {}
+        self._updates = 0
+
+    def watch(self, module: Any) -> None:
+        """Listen to the loaders of ``torch.utils.data.dataloader``."""
+        _remember_line(module.DataLoader)
+        _remember_indices(module)
+        kind = module._BaseDataLoaderIter
+        begin, natural = kind.__init__, kind.__next__
+
+        @functools.wraps(begin)
+        def begun(iterator: Any, loader: Any) -> None:
+            begin(iterator, loader)
+            kinds = type(loader.dataset).__qualname__, type(loader.sampler).__qualname__
+            vars(iterator)["_reprokit_loader"] = vars(loader).get("_reprokit_made"), where(), kinds
+
+        @functools.wraps(natural)
+        def handed(iterator: Any) -> Any:
+            batch = natural(iterator)
+            try:
+                self._hand(iterator, batch)
+            except Exception as error:  # said in the record; the program must not fail by it
+                self.problem = f"the samples of a batch could not be recorded: {error!r}"
+            return batch
+
+        kind.__init__, kind.__next__ = begun, handed
+
+    def take(self) -> dict[str, Any]:
+        """The samples since the last call: ``samples`` of the first loader, ``samples_2`` of the second."""
+        self._updates += 1
+        handed, self._handed = self._handed, {}
+        return {
+            "samples" if number == 0 else f"samples_{number + 1}": self._joined(number, batches)
+            for number, batches in sorted(handed.items())
+        }
+
+    def _hand(self, iterator: Any, batch: Any) -> None:
+        number = self._number(iterator)
+        if number >= _MOST_LOADERS:
+            return
+        found = _Batch(iterator, batch)
+        facts = self.loaders[number]
+        facts["batches"] += 1
+        facts["samples"] += len(found.ids)
+        self._handed.setdefault(number, []).append(found)
+
+    def _number(self, iterator: Any) -> int:
+        loader = vars(iterator)["_reprokit_loader"]
+        number = self._numbers.setdefault(loader, len(self._numbers))
+        if number == len(self.loaders) < _MOST_LOADERS:
+            made, used, (data_set, _) = loader
+            names = dict(zip(("file", "line", "function"), made or used, strict=False))
+            names |= {"used_at": used[1], "data_set": data_set}
+            known = {"workers": iterator._num_workers, "stream": _is_stream(iterator), "redrawn": None}
+            self.loaders.append({**names, **known, "batches": 0, "samples": 0})
+        return number
+
+    def _joined(self, number: int, batches: list[_Batch]) -> dict[str, Any]:
+        ids = [one for batch in batches for one in batch.ids]
+        found: dict[str, Any] = {"count": len(ids), "digest": _digest(ids), "ids": _spelled(ids)}
+        if self.loaders[number]["stream"]:
+            found["stream"] = True
+            workers = {batch.worker for batch in batches}
+            found |= {"worker": workers.pop()} if len(workers) == 1 and None not in workers else {}
+        if all(batch.contents is not None for batch in batches) and len(ids) <= _MOST_CONTENTS:
+            contents = b"".join(batch.contents or b"" for batch in batches)
+            found["contents"] = contents.hex()
+            if not self.loaders[number]["stream"]:
+                self._compare(number, ids, contents)
+        return found
+
+    def _compare(self, number: int, ids: list[Any], contents: bytes) -> None:
+        """Whether an id stands for another content than before: of a data set that draws, it may."""
+        if self.loaders[number]["redrawn"] is not None:
+            return
+        known = self._known.setdefault(number, {})
+        if len(known) > _MOST_KNOWN:
+            return
+        for at, one in enumerate(ids):
+            content = contents[8 * at : 8 * at + 8]
+            before, update = known.setdefault(one, (content, self._updates))
+            if before != content:
+                redrawn = {"sample": one, "first": update, "update": self._updates}
+                self.loaders[number]["redrawn"] = redrawn
+                return
+
+
+class _Batch:
+    """What was handed out once: ids, the worker it came from, and a content of 8 bytes for each id."""
+
+    def __init__(self, iterator: Any, batch: Any) -> None:
+        facts = vars(iterator)
+        self.worker: int | None = facts.pop("_reprokit_worker", None)
+        index = facts.pop("_reprokit_index", None)
+        columns = list(_tensors(batch))
+        if _is_stream(iterator):
+            count = int(columns[0].shape[0]) if columns and columns[0].ndim else 1
+            positions = facts.setdefault("_reprokit_positions", {})
+            begin = positions.get(self.worker, 0)
+            positions[self.worker] = begin + count
+            self.ids: list[Any] = list(range(begin, begin + count))
+        else:
+            self.ids = list(_flat(index))
+        self.contents = _contents(columns, len(self.ids))
+
+
+def _remember_line(loader: Any) -> None:
+    """Have every loader know the line that made it."""
+    natural = loader.__init__
+
+    @functools.wraps(natural)
+    def made(self: Any, *args: Any, **options: Any) -> None:
+        vars(self).setdefault("_reprokit_made", where())
+        natural(self, *args, **options)
+
+    loader.__init__ = made
+
+
+def _remember_indices(module: Any) -> None:
+    """Have every batch know the indices that it was asked for with, and the worker that made it."""
+    one, many = module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter
+    fetch, put, process, reset = one._next_index, many._try_put_index, many._process_data, many._reset
+
+    @functools.wraps(fetch)
+    def next_index(iterator: Any) -> Any:
+        index = fetch(iterator)
+        vars(iterator)["_reprokit_index"] = index
+        return index
+
+    @functools.wraps(put)
+    def try_put(iterator: Any) -> None:
+        number, sent = iterator._send_idx, vars(iterator).setdefault("_reprokit_sent", {})
+        put(iterator)
+        if iterator._send_idx > number:
+            sent[number] = vars(iterator).get("_reprokit_asked")
+
+    @functools.wraps(process)
+    def processed(iterator: Any, data: Any, *worker: Any) -> Any:
+        facts, waiting = vars(iterator), iterator._task_info
+        sent = facts.get("_reprokit_sent", {})
+        number = next((key for key in sent if key not in waiting), None)
+        if getattr(iterator, "_in_order", True):
+            number = iterator._rcvd_idx - 1
+        facts["_reprokit_index"] = sent.pop(number, None)
+        facts["_reprokit_worker"] = worker[0] if worker else None
+        return process(iterator, data, *worker)
+
+    @functools.wraps(reset)
+    def restarted(iterator: Any, loader: Any, *more: Any, **options: Any) -> None:
+        vars(iterator)["_reprokit_sent"], vars(iterator)["_reprokit_positions"] = {}, {}
+        reset(iterator, loader, *more, **options)
+
+    def asked(iterator: Any) -> Any:
+        index = fetch(iterator)
+        vars(iterator)["_reprokit_asked"] = index
+        return index
+
+    one._next_index, many._next_index = next_index, asked
+    many._try_put_index, many._process_data, many._reset = try_put, processed, restarted
+
+
+def _is_stream(iterator: Any) -> bool:
+    return bool(iterator._dataset_kind)  # of the two kinds, the iterable one is 1
+
+
+def _flat(index: Any) -> Iterator[Any]:
+    """The ids of a batch: integers as they are, anything else by its text."""
+    if isinstance(index, list) and all(type(one) is int for one in index):
+        yield from index
+        return
+    for one in index if isinstance(index, (list, tuple)) else [index]:
+        try:
+            yield int(one.item()) if hasattr(one, "item") else operator.index(one)
+        except (TypeError, ValueError, RuntimeError):
+            yield repr(one)[:_LONGEST]
+
+
+def _spelled(ids: list[Any]) -> Any:
+    """As in the traces of trainers: ``4-6,9``; a list where some id is no integer."""
+    if not all(type(one) is int for one in ids):
+        return ids
+    if all(other != one + 1 for one, other in pairwise(ids)):
+        return ",".join(map(str, ids))
+    runs: list[list[int]] = []
+    for one in ids:
+        if runs and one == runs[-1][1] + 1:
+            runs[-1][1] = one
+        else:
+            runs.append([one, one])
+    return ",".join(
+        f"{first}-{last}" if last - first > 1 else ",".join(map(str, range(first, last + 1)))
+        for first, last in runs
+    )
+
+
+def _digest(ids: list[Any]) -> str:
+    return hashlib.blake2b(repr(ids).encode(), digest_size=16).hexdigest()
+
+
+def _tensors(batch: Any, deep: int = 0) -> Iterator[Any]:
+    """Every tensor of a batch, however it is wrapped."""
+    if hasattr(batch, "element_size") and hasattr(batch, "ndim"):
+        yield batch
+    elif deep < _DEEPEST:
+        inside = batch.values() if hasattr(batch, "values") and hasattr(batch, "keys") else batch
+        if isinstance(inside, (list, tuple)) or inside is not batch:
+            for one in inside:
+                yield from _tensors(one, deep + 1)
+
+
+def _contents(columns: list[Any], count: int) -> bytes | None:
+    """Eight bytes a sample, of its row in every tensor; None where no tensor has a row for each."""
+    numpy, torch = sys.modules.get("numpy"), sys.modules["torch"]
+    rows = [one for one in columns if one.ndim and one.shape[0] == count and one.numel()]
+    if (
+        numpy is None
+        or not rows
+        or any(one.device.type != "cpu" or one.layout != torch.strided for one in rows)
+    ):
+        return None
+    total = numpy.zeros(count, dtype=numpy.uint64)
+    for number, one in enumerate(rows):
+        flat = one.detach().contiguous().flatten().view(torch.uint8).numpy().reshape(count, -1)
+        if rest := -flat.shape[1] % 8:
+            flat = numpy.pad(flat, ((0, 0), (0, rest)))
+        words = flat.view(numpy.uint64)
+        words = words[:, :: -(-words.shape[1] // _MOST_WORDS)]
+        total += words @ _weights(numpy, number, words.shape[1])
+    return bytes(total.astype(">u8").tobytes())
+
+
+@functools.lru_cache(maxsize=32)
+def _weights(numpy: Any, number: int, words: int) -> Any:
+    """Odd numbers, always the same; made without a generator that anybody would watch."""
+    size = 8 * words
+    drawn = numpy.frombuffer(hashlib.shake_128(f"{_SEED} {number}".encode()).digest(size), dtype=numpy.uint64)
+    return drawn | numpy.uint64(1)
