@@ -58,13 +58,16 @@ def _race(folder: Path, asked: argparse.Namespace) -> int:
             num_bytes=one.num_bytes,
             places=(f"http://127.0.0.1:{int(server.stdout.readline())}/data.bin",),
         )
-        copies, fetches = [], []
+        writes, copies, fetches = [], [], []
         for number in range(asked.repeats):
+            writes.append(_written(file, folder / f"write{number}"))
             copies.append(_copied(file, folder / f"copy{number}")[1])
             fetches.append(_fetched(source, folder / f"cache{number}"))
     finally:
         server.kill()
         server.wait()
+    write = statistics.median(writes)
+    print(f"plain copy         {write:7.2f} s  {asked.megabytes / write:7.0f} MB/s")
     return _told(copies, fetches, megabytes=asked.megabytes)
 
 
@@ -88,6 +91,18 @@ def _copied(file: Path, target: Path) -> tuple[str, float]:
     took = time.perf_counter() - began
     target.unlink()
     return f"sha256:{sha.hexdigest()}", took
+
+
+def _written(file: Path, target: Path) -> float:
+    """Seconds that a copy takes which reads, writes and flushes, and does nothing else: the disk's own."""
+    began = time.perf_counter()
+    with file.open("rb") as read, target.open("wb", buffering=0) as written:
+        while block := read.read(_BLOCK_BYTES):
+            written.write(block)
+        os.fsync(written.fileno())
+    took = time.perf_counter() - began
+    target.unlink()
+    return took
 
 
 def _fetched(source: data.DataSource, cache: Path) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import click
 
 from reprokit.cli.options import examples, json_option, project_of
 from reprokit.cli.output import print_answer
+from reprokit.request import BACKENDS
 
 if TYPE_CHECKING:
     from reprokit.data import DataSource, OnProgress, State
@@ -57,6 +59,29 @@ def fetch(name: str, offline: bool, as_json: bool) -> int:
     return 0
 
 
+@command.command("prepare", epilog=examples("reprokit data prepare my_recipe"))
+@click.argument("name", metavar="RECIPE")
+@click.option("--once", is_flag=True, help="Run each step once: then nothing shows that it repeats.")
+@click.option("--again", is_flag=True, help="Run also the steps that ran on exactly this before.")
+@click.option("--backend", type=click.Choice(BACKENDS), default="auto", show_default=True, help="How to run.")
+@json_option("Print a JSON list of the records.")
+def prepare(name: str, once: bool, again: bool, backend: str, as_json: bool) -> int:
+    """Run the steps under `prepare` of a recipe twice, in its pinned environment: both leave equal bytes.
+
+    Exit codes: 0 as declared; 1 two preparations differ, or a file is another one than declared; 2 a mistake
+    in the recipe; 3 a step failed, or what it reads is not there.
+    """
+    from reprokit.harness import datasets
+    from reprokit.reports import data_page
+
+    note = partial(click.echo, err=True)
+    found = datasets.prepared(
+        name, project=project_of({}), backend=backend, twice=not once, again=again, note=note
+    )
+    print_answer(data_page.step_lines(found), data=lambda: data_page.step_rows(found), as_json=as_json)
+    return 1 if any(one.problem for one in found) else 0
+
+
 @command.command("verify", epilog=examples("reprokit data verify", "reprokit data verify my_recipe"))
 @click.argument("names", nargs=-1, metavar="[RECIPE…]")
 @json_option("Print a JSON list.")
@@ -80,7 +105,7 @@ def verify(names: tuple[str, ...], as_json: bool) -> int:
 @click.argument("name", metavar="RECIPE|FILE")
 @json_option()
 def show(name: str, as_json: bool) -> int:
-    """Show the manifest of each table (CSV, TSV, JSON Lines): rows, columns, missing values, duplicates.
+    """Show the manifest of each table (CSV, TSV, JSON Lines, Parquet, Arrow): rows, columns, duplicates.
 
     Exit codes: 0; 2 no such table; 3 the data is not in the cache as declared.
     """
@@ -156,6 +181,26 @@ def split(
     )
     print_answer(lines, data=lambda: made, as_json=as_json)
     return 0
+
+
+@command.command("check-splits", epilog=examples("reprokit data check-splits train.csv test.csv --key id"))
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE TABLE…")
+@click.option(
+    "--key", multiple=True, metavar="COLUMN", help="A column that identifies a row  [default: all]."
+)
+@json_option()
+def check_splits(tables: tuple[str, ...], key: tuple[str, ...], as_json: bool) -> int:
+    """Say which rows stand in more than one table.
+
+    A table is a file, RECIPE:NAME, or sha256:DIGEST:csv of the cache.
+    Exit codes: 0 none does; 1 some do, with their lines; 2 one is no table.
+    """
+    from reprokit.harness import datasets
+    from reprokit.reports import data_page
+
+    found = datasets.shared_rows(tables, key=key, project=project_of({}))
+    print_answer(data_page.overlap_lines(found), data=lambda: data_page.overlap_data(found), as_json=as_json)
+    return 1 if found.num_duplicates else 0
 
 
 @command.command("export", epilog=examples("reprokit data export my_recipe --output data"))

@@ -4,20 +4,24 @@ Nothing here runs beside a training: the network is used by `reprokit data fetch
 """
 
 from reprokit.data.cache import State, Status, check, fetch, glance, place_of, signature
+from reprokit.data.columnar import FORMS as COLUMNAR
+from reprokit.data.columnar import taken
 from reprokit.data.downloading import OnProgress
 from reprokit.data.manifest import Column, Manifest, manifest_of
 from reprokit.data.row_diff import ChangedRow, RowDiff, diff_rows
 from reprokit.data.sources import DataSource
-from reprokit.data.splitting import Part, must_be_disjoint, split
+from reprokit.data.splitting import Overlaps, Part, overlaps, split
 from reprokit.data.tables import SUFFIXES, Row, form_of, rows, table_bytes
 
 __all__ = [
+    "COLUMNAR",
     "SUFFIXES",
     "ChangedRow",
     "Column",
     "DataSource",
     "Manifest",
     "OnProgress",
+    "Overlaps",
     "Part",
     "Row",
     "RowDiff",
@@ -29,10 +33,11 @@ __all__ = [
     "form_of",
     "glance",
     "manifest_of",
-    "must_be_disjoint",
+    "overlaps",
     "place_of",
     "rows",
     "signature",
     "split",
     "table_bytes",
+    "taken",
 ]

@@ -24,6 +24,9 @@ from reprokit.data.partial_file import cache_unwritable
 from reprokit.data.sources import DataSource
 from reprokit.errors import DataError
 
+#: By whether a step makes the file.
+_NOT_YET = {False: "not fetched yet", True: "not prepared yet"}
+
 
 class Status(StrEnum):
     """What the cache has of a source."""
@@ -61,7 +64,7 @@ def check(source: DataSource, *, cache: Path) -> State:
         return State(source=source, status=status, path=place, problem=problem)
 
     if not os.path.lexists(file):
-        return state(Status.MISSING, "not fetched yet")
+        return state(Status.MISSING, _NOT_YET[bool(source.prepared_by)])
     if problem := _problem_of_file(file, source):
         return state(Status.CHANGED, problem)
     if source.unpack is None:
@@ -83,7 +86,9 @@ def glance(source: DataSource, *, cache: Path) -> State:
     try:
         size = file.lstat().st_size
     except OSError:
-        return State(source=source, status=Status.MISSING, path=place, problem="not fetched yet")
+        return State(
+            source=source, status=Status.MISSING, path=place, problem=_NOT_YET[bool(source.prepared_by)]
+        )
     if size != source.num_bytes:
         problem = f"expected {source.num_bytes:,} bytes, got {size:,}"
         return State(source=source, status=Status.CHANGED, path=place, problem=problem)

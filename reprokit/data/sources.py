@@ -23,6 +23,7 @@ class DataSource:
         num_bytes: Its size.
         places: URLs, tried in this order.
         unpack: ``zip`` or ``tar``, or None for a file that is used as it is.
+        prepared_by: The step that makes it, where it is not fetched; else "".
         where: ``file:line`` of its declaration.
     """
 
@@ -31,6 +32,7 @@ class DataSource:
     num_bytes: int
     places: tuple[str, ...]
     unpack: str | None = None
+    prepared_by: str = ""
     where: str = ""
 
     @property
@@ -50,6 +52,7 @@ class DataSource:
             num_bytes=entry["size"],
             places=places,
             unpack=entry.get("unpack"),
+            prepared_by=entry.get("prepared") or "",
             where=where,
         )
 

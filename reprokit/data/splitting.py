@@ -16,6 +16,7 @@ from reprokit.data.tables import Row, rows
 from reprokit.errors import UsageError
 
 _WHOLE = 1 << 53
+_MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,25 +74,43 @@ def split(
     ]
 
 
-def must_be_disjoint(tables: Mapping[str, Path], *, key: Sequence[str] = (), form: str = "") -> int:
-    """Refuse parts that share a row; returns how many rows were compared.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overlaps:
+    """Rows that stand in more than one of several tables.
+
+    Attributes:
+        num_rows: How many were compared.
+        num_duplicates: How many stand in an earlier table too.
+        first: Up to 20 of them: table and line, and table and line of the earlier one.
+    """
+
+    num_rows: int
+    num_duplicates: int
+    first: tuple[tuple[str, int, str, int], ...]
+
+
+def overlaps(
+    tables: Mapping[str, Path], *, key: Sequence[str] = (), forms: Mapping[str, str] | None = None
+) -> Overlaps:
+    """Which rows stand in more than one table.
+
+    Args:
+        tables: What each is called → its file.
+        key: Columns that identify a row; all where none is named.
+        forms: Formats, of those that their names do not tell.
 
     Raises:
-        UsageError: A row of one part stands in another one too; the message names both lines.
+        UsageError: One is no such table.
     """
     seen: dict[str, tuple[str, int]] = {}
-    count = 0
+    count, found = 0, []
     for name, path in tables.items():
-        for row in rows(path, form=form, columns=key):
+        for row in rows(path, form=(forms or {}).get(name, ""), columns=key):
             count += 1
             first, line = seen.setdefault(row.identity(key), (name, row.line))
             if first != name:
-                raise UsageError(
-                    f"a row of {name} is in {first} too: line {line} of {tables[first]}",
-                    where=f"{path}:{row.line}",
-                    fix="split again with `reprokit data split`, by the columns that identify a row (--key)",
-                )
-    return count
+                found.append((name, row.line, first, line))
+    return Overlaps(num_rows=count, num_duplicates=len(found), first=tuple(found[:_MOST_NAMED]))
 
 
 def _must_stay_together(

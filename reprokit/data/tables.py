@@ -1,4 +1,4 @@
-"""Reads CSV and JSON Lines files as rows of text and numbers, one at a time.
+"""Reads CSV, JSON Lines, Parquet and Arrow files as rows of text and numbers, one at a time.
 
 A row is a mapping of column → value; its identity is a digest of all its values, or of the columns that a
 person names. The order of columns does not matter.
@@ -16,15 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import digest
+from reprokit.data import columnar
 from reprokit.errors import UsageError
 
-SUFFIXES = (".csv", ".tsv", ".jsonl")
+SUFFIXES = (".csv", ".tsv", ".jsonl", *(f".{form}" for form in columnar.FORMS))
 _LONGEST_FIELD = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row, and the line of its file that it ends on, counted from 1."""
+    """One row, and the line of its file that it ends on, counted from 1; without lines, its number."""
 
     line: int
     values: Mapping[str, Any]
@@ -39,7 +40,7 @@ def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator
 
     Args:
         path: The file.
-        form: ``csv``, ``tsv`` or ``jsonl``; by the file's name where it is "".
+        form: ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; by the file's name where it is "".
         columns: Columns that every row must have.
 
     Raises:
@@ -47,18 +48,16 @@ def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator
     """
     form = form or form_of(path)
     try:
-        with path.open(encoding="utf-8", newline="") as stream:
-            read = _json_rows(stream, path) if form == "jsonl" else _csv_rows(stream, path, form=form)
-            for row in read:
-                if lacking := [name for name in columns if name not in row.values]:
-                    raise UsageError(f"there is no column {lacking[0]!r}", where=f"{path}:{row.line}")
-                yield row
+        for row in _each(path, form):
+            if lacking := [name for name in columns if name not in row.values]:
+                raise UsageError(f"there is no column {lacking[0]!r}", where=f"{path}:{row.line}")
+            yield row
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"the table cannot be read: {error}", where=str(path)) from error
 
 
 def form_of(path: Path) -> str:
-    """``csv``, ``tsv`` or ``jsonl``, by the end of a file's name.
+    """``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``, by the end of a file's name.
 
     Raises:
         UsageError: It ends otherwise.
@@ -81,6 +80,15 @@ def table_bytes(found: Sequence[Row], *, form: str, columns: Sequence[str] = ())
     writer.writerow(header)
     writer.writerows([row.values[name] for name in header] for row in found)
     return out.getvalue().encode()
+
+
+def _each(path: Path, form: str) -> Iterator[Row]:
+    if form in columnar.FORMS:
+        for number, values in enumerate(columnar.rows_of(path, form), start=1):
+            yield Row(line=number, values=values)
+        return
+    with path.open(encoding="utf-8", newline="") as stream:
+        yield from _json_rows(stream, path) if form == "jsonl" else _csv_rows(stream, path, form=form)
 
 
 def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from reprokit import data, recipes, workspace
 from reprokit.core.records import SCHEMA_VERSION, digest_bytes
 from reprokit.errors import DataError, UsageError
+from reprokit.harness.preparing import StepResult, prepare
 from reprokit.harness.running.recipe_data import sources_of
 from reprokit.images.cache import cache_folder
 from reprokit.project import Project
+from reprokit.request import Request
 
 #: Set to anything but 0, it means what ``--offline`` means.
 OFFLINE = "REPROKIT_OFFLINE"
@@ -58,8 +60,24 @@ def fetched(
     cache, offline = cache_folder(None), offline or is_offline()
     return [
         (recipe, data.fetch(one, cache=cache, offline=offline, on_progress=on_progress))
+        if not one.prepared_by
+        else (recipe, data.check(one, cache=cache))
         for recipe, one in found
     ]
+
+
+def prepared(
+    name: str, *, project: Project, backend: str, twice: bool, again: bool, note: Callable[[str], None]
+) -> list[StepResult]:
+    """Each step of a recipe's preparation, up to the first with a problem.
+
+    Raises:
+        UsageError: The recipe prepares nothing.
+        DataError: A step failed, or what it reads is not there as declared.
+    """
+    recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+    request = Request(backend=backend)
+    return list(prepare(recipe, request, project=project, twice=twice, again=again, note=note))
 
 
 def tables_of(name: str, *, project: Project) -> Iterator[tuple[str, Path]]:
@@ -106,6 +124,19 @@ def compared(before: str, after: str, *, key: Sequence[str], project: Project) -
     return data.diff_rows(left, right, key=key, forms=(form, other))
 
 
+def shared_rows(references: Sequence[str], *, key: Sequence[str], project: Project) -> data.Overlaps:
+    """Which rows stand in more than one of several tables.
+
+    Raises:
+        UsageError: There are not two, or one is no table.
+    """
+    if len(set(references)) < 2:
+        raise UsageError("there is nothing to hold a table against", expected="two tables or more")
+    found = {one: _table(one, project=project) for one in references}
+    tables = {one: path for one, (path, _) in found.items()}
+    return data.overlaps(tables, key=key, forms={one: form for one, (_, form) in found.items()})
+
+
 def split_into(
     path: Path, folder: Path, shares: Mapping[str, float], *, key: Sequence[str], stratify: str, salt: str
 ) -> dict[str, Any]:
@@ -120,7 +151,10 @@ def split_into(
     columns = next((list(row.values) for part in parts for row in part.rows), [])
     made = {}
     for part in parts:
-        content = data.table_bytes(part.rows, form=form, columns=columns)
+        if form in data.COLUMNAR:
+            content = data.taken(path, form, [row.line - 1 for row in part.rows])
+        else:
+            content = data.table_bytes(part.rows, form=form, columns=columns)
         workspace.write_atomic(folder / f"{part.name}.{form}", content)
         made[part.name] = {
             "file": f"{part.name}.{form}",
@@ -181,7 +215,8 @@ def _ready(name: str, *, project: Project) -> list[data.State]:
     for state in found:
         if state.status is not data.Status.READY:
             what = f"the data {state.source.name} is not as declared: {state.problem}"
-            raise DataError(what, where=state.source.where, fix=f"reprokit data fetch {name}")
+            verb = "prepare" if state.source.prepared_by else "fetch"
+            raise DataError(what, where=state.source.where, fix=f"reprokit data {verb} {name}")
     return found
 
 
@@ -189,7 +224,7 @@ def _table(reference: str, *, project: Project) -> tuple[Path, str]:
     """The file and the format of a table that a person named."""
     if Path(reference).exists():
         return Path(reference), data.form_of(Path(reference))
-    if found := re.fullmatch(r"sha256:([0-9a-f]{64}):(csv|tsv|jsonl)", reference):
+    if found := re.fullmatch(r"sha256:([0-9a-f]{64}):(csv|tsv|jsonl|parquet|arrow)", reference):
         path = cache_folder(None) / "data" / found[1]
         if not path.is_file() or workspace.sha256_of(path) != f"sha256:{found[1]}":
             raise UsageError("the cache has no such file, or it was changed there", where=reference)

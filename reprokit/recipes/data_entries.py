@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from reprokit.recipes.schema_types import distinct
+
 #: How pydantic names the kinds of ``data`` in the place of a mistake; no key of a recipe is called like them.
 KINDS_OF_DATA = frozenset({"data: none", "data: list", "data: by name"})
 _PROTOCOLS = ("https", "http", "file", "gs", "s3", "hf", "memory", "package")
@@ -50,7 +52,14 @@ def _below(text: str) -> str:
     return text
 
 
+def _function(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", text, re.ASCII):
+        raise PydanticCustomError("rule", "module:function")
+    return text
+
+
 Url = Annotated[str, AfterValidator(_url)]
+FileName = Annotated[str, AfterValidator(_file_name)]
 
 
 class DataEntry(BaseModel):
@@ -62,12 +71,80 @@ class DataEntry(BaseModel):
     sha256: Annotated[str, AfterValidator(_sha256)]
     size: Annotated[int, Field(ge=0)]
     unpack: Literal["zip", "tar"] | None = None
+    prepared: FileName | None = None
 
     @model_validator(mode="after")
     def _must_have_one_place(self) -> Self:
-        if (self.url is None) == (self.path is None):
-            raise PydanticCustomError("rule", "given either a url or a path")
+        if [self.url, self.path, self.prepared].count(None) != 2:
+            raise PydanticCustomError("rule", "given either a url or a path, or as `prepared` by a step")
+        if self.prepared and self.unpack:
+            raise PydanticCustomError("rule", "given no `unpack`: a prepared file is used as it is")
         return self
+
+
+class Step(BaseModel):
+    """A step that makes files of other files: its code, what it reads, and what it is told."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    script: Annotated[str, AfterValidator(_below)] | None = None
+    function: Annotated[str, AfterValidator(_function)] | None = None
+    inputs: list[FileName] = []
+    settings: dict[str, Any] = {}
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+
+    @model_validator(mode="after")
+    def _must_have_one_code(self) -> Self:
+        if (self.script is None) == (self.function is None):
+            raise PydanticCustomError("rule", "given either a script or a function")
+        return self
+
+
+Prepare = dict[FileName, Step]
+
+
+class Disjoint(BaseModel):
+    """Tables that must not share a row, and the columns that identify one."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    files: Annotated[list[FileName], Field(min_length=2), AfterValidator(distinct)]
+    key: list[Annotated[str, Field(min_length=1)]] = []
+
+
+def must_be_declared(disjoint: list[Disjoint], data: Any) -> None:
+    """Refuse files that must be disjoint and are not declared by name.
+
+    Raises:
+        PydanticCustomError: One is not.
+    """
+    known = data if isinstance(data, Mapping) else {}
+    for name in (name for one in disjoint for name in one.files):
+        if name not in known:
+            raise _rule(f"disjoint names {name}, which `data` does not declare by name")
+
+
+def must_fit(steps: Prepare, data: Any) -> None:
+    """Refuse steps whose inputs are not there before them, and files of steps that there are not.
+
+    Raises:
+        PydanticCustomError: They do not fit together.
+    """
+    entries: Mapping[str, DataEntry] = data if isinstance(data, Mapping) else {}
+    made = {name: entry.prepared for name, entry in entries.items() if entry.prepared}
+    known = {name for name, entry in entries.items() if not entry.prepared}
+    for name, step in made.items():
+        if step not in steps:
+            raise _rule(f"data.{name} is of the step {step}, which `prepare` does not have")
+    for name, one in steps.items():
+        own = {file for file, step in made.items() if step == name}
+        if not own:
+            raise _rule(f"prepare.{name} makes no file: declare each under `data` with `prepared: {name}`")
+        if missing := [file for file in one.inputs if file not in known]:
+            raise _rule(f"prepare.{name} reads {missing[0]}, which is neither data nor made by a step before")
+        known |= own
+
+
+def _rule(rule: str) -> PydanticCustomError:
+    return PydanticCustomError("rule", "{rule}", {"rule": rule})
 
 
 def _kind(value: Any) -> str | None:
@@ -81,9 +158,7 @@ def _kind(value: Any) -> str | None:
 Data = Annotated[
     Annotated[Literal["none"], Tag("data: none")]
     | Annotated[list[Any], Tag("data: list")]
-    | Annotated[
-        dict[Annotated[str, AfterValidator(_file_name)], DataEntry], Field(min_length=1), Tag("data: by name")
-    ],
+    | Annotated[dict[FileName, DataEntry], Field(min_length=1), Tag("data: by name")],
     Discriminator(
         _kind,
         custom_error_type="rule",

@@ -206,6 +206,9 @@ def _recipe(
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
     foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)
     plain = {key: value for key, value in plain.items() if key not in foreign}
+    for key in ("prepare", "disjoint"):  # as recipes had it before there were these keys
+        if not plain[key]:
+            del plain[key]
     plain["expected"] = {name: _without_default_window(one) for name, one in plain["expected"].items()}
     config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
     numbers = {key: plain[key] for key in ("numerics", "device", "variant")}

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model
 from pydantic_core import PydanticCustomError
 
 from reprokit.core.statistics.windows import LAST
-from reprokit.recipes.data_entries import Data
+from reprokit.recipes.data_entries import Data, Disjoint, Prepare, must_be_declared, must_fit
 from reprokit.recipes.schema_types import (
     STRICT,
     CheckName,
@@ -212,3 +212,11 @@ class RecipeModel(BaseModel):
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()
     data: Data = "none"
+    prepare: Prepare = {}
+    disjoint: list[Disjoint] = []
+
+    @model_validator(mode="after")
+    def _steps_must_fit_the_data(self) -> Self:
+        must_fit(self.prepare, self.data)
+        must_be_declared(self.disjoint, self.data)
+        return self

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reprokit.redaction import redact_text
 from reprokit.reports.escaping import one_line
 
 if TYPE_CHECKING:
-    from reprokit.data import Column, Manifest, RowDiff, State
+    from reprokit.data import Column, Manifest, Overlaps, RowDiff, State
+    from reprokit.data.preparation import Prepared
 
 _MOST_SHOWN = 20
 
@@ -65,6 +66,36 @@ def _column(column: Column) -> str:
     return ", ".join(parts)
 
 
+class _Step(Protocol):
+    """A step of a preparation, and what came of it."""
+
+    @property
+    def prepared(self) -> Prepared: ...
+    @property
+    def made_now(self) -> bool: ...
+    @property
+    def problem(self) -> str: ...
+
+
+def step_lines(found: Iterable[_Step]) -> Iterator[str]:
+    """A line a file that a step made; what is wrong with it."""
+    for one in found:
+        made, step = one.prepared, one.prepared.inputs.step
+        how = "twice, equal to the byte" if made.is_repeated else "once" if made.preparations < 2 else "twice"
+        when = f"prepared {how}" if one.made_now else f"prepared before, {how}"
+        for name, output in made.outputs.items():
+            yield one_line(f"{step}  {name}  {when}  {output['bytes']:,} bytes  {output['sha256']}")
+        if one.problem:
+            yield one_line(f"  {one.problem}")
+
+
+def step_rows(found: Iterable[_Step]) -> list[Mapping[str, Any]]:
+    """The same for machines."""
+    return [
+        {**one.prepared.as_data(), "made_now": one.made_now, "problem": one.problem or None} for one in found
+    ]
+
+
 def diff_lines(found: RowDiff) -> Iterator[str]:
     """How many rows came, went and changed, and the first of each with their lines."""
     counts = f"{len(found.came):,} came, {len(found.went):,} went, {len(found.changed):,} changed"
@@ -76,6 +107,25 @@ def diff_lines(found: RowDiff) -> Iterator[str]:
     for change in found.changed[:_MOST_SHOWN]:
         what = ", ".join(f"{name} {before!r} → {after!r}" for name, (before, after) in change.columns.items())
         yield one_line(f"  ~ {change.key} lines {change.line_before} → {change.line_after}: {what}")
+
+
+def overlap_lines(found: Overlaps) -> Iterator[str]:
+    """How many rows stand in more than one table, and the first of them with their lines."""
+    yield f"{found.num_rows:,} rows compared: {found.num_duplicates:,} stand in an earlier table too"
+    for name, line, first, before in found.first:
+        yield one_line(f"  {name}:{line} is {first}:{before}")
+
+
+def overlap_data(found: Overlaps) -> Mapping[str, Any]:
+    """The same for machines."""
+    return {
+        "rows": found.num_rows,
+        "duplicates": found.num_duplicates,
+        "first": [
+            {"table": name, "line": line, "earlier_table": first, "earlier_line": before}
+            for name, line, first, before in found.first
+        ],
+    }
 
 
 def diff_data(found: RowDiff) -> Mapping[str, Any]:

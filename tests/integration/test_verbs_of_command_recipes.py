@@ -191,6 +191,8 @@ VERBS = {
     "tune": [("tune train", 2, "name a search space with --space")],
     "data list": [("data list train", 0, "No recipe declares data by name")],
     "data fetch": [("data fetch train", 2, "there is nothing to fetch")],
+    "data check-splits": [("data check-splits train:a.csv train:b.csv", 2, "declares no data by name")],
+    "data prepare": [("data prepare train", 2, "declares no step under `prepare`")],
     "data verify": [("data verify train", 4, "No recipe declares data by name")],
     "data show": [("data show train", 2, "declares no data by name")],
     "data export": [("data export train --output reports/data", 2, "declares no data by name")],

@@ -601,6 +601,21 @@ def with_data(declared: Any, recorded: Any) -> Fault:
     return both(in_recipe("data", declared), in_runs("run", "data", recorded))
 
 
+def with_step(record: Any, *, disjoint: Any = ..., shared: Any = ...) -> Fault:
+    """A recipe with one prepared file, and what its runs recorded of the step, and of tables that overlap."""
+    return both(
+        with_data({"train": {"sha256": DATA, "prepared": "halve"}}, {"train": DATA}),
+        in_recipe("prepare", {"halve": {"function": "clean:halve"}}),
+        in_recipe("disjoint", disjoint),
+        in_runs("run", "preparation", record),
+        in_runs("run", "disjoint", shared),
+    )
+
+
+#: What a run records of a step that was run twice.
+STEP = {"outputs": {"train": {"sha256": DATA, "bytes": 1}}, "preparations": 2, "differing": ""}
+APART = [{"files": ["train", "test"], "key": []}]
+SHARED = [{**APART[0], "num_duplicates": 3, "first": [["test", 3, "train", 7]]}]
 DATASET = {"name": "train", "sha256": DATA, "steps": ["normalise"]}
 #: A recipe of an unmodified program.
 AS_COMMAND = in_recipe("command", ["python", "train.py", "{seed}"])
@@ -977,6 +992,16 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "another file by name": with_data({"train": {"sha256": DATA}}, {"train": IMAGE}),
         "a file by name was not recorded": with_data({"train": {"sha256": DATA}}, {}),
         "a file by name without a digest": with_data({"train": {"size": 1}}, {"train": DATA}),
+        "two preparations differ": with_step(
+            {"halve": {**STEP, "differing": "train differs from byte 7 on"}}
+        ),
+        "a step made another file": with_step({"halve": {**STEP, "outputs": {"train": {"sha256": IMAGE}}}}),
+        "a step did not make the file": with_step({"halve": {**STEP, "outputs": {}}}),
+        "a row in two splits": with_step({"halve": STEP}, disjoint=APART, shared=SHARED),
+        "nobody looked for rows in two splits": with_step({"halve": STEP}, disjoint=APART),
+        "other splits were looked at": with_step(
+            {"halve": STEP}, disjoint=APART, shared=[{**SHARED[0], "files": ["a", "b"], "num_duplicates": 0}]
+        ),
         "a file by name that is a word": with_data({"train": DATA}, {"train": DATA}),
         "no run": both(with_data([DATASET], {"train": DATA}), with_(runs=())),
     },

@@ -20,7 +20,7 @@ from reprokit.core import numerics
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import RecipeError, UsageError
 from reprokit.execution.placeholders import refuse_near_misses
-from reprokit.harness.running import recipe_data
+from reprokit.harness.running import preparation, recipe_data
 from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_digests
 from reprokit.harness.running.program_files import ProgramFile, digests_by_name, program_files
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
@@ -128,6 +128,8 @@ def launch_of(
             "recipe_data": dict(recipe.plain),
             "training_config": dict(recipe.training_config),
             **(recipe_data.recorded([*data, *found]) if data or found else {}),
+            **preparation.recorded(recipe, realisation),
+            **recipe_data.shared_rows(recipe, found),
         },
         fetched=found,
         mounts={"reprokit": str(package), "recipes": SOURCE, CONFIG: CONFIG},
@@ -181,6 +183,8 @@ def _launch_of_command(
                 "files": digests_by_name(files),
             },
             **(recipe_data.recorded([*data, *found]) if data or found else {}),
+            **preparation.recorded(recipe, realisation),
+            **recipe_data.shared_rows(recipe, found),
         },
         fetched=found,
         mounts={PROGRAM_MOUNT: PROGRAM, **({"data": f"{SOURCE}/{recipe.name}"} if data else {})},

@@ -7,7 +7,7 @@ digest before the runs start, and what changed while they ran is found afterward
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -75,6 +75,22 @@ def recorded(found: Iterable[Digested]) -> dict[str, Any]:
     return {"data": digests} if digests else {}
 
 
+def shared_rows(recipe: Recipe, found: Iterable[FetchedData]) -> dict[str, Any]:
+    """What ``run.json`` says of tables that must not share a row; {} where the recipe declares none.
+
+    Raises:
+        UsageError: One is no table, or lacks a column.
+    """
+    paths = {one.name: one.path for one in found}
+    judged = []
+    for said in recipe.plain.get("disjoint") or ():
+        forms = {name: data.form_of(Path(name)) for name in said["files"]}
+        tables = {name: paths[name] for name in said["files"]}
+        shared = data.overlaps(tables, key=said["key"], forms=forms)
+        judged.append({**said, **asdict(shared)})
+    return {"disjoint": judged} if judged else {}
+
+
 def unless_changed(result: RunResult, found: Iterable[FetchedData]) -> RunResult:
     """The result; never one that is judged where data was written to since it was checked."""
     changed = [one.name for one in found if not _is_unchanged(one)]
@@ -105,7 +121,7 @@ def _fetched(recipe: Recipe, source: data.DataSource, *, cache: Path) -> Fetched
             if is_missing
             else f"the data {source.name} was changed in the cache: {state.problem}",
             where=source.where,
-            fix=f"reprokit data fetch {recipe.name}",
+            fix=f"reprokit data {'prepare' if source.prepared_by else 'fetch'} {recipe.name}",
         )
     return FetchedData(name=source.name, sha256=source.sha256, path=state.path, signature=before)
 

@@ -148,9 +148,9 @@ def test_one_identity_with_two_classes_cannot_be_stratified(table):
 
 def test_a_row_in_two_parts_is_found_with_both_lines(table):
     train, test = table("id,x\n1,a\n2,b\n", "train.csv"), table("id,x\n3,c\n2,B\n", "test.csv")
-    assert data.must_be_disjoint({"train": train, "test": test}) == 4
-    with pytest.raises(UsageError, match=r"test\.csv:3: a row of test is in train too: line 3"):
-        data.must_be_disjoint({"train": train, "test": test}, key=["id"])
+    assert data.overlaps({"train": train, "test": test}).num_duplicates == 0
+    found = data.overlaps({"train": train, "test": test}, key=["id"])
+    assert (found.num_rows, found.num_duplicates, found.first) == (4, 1, (("test", 3, "train", 3),))
 
 
 def test_another_salt_is_another_split(table):
