@@ -29,19 +29,25 @@ help: ## Print this map
 
 setup: $(VENV)/.tool ## Make .venv with the tool, from requirements.lock
 
+# Runs never fetch: data that recipes declare is brought into the cache before. Where it cannot be, the
+# verdict of the recipes that read it is NOT_RUN, and the others are judged.
 reproduce: setup ## Train twice, compare, judge: make reproduce RECIPE=cartpole_baseline [SEED=42]
+	@$(VENV)/bin/reprokit data fetch --if-any $(RECIPE) >&2 || :
 	@$(VENV)/bin/reprokit reproduce $(RECIPE) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 verify: setup ## Reproduce every recipe of this platform and hold it against golden/
+	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
 	@$(VENV)/bin/reprokit verify --golden golden/ $(ARGS)
 
 # In the order of paths: containers (tests/integration) first, short files (tests/unit) last, so that no
 # worker is left with a long file when the others are done.
 test: $(VENV)/.dev ## Run the tests, without those that take long
+	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
 	$(VENV)/bin/python -m pytest -m "not slow" --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder --durations 25 --durations-min 10 $(ARGS)
 
 test-all: $(VENV)/.dev ## Run all tests
+	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
 	$(VENV)/bin/python -m pytest $(ARGS)
 
 fuzz: $(VENV)/.dev ## Fuzz every parser: make fuzz [SECONDS=120, for each] [TARGETS="csv jsonl"]

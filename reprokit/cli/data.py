@@ -43,19 +43,23 @@ def list_(names: tuple[str, ...], as_json: bool) -> int:
     return 0
 
 
-@command.command("fetch", epilog=examples("reprokit data fetch my_recipe"))
-@click.argument("name", metavar="RECIPE")
+@command.command("fetch", epilog=examples("reprokit data fetch my_recipe", "reprokit data fetch --if-any"))
+@click.argument("names", nargs=-1, metavar="[RECIPE…]")
 @click.option("--offline", is_flag=True, help="Use no network; so does REPROKIT_OFFLINE=1.")
+@click.option("--if-any", is_flag=True, help="Recipes that declare nothing to fetch are no mistake.")
 @json_option("Print a JSON list.")
-def fetch(name: str, offline: bool, as_json: bool) -> int:
-    """Fetch the data of a recipe into the cache. A download that was cut is resumed.
+def fetch(names: tuple[str, ...], offline: bool, if_any: bool, as_json: bool) -> int:
+    """Fetch the data of recipes (of all, where none is named) into the cache. A cut download is resumed.
 
     Exit codes: 0 all of it is there as declared; 2 a mistake in the recipe; 3 it could not be fetched.
     """
     from reprokit.harness import datasets
 
-    found = datasets.fetched(name, project=project_of({}), offline=offline, on_progress=_told())
-    _print(found, as_json=as_json)
+    found = datasets.fetched(
+        names, project=project_of({}), offline=offline, if_any=if_any, on_progress=_told()
+    )
+    if found or not if_any or as_json:
+        _print(found, as_json=as_json)
     return 0
 
 

@@ -46,24 +46,37 @@ def verified(names: Sequence[str], *, project: Project) -> list[tuple[str, data.
 
 
 def fetched(
-    name: str, *, project: Project, offline: bool, on_progress: data.OnProgress
+    names: Sequence[str],
+    *,
+    project: Project,
+    offline: bool,
+    if_any: bool = False,
+    on_progress: data.OnProgress,
 ) -> list[tuple[str, data.State]]:
-    """Recipe and state of each file of a recipe, all of them in the cache now.
+    """Recipe and state of each file of these recipes, or of all of them, every one in the cache now.
 
     Raises:
-        UsageError: The recipe declares nothing that is fetched.
+        UsageError: They declare nothing that is fetched, and ``if_any`` is not set.
         DataError: Something could not be fetched as declared.
     """
-    found = list(declared([name], project=project))
-    if not found:
-        raise UsageError(f"{name} declares no data by name: there is nothing to fetch", where=name)
+    found = list(declared(names, project=project))
+    if not found and not if_any:
+        who = ", ".join(names) if names else "no recipe here"
+        verb = "declares no" if len(names) == 1 else "declare no" if names else "declares"
+        raise UsageError(f"{who} {verb} data by name: there is nothing to fetch", where=", ".join(names))
     cache, offline = cache_folder(None), offline or is_offline()
-    return [
-        (recipe, data.fetch(one, cache=cache, offline=offline, on_progress=on_progress))
-        if not one.prepared_by
-        else (recipe, data.check(one, cache=cache))
-        for recipe, one in found
-    ]
+    states, failed = [], []
+    for recipe, one in found:
+        try:
+            if one.prepared_by:
+                states.append((recipe, data.check(one, cache=cache)))
+            else:
+                states.append((recipe, data.fetch(one, cache=cache, offline=offline, on_progress=on_progress)))
+        except DataError as error:  # the others are fetched all the same
+            failed.append(error)
+    if failed:
+        raise failed[0]
+    return states
 
 
 def prepared(

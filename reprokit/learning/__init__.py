@@ -2,7 +2,7 @@
 
 Answers rest on the run's metrics, and on what a probe saw inside the environment. What was not checked is
 UNKNOWN, never fine. The order is: reward signal, environment, learning basics, exploration, then the
-settings.
+settings. Where something is held out and nothing is played, they are those of a training on labelled data.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reprokit.learning.answers import Answer, Curve, Health, Seen
-from reprokit.learning.questions import QUESTIONS
+from reprokit.learning.questions import QUESTIONS, SUPERVISED
+from reprokit.learning.supervised import is_supervised
 
 __all__ = ["Answer", "Curves", "Health", "diagnose", "is_well"]
 
@@ -36,7 +37,8 @@ def diagnose(
         probe=probe,
         anomaly=anomaly,
     )
-    return tuple(answer for ask in QUESTIONS if (answer := ask(seen)) is not None)
+    questions = SUPERVISED if is_supervised(seen) else QUESTIONS
+    return tuple(answer for ask in questions if (answer := ask(seen)) is not None)
 
 
 def is_well(answers: Sequence[Answer]) -> bool:

@@ -11,6 +11,7 @@ from functools import partial
 from statistics import fmean, median
 from typing import Any
 
+from reprokit.learning import supervised
 from reprokit.learning.answers import Answer, Curve, Health, Seen
 
 _RETURNS = ("train/episodic_return", "rollout/ep_rew_mean", "charts/episodic_return")
@@ -260,7 +261,7 @@ def _converged(curve: Curve) -> str:
     return f"; it stays near it from step {curve.steps[begun]:.0f} on"
 
 
-#: In the order in which one looks for what is wrong.
+#: In the order in which one looks for what is wrong; of a training on labelled data: ``SUPERVISED``.
 QUESTIONS: tuple[Callable[[Seen], Answer | None], ...] = (
     crash,
     reward,
@@ -273,4 +274,15 @@ QUESTIONS: tuple[Callable[[Seen], Answer | None], ...] = (
     values_bounded,
     updates,
     result,
+)
+SUPERVISED: tuple[Callable[[Seen], Answer | None], ...] = (
+    crash,
+    supervised.initial_loss,
+    numbers,
+    losses,
+    gradients,
+    supervised.overfits,
+    supervised.labels,
+    supervised.gap,
+    supervised.result,
 )

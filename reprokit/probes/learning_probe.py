@@ -1,7 +1,8 @@
 """Whether a training could learn at all, asked inside the environment that trains.
 
 It answers three questions: what the first updates do, whether Gymnasium's own checker accepts the
-environments, and whether the unchanged trainer can memorise one transition. Its folder is no run folder.
+environments, and whether the unchanged trainer can memorise one transition. Without environments there are
+two: whether it can memorise one batch (``training.overfit_batch``) is the other. Its folder is no run folder.
 
     $ python -m reprokit.probes.learning_probe --run-dir out --config config.yaml --seed 42 -- ppo.py
 
@@ -44,6 +45,7 @@ from reprokit.runtime.trace import Trace
 NAME = "learning.json"
 
 _STEPS = 8_192  # to memorise one transition in: two updates of cartpole_baseline
+_BATCHES = 1_500  # to memorise one batch in
 _RESULTS = ("final/return_mean", "eval/return_mean")
 
 
@@ -60,9 +62,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def probe(options: argparse.Namespace) -> dict[str, Any]:
-    """The answers: ``observed``, ``environments`` and ``memorised``."""
+    """The answers: ``observed``, ``environments`` and ``memorised``; without environments ``overfitted``."""
     module, config = load_trainer(options.trainer), configuration.read(options.config)
     observed, specs = _observe(module, config, options)
+    if "environment" not in config:
+        return {"schema": 1, "observed": observed, "overfitted": _overfit(module, config, options)}
     return {
         "schema": 1,
         "observed": observed,
@@ -132,6 +136,28 @@ def _memorise(
     records = [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
     found = [record[name] for record in records for name in _RESULTS if name in record]
     return {**asked, "return": found[-1] if found else None, "why": "" if found else "it is never evaluated"}
+
+
+def _overfit(module: ModuleType, config: Mapping[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """Train on the first batch again and again, and say what is known of it then."""
+    changed = {name: dict(one) if isinstance(one, Mapping) else one for name, one in config.items()}
+    training = changed.get("training") or {}
+    steps = _BATCHES * int(training.get("batch_size", 1))
+    changed["training"] = {**training, "overfit_batch": True, "total_timesteps": steps}
+    folder, nothing = options.run_dir / "overfitted", {"updates": 0, "loss": None, "accuracy": None}
+    folder.mkdir()
+    metrics, trace = MetricsWriter(folder / METRICS), Trace(folder / TRACE)
+    with _run(folder, options, metrics=metrics, trace=trace) as run:
+        try:
+            module.train(configuration.build(module.Config, changed), run)
+        except Exception as error:  # a trainer may have no such setting: reported, never judged
+            return {**nothing, "why": f"{type(error).__name__}: {error}"[:400]}
+    records = [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
+    found = [record for record in records if "loss/train" in record]
+    if not found:
+        return {**nothing, "why": "it logs no loss/train"}
+    last, accuracy = found[-1]["loss/train"], found[-1].get("train/accuracy")
+    return {"updates": trace.updates, "loss": last, "accuracy": accuracy, "why": ""}
 
 
 def one_transition(environment: gymnasium.Env[Any, Any], *, first: bool) -> gymnasium.Env[Any, Any]:

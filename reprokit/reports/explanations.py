@@ -34,7 +34,8 @@ def _learning(report: Report) -> Facts:
     """
     curves = {name: _of_first_run(series) for name, series in report.curves.items() if series}
     answers = {one.id: one for one in diagnose({name: one for name, one in curves.items() if one[0]})}
-    if answers["result"].health is Health.UNKNOWN or answers["reward"].health is Health.UNKNOWN:
+    asked = [answers[name] for name in ("result", "reward") if name in answers]  # no reward: labelled data
+    if any(one.health is Health.UNKNOWN for one in asked):
         return ()
     odd = [one for one in answers.values() if one.health in {Health.LOOK, Health.WRONG}]
     facts = [_fact(f"{one.question} ({one.health.value})", f"{one.told}. {one.remedy}") for one in odd]

@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from reprokit import recipes
+from reprokit.harness import datasets
+from reprokit.harness.running import recipe_data
 from reprokit.harness.running.program import declared
+from reprokit.project import Project
 
 PROJECT = Path(__file__).resolve().parents[2]
 NAMES = recipes.list_names(PROJECT / "recipes")
@@ -26,6 +29,7 @@ FEW = {
     "training.rollout_steps": 32,
     "training.batch_size": 32,
     "training.n_epochs": 2,
+    "model.channels": [2],
     "training.learning_starts": 200,
     "logging.log_interval": 128,
     "logging.save_interval": 256,
@@ -36,6 +40,13 @@ FEW = {
 OFTEN = {"logging.eval_interval": 256, "logging.eval_episodes": 3, "logging.final_eval_episodes": 4}
 
 torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def data_of_all_recipes():
+    """In the cache, as `make test` brings it there; a run never fetches."""
+    project = Project.around(PROJECT)
+    datasets.fetched([], project=project, offline=False, if_any=True, on_progress=lambda *_: None)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -70,7 +81,8 @@ def trained(recipe, folder, *, resume_from=None):
 
     trainer = load_trainer(recipe.trainer)
     settings = config.build(trainer.Config, recipe.training_config)
-    data = {one.name: recipe.path / one.name for one in declared(recipe)}
+    beside = {one.name: recipe.path / one.name for one in declared(recipe)}
+    data = beside | {one.name: one.path for one in recipe_data.fetched(recipe)}
     with Run.open(
         folder,
         seed=recipe.seeds[0],

@@ -1,0 +1,349 @@
+"""A classifier of small images, a perceptron or a convolutional network: one file, top to bottom.
+
+Cross-entropy, minimised by Adam on minibatches; docs/decisions/0061-supervised-trainers.md has the choices.
+The order of the samples and what is drawn to augment them follow from the seed and the epoch alone, so a
+training goes on from any batch with nothing but its step: there is no loader whose place could be lost.
+
+    $ python -m reprokit.runtime.launch --run-dir out --config config.yaml --seed 42 -- classifier.py
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from recipes.parts.flat_adam import FlatAdam
+from recipes.parts.labelled_rows import read_rows, stratified_folds
+from reprokit.runtime import checkpoint
+from reprokit.runtime.config import Ge, Gt, Le
+from reprokit.runtime.run import Run
+from reprokit.runtime.samples import sample_contents
+
+# --- Settings ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """What is learned: a table with a square image and its label in each row.
+
+    Attributes:
+        file: A data set of the recipe.
+        side: Pixels in a row and in a column of an image.
+        largest: The value of the brightest pixel, which becomes 1.
+        num_classes: Labels count from 0 to below it.
+        folds: One in so many images of each class is held out for validation, chosen by its own pixels.
+        shift: A training image is moved by up to so many pixels in both directions; 0 leaves it in place.
+    """
+
+    file: str
+    side: Annotated[int, Ge(2)]
+    largest: Annotated[float, Gt(0)]
+    num_classes: Annotated[int, Ge(2)] = 10
+    folds: Annotated[int, Ge(2)] = 5
+    shift: Annotated[int, Ge(0)] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """Convolutions, if any, then fully connected layers.
+
+    Attributes:
+        architecture: ``mlp`` has no convolutions.
+        channels: Of each convolution, 3 × 3; each is followed by max-pooling, 2 × 2, and a ReLU.
+        hidden_sizes: Widths of the fully connected layers but the last; a ReLU follows each.
+    """
+
+    architecture: Literal["mlp", "cnn"] = "mlp"
+    channels: tuple[Annotated[int, Ge(1)], ...] = (8, 16)
+    hidden_sizes: tuple[Annotated[int, Ge(1)], ...] = (64,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """How it is learned.
+
+    Attributes:
+        total_timesteps: Training images. Training ends with the first update at or after it.
+        batch_size: Images in an update; the last one of an epoch may have fewer.
+        learning_rate: What it is at first.
+        lr_schedule: ``linear`` falls from ``learning_rate`` to 0 at the end.
+        adam_epsilon: Added to the root in Adam's denominator.
+        max_grad_norm: Longer gradients are scaled down to this; null for any length.
+        overfit_batch: Train on the first batch only, again and again, unaugmented: it must be memorised.
+    """
+
+    total_timesteps: Annotated[int, Gt(0)] = 10_000
+    batch_size: Annotated[int, Ge(1)] = 64
+    learning_rate: Annotated[float, Gt(0), Le(1)] = 1e-3
+    lr_schedule: Literal["constant", "linear"] = "linear"
+    adam_epsilon: Annotated[float, Gt(0)] = 1e-8
+    max_grad_norm: Annotated[float, Gt(0)] | None = None
+    overfit_batch: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logging:
+    """What is kept; metrics and trace have a record of every update. Intervals are in training images.
+
+    Attributes:
+        save_interval: Between checkpoints; 1 keeps one of every update.
+        eval_interval: Between evaluations on what is held out.
+    """
+
+    save_interval: Annotated[int, Ge(1)] = 10_000
+    eval_interval: Annotated[int, Ge(1)] = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that a recipe can set."""
+
+    dataset: Dataset
+    model: Model = Model()
+    training: Training = Training()
+    logging: Logging = Logging()
+
+
+# --- Data ----------------------------------------------------------------------------------------
+
+
+class Images(NamedTuple):
+    """Images, float32 [rows, side, side], 0 to 1; labels, int64 [rows]; and the row numbers of both parts."""
+
+    pixels: np.ndarray
+    labels: np.ndarray
+    training: np.ndarray
+    held_out: np.ndarray
+
+
+def read_images(settings: Dataset, run: Run) -> Images:
+    """The data set, and which of its rows are trained on.
+
+    Raises:
+        ValueError: An image has another size, or a label is none of the classes.
+    """
+    rows = read_rows(run.data[settings.file])
+    if rows.features.shape[1] != settings.side**2:
+        raise ValueError(f"{rows.features.shape[1]} pixels are no image of {settings.side} × {settings.side}")
+    if rows.labels.max() >= settings.num_classes:
+        raise ValueError(f"label {rows.labels.max()} is none of {settings.num_classes} classes")
+    folds = stratified_folds(rows, num_folds=settings.folds)
+    pixels = (rows.features / np.float32(settings.largest)).reshape(-1, settings.side, settings.side)
+    return Images(pixels, rows.labels, np.flatnonzero(folds != 0), np.flatnonzero(folds == 0))
+
+
+class Batch(NamedTuple):
+    """The images of one update, in order.
+
+    Attributes:
+        step: Training images up to its end.
+        samples: Their row numbers in the file, int64 [batch].
+        pixels: float32 [batch, side, side], as they are in the file.
+        labels: int64 [batch].
+        augmented: As ``pixels``, as they are trained on.
+    """
+
+    step: int
+    samples: np.ndarray
+    pixels: np.ndarray
+    labels: np.ndarray
+    augmented: np.ndarray
+
+
+def trained_rows(data: Images, settings: Training, run: Run) -> np.ndarray:
+    """The rows that are trained on in every epoch: all of them, or those of the first batch."""
+    if settings.overfit_batch:
+        return rows_of_epoch(data.training, run, epoch=0)[: settings.batch_size]
+    return data.training
+
+
+def batches(data: Images, rows: np.ndarray, config: Config, run: Run, *, step: int) -> Iterator[Batch]:
+    """All batches after ``step`` training images: every epoch takes the rows in an order of its own."""
+    settings = config.training
+    shift = 0 if settings.overfit_batch else config.dataset.shift
+    for epoch in itertools.count(step // len(rows)):
+        order = rows_of_epoch(rows, run, epoch=epoch)
+        generator = np.random.default_rng(run.seeding.derive("augmentation", epoch))
+        moves = generator.integers(2 * shift + 1, size=(len(rows), 2))
+        for first in range(step % len(rows), len(rows), settings.batch_size):
+            part = slice(first, min(first + settings.batch_size, len(rows)))
+            if step >= settings.total_timesteps:
+                return
+            samples, step = order[part], epoch * len(rows) + part.stop
+            pixels = data.pixels[samples]
+            augmented = moved(pixels, moves[part], shift=shift) if shift else pixels
+            yield Batch(step, samples, pixels, data.labels[samples], augmented)
+
+
+def rows_of_epoch(rows: np.ndarray, run: Run, *, epoch: int) -> np.ndarray:
+    """All rows in the random order of one epoch, which follows from the seed and its number."""
+    return np.random.default_rng(run.seeding.derive("order", epoch)).permutation(rows)
+
+
+def moved(pixels: np.ndarray, moves: np.ndarray, *, shift: int) -> np.ndarray:
+    """Each image moved down and to the right by its ``moves - shift`` pixels, 0 where nothing was."""
+    side = pixels.shape[1]
+    wide = np.pad(pixels, ((0, 0), (shift, shift), (shift, shift)))
+    windows = np.lib.stride_tricks.sliding_window_view(wide, (side, side), axis=(1, 2))
+    down, right = (2 * shift - moves).T
+    found: np.ndarray = windows[np.arange(len(pixels)), down, right]
+    return found
+
+
+# --- Model and learning --------------------------------------------------------------------------
+
+
+def network(dataset: Dataset, settings: Model) -> nn.Sequential:
+    """From images, float32 [batch, 1, side, side], to logits, float32 [batch, num_classes]."""
+    layers: OrderedDict[str, nn.Module] = OrderedDict()
+    channels, side = 1, dataset.side
+    for number, width in enumerate(settings.channels if settings.architecture == "cnn" else (), start=1):
+        layers[f"convolution{number}"] = nn.Conv2d(channels, width, kernel_size=3, padding=1)
+        layers[f"pooling{number}"] = nn.MaxPool2d(2)
+        layers[f"relu{number}"] = nn.ReLU()  # before pooling it gives the same, on four times as many
+        channels, side = width, side // 2
+    layers["flatten"] = nn.Flatten()
+    inputs = channels * side**2
+    for number, width in enumerate(settings.hidden_sizes, start=1):
+        layers[f"hidden{number}"] = nn.Linear(inputs, width)
+        layers[f"activation{number}"] = nn.ReLU()
+        inputs = width
+    layers["logits"] = last = nn.Linear(inputs, dataset.num_classes)
+    nn.init.zeros_(last.weight)  # so that at first every class has the same probability
+    nn.init.zeros_(last.bias)
+    return nn.Sequential(layers)
+
+
+def as_input(pixels: np.ndarray, run: Run) -> Tensor:
+    """Images as the network takes them; channels last in memory, which its convolutions are fastest with."""
+    images = torch.from_numpy(pixels).unsqueeze(1)
+    return images.to(run.device, memory_format=torch.channels_last)
+
+
+def learn(
+    model: nn.Module, adam: FlatAdam, batch: Batch, run: Run, *, learning_rate: float, max_norm: float
+) -> dict[str, float]:
+    """One update; returns what it was like, before the step."""
+    labels = torch.from_numpy(batch.labels).to(run.device)
+    logits = model(as_input(batch.augmented, run))
+    loss = functional.cross_entropy(logits, labels)
+    adam.gradients.zero_()
+    torch.autograd.backward(loss)
+    norm = adam.step(learning_rate=learning_rate, max_norm=max_norm)
+    return {
+        "loss/train": loss.item(),
+        "train/accuracy": (logits.argmax(dim=1) == labels).float().mean().item(),
+        "optim/grad_norm": norm.item(),
+        "optim/learning_rate": learning_rate,
+    }
+
+
+def learning_rate_at(step: int, settings: Training, *, total_steps: int) -> float:
+    """The learning rate of the update that ends at ``step`` of ``total_steps`` training images."""
+    left = 1 - (min(step, total_steps) - 1) / total_steps if settings.lr_schedule == "linear" else 1.0
+    return settings.learning_rate * left
+
+
+@torch.no_grad()
+def evaluate(model: nn.Module, data: Images, rows: np.ndarray, run: Run) -> dict[str, float]:
+    """What the network makes of some rows, as they are in the file.
+
+    Returns:
+        ``loss``, ``accuracy``, and ``doubted_labels``: the share of rows of which it holds another class for
+        ten times as likely as the label. Many of them among rows held out mean wrong labels.
+    """
+    scores = [
+        model(as_input(data.pixels[part], run)).log_softmax(dim=1).numpy(force=True)
+        for part in np.array_split(rows, math.ceil(len(rows) / 500))
+    ]
+    log_probs, labels = np.concatenate(scores), data.labels[rows]
+    of_labels = log_probs[np.arange(len(rows)), labels]
+    return {
+        "loss": -of_labels.mean(dtype=np.float64),
+        "accuracy": (log_probs.argmax(axis=1) == labels).mean(),
+        "doubted_labels": (log_probs.max(axis=1) - of_labels >= math.log(10)).mean(),
+    }
+
+
+# --- Training ------------------------------------------------------------------------------------
+
+
+def train(config: Config, run: Run) -> None:
+    """Train a classifier and write its records.
+
+    ``config`` has the recipe's settings, ``run`` seeds, device, and where the records go.
+    """
+    settings, logging = config.training, config.logging
+    run.seeding.seed_everything()
+    data = read_images(config.dataset, run)
+    rows = trained_rows(data, settings, run)
+    total_steps = settings.total_timesteps
+    with run.seeding.initialising():
+        model = network(config.dataset, config.model).to(run.device)
+    adam = FlatAdam(model, epsilon=settings.adam_epsilon)
+    before = resume(run, model=model, adam=adam)
+    if before == 0:
+        first = evaluate(model, data, data.held_out, run)
+        chance = math.log(config.dataset.num_classes)
+        run.metrics.write(step=0, **{"initial/loss": first["loss"], "initial/chance_loss": chance})
+
+    for batch in batches(data, rows, config, run, step=before):
+        rate = learning_rate_at(batch.step, settings, total_steps=total_steps)
+        bound = settings.max_grad_norm or math.inf
+        record = learn(model, adam, batch, run, learning_rate=rate, max_norm=bound)
+        run.trace.update(
+            step=batch.step,
+            parameters=dict(model.named_parameters()),
+            gradients={name: one.grad for name, one in model.named_parameters() if one.grad is not None},
+            optimizer=adam.state_dict(),
+            samples=batch.samples,
+            contents=sample_contents(batch.pixels, batch.labels),
+        )
+        if is_due(logging.eval_interval, before, batch.step):
+            found = evaluate(model, data, data.held_out, run)
+            record |= {f"eval/{name}": value for name, value in found.items()}
+        if batch.step >= total_steps:
+            record |= final_record(model, data, rows, run)
+        run.metrics.write(step=batch.step, **record)
+        if is_due(logging.save_interval, before, batch.step):
+            extra = {"updates": run.trace.updates}
+            state = checkpoint.training_state(step=batch.step, model=model, optimizer=adam, extra=extra)
+            run.checkpoints.save(state)
+        run.timing.write(step=batch.step, total_steps=total_steps, phase="train")
+        before = batch.step
+    run.checkpoints.save_final(model)
+
+
+def resume(run: Run, *, model: nn.Module, adam: FlatAdam) -> int:
+    """Go on from the checkpoint that the run names, if it names one. Returns the step to go on from."""
+    state = run.load_checkpoint()
+    if state is None:
+        return 0
+    step, extra = checkpoint.restore(state, model=model, optimizer=adam)
+    run.trace.resume_at(extra["updates"])
+    run.timing.resume_at(step)
+    return step
+
+
+def is_due(interval: int, before: int, now: int) -> bool:
+    """Whether a multiple of the interval lies in ``(before, now]``."""
+    return now // interval > before // interval
+
+
+def final_record(model: nn.Module, data: Images, rows: np.ndarray, run: Run) -> dict[str, float]:
+    """What the trained network makes of the images held out, and of those that it was trained on."""
+    held_out = evaluate(model, data, data.held_out, run)
+    trained_on = evaluate(model, data, rows, run)
+    return {f"final/{name}": value for name, value in held_out.items()} | {
+        "final/train_loss": trained_on["loss"],
+        "final/train_accuracy": trained_on["accuracy"],
+    }
