@@ -38,6 +38,19 @@ FEW = {
     "logging.final_eval_episodes": 2,
 }
 OFTEN = {"logging.eval_interval": 256, "logging.eval_episodes": 3, "logging.final_eval_episodes": 4}
+# Of a trainer that counts its steps in updates.
+FEW_UPDATES = {
+    "training.total_timesteps": 8,
+    "training.batch_size": 4,
+    "model.num_layers": 2,
+    "model.width": 16,
+    "logging.save_interval": 2,
+    "logging.eval_interval": 8,
+    "logging.eval_blocks": 4,
+    "logging.final_eval_blocks": 4,
+    "logging.sample_length": 8,
+}
+OFTEN_UPDATES = {"logging.eval_interval": 2, "logging.eval_blocks": 8, "logging.num_samples": 2}
 
 torch = pytest.importorskip("torch")
 
@@ -59,14 +72,16 @@ def one_thread():
     torch.set_deterministic_debug_mode(mode)
 
 
-def cut(name, changes):
+def cut(name, *, often=False):
     recipe = recipes.load(name, recipes_dir=PROJECT / "recipes")
     known = {
         f"{section}.{key}": value
         for section, values in recipe.training_config.items()
         for key, value in values.items()
     }
-    few = {path: value for path, value in {**FEW, **changes}.items() if path in known}
+    usual, more = (FEW_UPDATES, OFTEN_UPDATES) if "logging.eval_blocks" in known else (FEW, OFTEN)
+    changes = usual | more if often else usual
+    few = {path: value for path, value in changes.items() if path in known}
     return recipes.load(
         name,
         recipes_dir=PROJECT / "recipes",
@@ -106,7 +121,7 @@ def whole(tmp_path_factory):
 
     def of(name):
         if name not in made:
-            made[name] = trained(cut(name, {}), tmp_path_factory.mktemp(name))
+            made[name] = trained(cut(name), tmp_path_factory.mktemp(name))
         return made[name]
 
     return of
@@ -122,7 +137,7 @@ def test_a_recipe_declares_what_a_gate_needs(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_runs_are_byte_identical(name, whole, tmp_path):
-    again = trained(cut(name, {}), tmp_path)
+    again = trained(cut(name), tmp_path)
     for file in ("metrics.jsonl", "trace.jsonl", "checkpoints/MANIFEST.json"):
         assert (again / file).read_bytes() == (whole(name) / file).read_bytes(), file
     assert len(records(again, "trace.jsonl")) > 1
@@ -132,9 +147,7 @@ def test_two_runs_are_byte_identical(name, whole, tmp_path):
 def test_a_resumed_run_goes_on_bit_for_bit(name, whole, tmp_path):
     steps = sorted(int(path.stem.split("_")[1]) for path in whole(name).glob("checkpoints/checkpoint_*.pt"))
     step = steps[len(steps) // 2 - 1]
-    resumed = trained(
-        cut(name, {}), tmp_path, resume_from=whole(name) / "checkpoints" / f"checkpoint_{step}.pt"
-    )
+    resumed = trained(cut(name), tmp_path, resume_from=whole(name) / "checkpoints" / f"checkpoint_{step}.pt")
     for file in ("metrics.jsonl", "trace.jsonl"):
         later = [record for record in records(whole(name), file) if record["step"] > step]
         assert later
@@ -150,7 +163,7 @@ def digests(out):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_evaluation_changes_no_number_of_the_training(name, whole, tmp_path):
-    often = trained(cut(name, OFTEN), tmp_path)
+    often = trained(cut(name, often=True), tmp_path)
     assert sum("eval/" in str(record) for record in records(often)) > sum(
         "eval/" in str(record) for record in records(whole(name))
     )
