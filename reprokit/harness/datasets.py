@@ -68,10 +68,12 @@ def fetched(
     states, failed = [], []
     for recipe, one in found:
         try:
-            if one.prepared_by:
-                states.append((recipe, data.check(one, cache=cache)))
-            else:
-                states.append((recipe, data.fetch(one, cache=cache, offline=offline, on_progress=on_progress)))
+            state = (
+                data.check(one, cache=cache)
+                if one.prepared_by
+                else data.fetch(one, cache=cache, offline=offline, on_progress=on_progress)
+            )
+            states.append((recipe, state))
         except DataError as error:  # the others are fetched all the same
             failed.append(error)
     if failed:
