@@ -8,6 +8,7 @@ story has a package with names of its own: ``diagnosing``, ``portability``, ``at
 from reprokit.harness import init, selftest
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
+from reprokit.harness.kubernetes_job import export_kubernetes
 from reprokit.harness.learning import Learned, learned
 from reprokit.harness.reproduce import (
     judge_again,
@@ -49,6 +50,7 @@ __all__ = [
     "curves",
     "datasets",
     "diagnosing",
+    "export_kubernetes",
     "finished_runs",
     "gate_code",
     "gate_record",

@@ -209,6 +209,10 @@ VERBS = {
     "report verify": [("report verify REPORT", 0, "The verdict")],
     "report export": [("report export REPORT --format latex", 0, "begin{")],
     "bundle": [("bundle GOLDEN --output reports/result.tar.gz", 0, "sha256")],
+    "export k8s": [
+        ("export k8s train --image a/b@sha256:" + "0" * 64, 0, '"completionMode": "Indexed"'),
+        ("export k8s train --image a/b:latest", 2, "the image is not named by its digest"),
+    ],
     "runs list": [("runs list", 0, "train")],
     "runs show": [("runs show RUN", 0, "source/program/train.py")],
     "runs compare": [("runs compare RUN OTHER", 0, "IDENTICAL")],

@@ -1,0 +1,61 @@
+"""``reprokit export``: recipes in the words of other systems."""
+
+from __future__ import annotations
+
+import click
+
+from reprokit.cli.options import examples
+
+
+@click.group(
+    "export",
+    short_help="Write a recipe as a job for Kubernetes.",
+    epilog=examples("reprokit export k8s cartpole_baseline --image registry/project@sha256:…"),
+)
+def command() -> None:
+    """Write what a recipe runs in the words of another system."""
+
+
+@command.command(
+    "k8s",
+    epilog=examples(
+        "reprokit export k8s cartpole_baseline --seeds 5 --image registry/project@sha256:… > job.json",
+        "kubectl apply -f job.json",
+    ),
+)
+@click.argument("recipe")
+@click.option("--image", required=True, metavar="NAME@sha256:…", help="Tool, project and environment in it.")
+@click.option(
+    "--seeds",
+    metavar="SEEDS",
+    help="Seeds (42,123), a range with both ends (0..9), or how many (5)  [default: the recipe's].",
+)
+@click.option("--set", "settings", multiple=True, metavar="PATH=VALUE", help="Change a setting.")
+@click.option("--claim", default="reprokit-runs", show_default=True, metavar="NAME", help="Volume for runs.")
+@click.option("--project", default="/project", show_default=True, metavar="PATH", help="Folder in the image.")
+def kubernetes(
+    recipe: str, image: str, seeds: str | None, settings: tuple[str, ...], claim: str, project: str
+) -> int:
+    """Print RECIPE over seeds as an Indexed Job (JSON, as kubectl takes it): one pod a seed.
+
+    A run that could not be made (exit code 3) is tried twice more; wrong usage fails its index at once. The
+    image is not built and nothing is sent to a cluster.
+    """
+    from pathlib import Path
+
+    from reprokit import harness
+    from reprokit.cli.output import print_json
+    from reprokit.project import Project
+
+    print_json(
+        harness.export_kubernetes(
+            recipe,
+            project=Project.around(Path.cwd()),
+            seeds=seeds,
+            settings=settings,
+            image=image,
+            claim=claim,
+            folder=project,
+        )
+    )
+    return 0
