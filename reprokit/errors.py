@@ -15,6 +15,7 @@ The tree::
     │   ├── ImageError                   3   image or virtual environment not made
     │   ├── DataError                    3   declared data is not there as declared
     │   ├── UploadError                  3   a run could not be copied to its URL
+    │   ├── SchedulerError               3   no engine for many machines, or it went away
     │   └── WorkspaceError               3   runs/ or reports/ cannot be written
     │       ├── DiskFullError            3   because the disk is full
     │       └── WorkspaceBusyError       3   because another tool is at work in it
@@ -134,6 +135,12 @@ class UploadError(CannotRunError):
     """A finished run could not be copied to, or read from, the place that a person named."""
 
     outcome = "upload_failed"
+
+
+class SchedulerError(CannotRunError):
+    """The engine that runs were to be made on (Ray, Slurm) does not answer or take them."""
+
+    outcome = "scheduler_unavailable"
 
 
 class WorkspaceError(CannotRunError):

@@ -113,8 +113,21 @@ def this_process() -> dict[str, Any]:
     return {"pid": process.pid, "started": process.create_time(), "boot": psutil.boot_time()}
 
 
+def machine_id() -> str:
+    """What tells this machine from others: 12 hex digits, from which its name cannot be read."""
+    with contextlib.suppress(OSError):
+        told = Path("/etc/machine-id").read_text(encoding="ascii").strip()
+        return hashlib.sha256(f"reprokit {told} {os.uname().nodename}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"reprokit {os.uname().nodename}".encode()).hexdigest()[:12]
+
+
 def is_alive(owner: Mapping[str, Any]) -> bool:
-    """Whether the process that ``this_process`` described still runs (a reused pid is not it)."""
+    """Whether the process that ``this_process`` described still runs (a reused pid is not it).
+
+    One of another machine (``machine``, of runs that an engine made) cannot be asked, and counts as alive.
+    """
+    if owner.get("machine", machine_id()) != machine_id():
+        return True
     try:
         return abs(psutil.Process(int(owner["pid"])).create_time() - float(owner["started"])) < 1.0
     except (psutil.Error, KeyError, TypeError, ValueError, OverflowError):

@@ -49,12 +49,27 @@ _member_options = all_of(
         "reprokit sweep cartpole_baseline --seeds 42,123,456,789,1024",
         "reprokit sweep cartpole_baseline cartpole_dqn --seeds 5",
         "reprokit sweep cartpole_baseline --set training.gamma=0.98,0.99 --dry-run",
+        "reprokit sweep cartpole_baseline --seeds 5 --on slurm --slurm partition=cpu",
     ),
 )
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE…")
 @_member_options
 @number_option("--jobs", least=1, help="Members side by side  [default: a core each].")
-@click.option("--on", default="local", show_default=True, metavar="PLACE", help="Where runs are made.")
+@click.option(
+    "--on",
+    default="local",
+    show_default=True,
+    metavar="PLACE",
+    help="Where runs are made: local, ray or slurm.",
+)
+@click.option("--address", metavar="HOST:PORT", help="The Ray cluster  [default: the one on this machine].")
+@click.option(
+    "--slurm",
+    "slurm",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What Slurm is told: partition, account, gres, constraint, qos, time (minutes).",
+)
 @click.option("--dry-run", is_flag=True, help="List what would be run, used again or tried again.")
 @html_option
 @json_option("Print the members as a JSON object.")
@@ -77,6 +92,9 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     --seeds 5 takes the first five that the recipe declares, and counts on from the largest if it declares
     fewer; one seed is `--seeds 42,`.
 
+    --on ray and --on slurm make the runs on machines that share this folder; every machine is asked first
+    whether it computes the same. `reprokit runs attach SWEEP` goes on after the tool was killed.
+
     Exit codes: 0 all members are finished; 3 some are not; 2 wrong usage; 130 and 143 interrupted.
     """
     from reprokit import harness
@@ -96,6 +114,7 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
             settings=options["settings"],
             jobs=options["jobs"],
             on=options["on"],
+            place_settings=_place_settings(options["on"], options["address"], options["slurm"]),
             dry_run=dry_run,
         )
     if options["html"]:
@@ -107,6 +126,20 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     code = 0 if dry_run else answer.exit_code
     print_answer(lines, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
     return code
+
+
+def _place_settings(on: str, address: str | None, slurm: tuple[str, ...]) -> dict[str, str]:
+    from reprokit.errors import UsageError
+
+    if address is not None and on != "ray":
+        raise UsageError("--address is that of a Ray cluster", fix="add --on ray")
+    if slurm and on != "slurm":
+        raise UsageError("--slurm is for runs on Slurm", fix="add --on slurm")
+    wrong = next((text for text in slurm if "=" not in text), None)
+    if wrong is not None:
+        raise UsageError("a value is missing", where=f"--slurm {wrong}", expected="NAME=VALUE")
+    told = dict(text.split("=", 1) for text in slurm)
+    return {**told, **({"address": address} if address else {})}
 
 
 def _data(answer: Sweep) -> dict[str, Any]:

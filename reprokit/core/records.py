@@ -38,6 +38,9 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
     STOPPED_AT_GOLDEN = "stopped_at_golden"
     PRUNED = "pruned"
+    SCHEDULER_UNAVAILABLE = "scheduler_unavailable"
+    MACHINE_LOST = "machine_lost"  # what it ran on was gone before its end
+    ATTEMPTS_DIFFER = "attempts_differ"  # another attempt at the same run has other records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

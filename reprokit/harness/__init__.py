@@ -19,7 +19,8 @@ from reprokit.harness.reproduce import (
 )
 from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
 from reprokit.harness.running.start_runs import choose_backend
-from reprokit.harness.sweep import FinishedRuns, Sweep, finished_runs, sweep
+from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
+from reprokit.harness.sweeping.member_job import carry_out_job, stop_when_closed
 from reprokit.harness.tune import tune
 from reprokit.harness.tuning import AfterSearch, Asked, Study
 from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
@@ -40,11 +41,13 @@ __all__ = [
     "Study",
     "Sweep",
     "WrittenBundle",
+    "attach",
     "attribution",
     "audit",
     "beside",
     "bundle",
     "bundling",
+    "carry_out_job",
     "choose_backend",
     "curation",
     "curves",
@@ -69,6 +72,7 @@ __all__ = [
     "running",
     "selftest",
     "stats",
+    "stop_when_closed",
     "sweep",
     "sweeping",
     "tune",

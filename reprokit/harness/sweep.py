@@ -6,12 +6,12 @@ So a sweep that was killed goes on where it stopped, and one that is larger begi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from reprokit import capture, workspace
+from reprokit import capture, where, workspace
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.apply_variations import usable_cores
@@ -20,6 +20,7 @@ from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_runs import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import Board, SweepProgress, carry_out
+from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
 from reprokit.harness.sweeping.groups import (
     Group,
     as_they_stand,
@@ -29,7 +30,9 @@ from reprokit.harness.sweeping.groups import (
     refuse_twins,
     side_by_side,
 )
-from reprokit.layout import SWEEP
+from reprokit.harness.sweeping.machines import on_machines
+from reprokit.harness.sweeping.what_was_asked import read_asked, write_asked
+from reprokit.layout import MACHINES, SWEEP
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
@@ -45,7 +48,7 @@ _ACTIONS = {
     State.PRUNED: "retry",
     State.NOT_STARTED: "not_started",
 }
-LOCAL = "local"
+LOCAL = where.LOCAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,7 @@ def sweep(
     settings: Sequence[str] = (),
     jobs: int | None = None,
     on: str = LOCAL,
+    place_settings: Mapping[str, str] | None = None,
     dry_run: bool = False,
 ) -> Sweep:
     """Make the runs of a sweep that are not finished yet.
@@ -106,7 +110,8 @@ def sweep(
         seeds: As ``parse_seeds`` reads them; None for those that each recipe declares.
         settings: ``path=value,value``; the members are every combination of the values.
         jobs: How many members at one time; None for about as many as there are cores, one on an accelerator.
-        on: Where runs are made; only ``local``.
+        on: Where runs are made: ``local``, ``ray`` or ``slurm``.
+        place_settings: What that engine is to be told: ``address`` of Ray; ``partition``, … of Slurm.
         dry_run: Say what would be run, and run nothing. An environment that is missing is made all the same,
             because it is part of what a member stands on.
 
@@ -115,18 +120,24 @@ def sweep(
         WorkspaceBusyError: Another call makes the same sweep now.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
-    if on != LOCAL:
-        raise UsageError(f"no sweep can run on {on!r} yet", where="--on", expected=LOCAL)
+    if on not in where.PLACES:
+        raise UsageError(f"nothing is run on {on!r}", where="--on", expected=" or ".join(where.PLACES))
     wanted = parse_seeds(seeds)
     found = load_recipes(names, settings_grid(settings), project=project)
-    with nullcontext() if dry_run else among_others_in(project, note=progress.note):
-        group_of, named = _named(found, request, wanted, project=project, progress=progress)
+    with (
+        nullcontext() if dry_run else among_others_in(project, note=progress.note),
+        _opened(on, place_settings, project=project) as place,
+    ):
+        group_of, named = _named(found, request, wanted, project=project, progress=progress, place=place)
         folder = sweeps.folder_of(project.runs_dir, _name(named))
         with nullcontext() if dry_run else workspace.exclusive(folder):
             before = members = as_they_stand(named, group_of, project=project)
             if not dry_run:
+                if place is not None:
+                    asked = {"names": names, "seeds": seeds, "settings": settings, "jobs": jobs, "on": on}
+                    write_asked(folder, {**asked, "place_settings": place_settings}, request)
                 members = _carried_out(
-                    before, group_of, folder, jobs=jobs, project=project, progress=progress
+                    before, group_of, folder, jobs=jobs, project=project, progress=progress, place=place
                 )
     return Sweep(
         name=folder.name,
@@ -134,6 +145,34 @@ def sweep(
         members=tuple(members),
         actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
     )
+
+
+def attach(record: Path, *, project: Project, progress: SweepProgress) -> Sweep:
+    """Go on with a sweep on other machines whose tool has ended: follow what runs, make what is missing.
+
+    Args:
+        record: The sweep's folder, or its ``sweep.json``.
+        project: The folders; runs are where the sweep's record is.
+        progress: Told how far each member is.
+
+    Raises:
+        ReportError: It is no sweep on other machines.
+        WorkspaceBusyError: The tool that began it is still at work.
+    """
+    folder = (record if record.is_dir() else record.parent).resolve()
+    asked, request = read_asked(folder)
+    project = replace(project, runs_dir=folder.parents[1])
+    return sweep(**asked, request=request, project=project, progress=progress)
+
+
+@contextmanager
+def _opened(on: str, settings: Mapping[str, str] | None, *, project: Project) -> Iterator[where.Place | None]:
+    """The engine that runs are made on; None for this machine."""
+    if on == where.LOCAL:
+        yield None
+        return
+    with closing(where.open_place(on, settings=settings or {}, folder=project.runs_dir / MACHINES)) as place:
+        yield place
 
 
 def finished_runs(record: Path) -> FinishedRuns:
@@ -157,7 +196,13 @@ def finished_runs(record: Path) -> FinishedRuns:
 
 
 def _named(
-    found: Sequence[Recipe], request: Request, seeds: Seeds, *, project: Project, progress: SweepProgress
+    found: Sequence[Recipe],
+    request: Request,
+    seeds: Seeds,
+    *,
+    project: Project,
+    progress: SweepProgress,
+    place: where.Place | None,
 ) -> tuple[dict[int, Group], list[Member]]:
     """All members in order, and the group of each by its place; nobody has looked for their runs yet."""
     progress.phase("environment")
@@ -166,6 +211,8 @@ def _named(
         make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
         for recipe in found
     ]
+    if place is not None:
+        groups = on_machines(groups, place=place, project=project, progress=progress)
     pairs = [(group, member) for group in groups for member in members_of(group)]
     members = [member for _, member in pairs]
     refuse_twins(members)
@@ -187,6 +234,7 @@ def _carried_out(
     jobs: int | None,
     project: Project,
     progress: SweepProgress,
+    place: where.Place | None = None,
 ) -> list[Member]:
     board = Board(members=list(before), record=lambda now: sweeps.write(folder, now))
     board.record(before)
@@ -204,7 +252,11 @@ def _carried_out(
         for at, member in enumerate(before)
         if member.state not in {State.COMPLETE, State.NOT_STARTED}
     }
-    if going:
+    if going and place is not None:
+        carry_out_elsewhere(
+            board, going, place=place, folder=folder, jobs=jobs, project=project, progress=progress
+        )
+    elif going:
         cores = usable_cores()
         carry_out(
             board,

@@ -46,6 +46,8 @@ _FORM: Mapping[str, Form] = {
     "program": ({"files": _TEXTS}, None),
     **dict.fromkeys(("sources", "volatile", "left_because"), _TEXTS),
     "metrics_problem": ({...: _TEXT}, None),
+    "where": str,
+    "machine": _TEXTS,
     "owner": ({"pid": int, "started": float, "boot": float}, None),
     "duration_s": _SECONDS,
 }

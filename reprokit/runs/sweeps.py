@@ -149,7 +149,8 @@ def state_of(stored: StoredRun) -> State:
         return State.CHANGED
     if outcome == Outcome.PRUNED:
         return State.PRUNED
-    return State.INTERRUPTED if outcome in {None, Outcome.INTERRUPTED} else State.CRASHED
+    stopped = {None, Outcome.INTERRUPTED, Outcome.MACHINE_LOST}
+    return State.INTERRUPTED if outcome in stopped else State.CRASHED
 
 
 def _is_member(row: Any) -> bool:

@@ -23,7 +23,15 @@ from reprokit.layout import ENVIRONMENT, MARKER, OUTPUT, RECORD, read_json
 from reprokit.redaction import redact, redact_command, secret_values
 from reprokit.runs.logs import redact_logs
 from reprokit.runs.reading import files_of, keeps_output, list_all
-from reprokit.workspace import cannot_write, is_alive, sha256_of, this_process, write_atomic, write_json
+from reprokit.workspace import (
+    cannot_write,
+    is_alive,
+    machine_id,
+    sha256_of,
+    this_process,
+    write_atomic,
+    write_json,
+)
 
 _WHY_LEFT = {Kind.LINK: "it is a link", Kind.SPECIAL: "it is a special file"}
 _LISTED = 100  # of what was left, in run.json
@@ -52,7 +60,9 @@ def create(
             target = run_dir / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        _write_record(run_dir, {**_record(spec, facts), "state": "running", "owner": this_process()})
+        record = _record(spec, facts)
+        elsewhere = {"machine": machine_id()} if record["where"] != "local" else {}
+        _write_record(run_dir, {**record, "state": "running", "owner": {**this_process(), **elsewhere}})
     except (OSError, WorkspaceError) as error:
         with contextlib.suppress(OSError):
             file_tree.remove(run_dir)  # half a folder is no run, and takes space
@@ -73,6 +83,8 @@ def _record(spec: RunSpec, facts: Mapping[str, Any]) -> dict[str, Any]:
         "image": plan["realisation"],
         "limits": plan["limits"],
         "attempt": spec.attempt,
+        "where": "local",
+        "machine": {"id": machine_id()},
         **facts,
     }
 
@@ -106,9 +118,14 @@ def finish(
     ``secrets`` are values that must not stay in its logs, ``facts`` further keys of ``run.json``.
 
     Raises:
-        WorkspaceError: The disk is full or the folder cannot be written; no COMPLETE is left then.
+        WorkspaceError: The disk is full or the folder cannot be written, or another tool has closed the run
+            meanwhile, as one of a machine that seemed lost: no COMPLETE is left then.
     """
     record = {**read_json(run_dir / RECORD), **(facts or {})}
+    if record.get("state") == "finished":  # its files were moved while it went on: they may be anything
+        raise WorkspaceError(
+            "another tool has closed this run meanwhile", where=str(run_dir), fix="run it again"
+        )
     redact_logs(run_dir, secrets)
     write_json(run_dir / ENVIRONMENT, environment)
     if record.get("image") and not keeps_output(
@@ -135,7 +152,11 @@ def close_unfinished(run_dir: Path, result: RunResult) -> None:
 
 
 def close_interrupted(
-    run_dir: Path, *, message: str = "interrupted by the user", secrets: Sequence[str] = ()
+    run_dir: Path,
+    *,
+    message: str = "interrupted by the user",
+    outcome: Outcome = Outcome.INTERRUPTED,
+    secrets: Sequence[str] = (),
 ) -> dict[str, str]:
     """Close a run that was stopped on purpose: never complete, its files kept.
 
@@ -149,7 +170,7 @@ def close_interrupted(
     redact_logs(run_dir, secrets)
     record.update(
         state="finished",
-        outcome=str(Outcome.INTERRUPTED),
+        outcome=str(outcome),
         exit_code=None,
         message=message,
         remedy="run it again",

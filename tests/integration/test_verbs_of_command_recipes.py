@@ -185,7 +185,7 @@ VERBS = {
         ("sweep train --seeds 3,4 --dry-run", 0, "nothing was run"),
         ("sweep train --seeds 3,4 --runs-dir reports/swept", 0, "2 of 2 members are finished"),
         ("sweep train --seeds 3,3", 2, "a seed is named twice"),
-        ("sweep train --on slurm", 2, "no sweep can run on 'slurm' yet"),
+        ("sweep train --on moon", 2, "nothing is run on 'moon'"),
         ("sweep train --backend docker --runs-dir reports/docker", 3, "the recipe's variant is none"),
     ],
     "tune": [("tune train", 2, "name a search space with --space")],
@@ -220,6 +220,8 @@ VERBS = {
     "runs prune": [("runs prune --keep 0", 0, "report.json depends on it")],
     "runs push": [("runs push RUN URL", 0, "pushed/train")],
     "runs verify": [("runs verify RUN", 0, "whole")],
+    "runs attach": [("runs attach runs", 2, "this is no sweep on other machines")],
+    "runs carry-out": [("runs carry-out recipes/train/recipe.yaml", 2, "no file that says what to run")],
     "learning": [
         ("learning RUN", 0, "Does it learn?"),
         ("learning RUN --probe", 2, "an unmodified program cannot be probed"),

@@ -9,7 +9,7 @@ import pytest
 
 from reprokit import runs
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec
-from reprokit.errors import ReportError
+from reprokit.errors import ReportError, WorkspaceError
 
 PINNED = Realisation(
     variant="cpu",
@@ -163,3 +163,23 @@ def test_a_run_is_found_by_path_by_id_and_by_the_beginning_of_its_id(tmp_path: P
 def test_a_folder_without_run_json_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="not a run folder"):
         runs.read(tmp_path)
+
+
+def test_a_run_that_another_tool_closed_meanwhile_never_becomes_complete(tmp_path: Path) -> None:
+    """As that of a machine that seemed lost and goes on: its files were moved while it wrote them."""
+    run_dir = make_run(tmp_path)
+    runs.close_interrupted(run_dir, message="its machine was lost", outcome=Outcome.MACHINE_LOST)
+    with pytest.raises(WorkspaceError, match="another tool has closed this run meanwhile"):
+        runs.finish(run_dir, ended(), environment={})
+    assert not (run_dir / "COMPLETE").exists()
+    assert json.loads((run_dir / "run.json").read_text())["outcome"] == "machine_lost"
+
+
+def test_a_run_of_another_machine_is_not_closed_because_its_process_is_not_here(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path)
+    record = json.loads((run_dir / "run.json").read_text())
+    gone = {"pid": 2**22 + 1, "started": 0.0, "boot": 0.0}
+    (run_dir / "run.json").write_text(json.dumps({**record, "owner": {**gone, "machine": "0123456789ab"}}))
+    assert runs.recover(tmp_path, note=lambda _text: None) == []
+    (run_dir / "run.json").write_text(json.dumps({**record, "owner": gone}))
+    assert runs.recover(tmp_path, note=lambda _text: None) == [run_dir]

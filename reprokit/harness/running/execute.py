@@ -32,6 +32,13 @@ _SHOWN = 3
 
 #: From a run's folder to why the run is to be stopped; None where it goes on.
 WhyStop = Callable[[Path], Explanation | None]
+#: From a run's folder and how it ended, before it is closed, to how it is closed.
+BeforeClose = Callable[[Path, RunResult], RunResult]
+
+
+def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
+    """The ``BeforeClose`` that changes nothing."""
+    return result
 
 
 class Progress(Protocol):
@@ -66,6 +73,7 @@ def execute(
     find_golden: FindGolden | None = None,
     stop: threading.Event | None = None,
     why_stop: WhyStop | None = None,
+    before_close: BeforeClose = as_it_ended,
 ) -> tuple[Path, ...]:
     """Run every specification of a plan and close its folder.
 
@@ -79,6 +87,7 @@ def execute(
         find_golden: Finds the golden at whose first difference all runs are stopped; None to let them end.
         stop: Stops them as Ctrl-C does, once it is set: of a caller that is not in the main thread.
         why_stop: Looks into the folder of a run about twice a second; why it is to be stopped, or None.
+        before_close: Asked of each run that completed, with its metrics written; its answer counts.
 
     Returns:
         The run folders, in the plan's order. A run that failed has its folder too. Without
@@ -108,6 +117,7 @@ def execute(
             stop=stop,
             watch=watch,
             why_stop=why_stop,
+            before_close=before_close,
         )
 
     with watch or nullcontext():
@@ -132,6 +142,7 @@ def _run_and_close(
     stop: threading.Event,
     watch: GoldenWatch | None,
     why_stop: WhyStop | None,
+    before_close: BeforeClose,
 ) -> RunResult:
     label = f"run {spec.run_id.rsplit('-', 1)[-1]}"
     secrets = capture.secret_values(os.environ, command=spec.command)
@@ -142,7 +153,7 @@ def _run_and_close(
     def tick() -> None:
         if stop.is_set():
             raise KeyboardInterrupt
-        _tell(progress, label, folder)
+        tell_of(progress, label, folder)
         why = watch.look(spec.run_id, folder, environment=environment) if watch else None
         why = why or (why_stop(folder) if why_stop else None)
         if why is not None:
@@ -158,11 +169,12 @@ def _run_and_close(
         result = unless_changed(result, plan.fetched)
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
+        result = before_close(folder, result) if result.completed else result
     except KeyboardInterrupt:
         runs.close_interrupted(folder, secrets=secrets)
         raise
     result = replace(result, message=capture.without(result.message, secrets))
-    _tell(progress, label, folder)
+    tell_of(progress, label, folder)
     if not result.completed:
         progress.note(f"{label}: {result.message}")
     try:
@@ -236,7 +248,8 @@ def _inside(spec: RunSpec, folder: Path, host: Mapping[str, Any], *, plan: Plan)
     return (runs.inside_facts(folder) if told else {}) or dict(host.get("plain_inside") or {})
 
 
-def _tell(progress: Progress, label: str, folder: Path) -> None:
+def tell_of(progress: Progress, label: str, folder: Path) -> None:
+    """Say how far a run is, by what stands in its folder."""
     line = last_object(folder / OUTPUT / TIMING)
     if line and isinstance(line.get("step"), int):
         progress.update(

@@ -74,7 +74,7 @@ def run_recipe(
             "recipe_data": recipe.as_data(),
             **({"bundle": dict(project.bundle)} if project.bundle else {}),
         }
-        return (_not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
+        return (not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
 
 
 def run_command(
@@ -119,7 +119,7 @@ def run_command(
                 )
     except CannotRunError as error:
         name = plan.specs[0].recipe
-        return (_not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
+        return (not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,12 +315,19 @@ def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:
     return cores if len(cores) > 1 else ()
 
 
-def _not_started(
-    error: CannotRunError, *, name: str, seed: int, project: Project, facts: Mapping[str, object]
+def not_started(
+    error: CannotRunError,
+    *,
+    name: str,
+    seed: int,
+    project: Project,
+    facts: Mapping[str, object],
+    run_id: str = "",
 ) -> Path:
     """A run folder for a run that never began, so that a report can say why."""
     moment = now()
-    spec = RunSpec(recipe=name, run_id=f"{stamp()}-seed{seed}-1", seed=seed, device="cpu", command=())
+    run_id = run_id or f"{stamp()}-seed{seed}-1"
+    spec = RunSpec(recipe=name, run_id=run_id, seed=seed, device="cpu", command=())
     folder = runs.create(project.runs_dir, spec, facts=facts)
     result = RunResult(
         outcome=Outcome(error.outcome),

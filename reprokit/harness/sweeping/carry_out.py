@@ -7,11 +7,13 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from reprokit import runs
 from reprokit.errors import CannotRunError
-from reprokit.harness.running.execute import Progress, WhyStop, execute, last_object
+from reprokit.harness.running.attempts import unless_attempts_differ
+from reprokit.harness.running.execute import Progress, WhyStop, as_it_ended, execute, last_object
+from reprokit.harness.running.plan import Plan
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.groups import Group
 from reprokit.harness.sweeping.results import chosen_return, last_return
@@ -102,6 +104,7 @@ def run_member(
     progress: SweepProgress,
     stop: threading.Event,
     why_stop: WhyStop | None = None,
+    attempt: Attempt | None = None,
 ) -> None:
     """Run one member; nothing where ``stop`` is set already.
 
@@ -114,6 +117,7 @@ def run_member(
         progress: Told how far it is.
         stop: Stops it as Ctrl-C does.
         why_stop: As of ``execute``.
+        attempt: What its run is called and says of itself; None for the next one of this machine.
 
     Raises:
         KeyboardInterrupt: It was stopped and its folder closed.
@@ -122,14 +126,13 @@ def run_member(
     if group.ready is None or stop.is_set():
         return
     core = core if group.is_pinned else None
-    plan = group.plan(member.seed, core=core, project=project)
+    attempt = attempt or Attempt(number=member.attempts + 1)
+    plan = attempt.of(group.plan(member.seed, core=core, project=project, stamped=attempt.stamped))
     folder = project.runs_dir / member.recipe / plan.specs[0].run_id
     place = group.ready.backend.name + ("" if core is None else f" core {core}")
-    member = replace(
-        member, state=State.RUNNING, run=key_of(folder), message="", attempts=member.attempts + 1
-    )
+    member = replace(member, state=State.RUNNING, run=key_of(folder), message="", attempts=attempt.number)
     board.change(at, member)
-    shown = _MemberProgress(member=member, folder=folder, place=place, progress=progress, recipe=group.recipe)
+    shown = MemberProgress(member=member, folder=folder, place=place, progress=progress, recipe=group.recipe)
     try:
         shown.alive("", "")
         execute(
@@ -140,6 +143,11 @@ def run_member(
             progress=shown,
             stop=stop,
             why_stop=why_stop,
+            before_close=unless_attempts_differ(
+                folder, member.seed, group.inputs, program=group.recipe.program
+            )
+            if attempt.number > 1 and group.inputs
+            else as_it_ended,
         )
         stored = runs.read(folder)
         member = replace(member, state=state_of(stored), message=stored.incomplete_because)
@@ -154,8 +162,28 @@ def run_member(
     shown.finished(member)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One attempt at a run: how it is numbered and called, and what its ``run.json`` says besides.
+
+    Attributes:
+        number: 1 for the first.
+        stamped: What begins its run id; "" for the time and four random digits.
+        facts: Further keys of ``run.json``.
+    """
+
+    number: int = 1
+    stamped: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def of(self, plan: Plan) -> Plan:
+        """A plan of one run, as the plan of this attempt."""
+        specs = tuple(replace(spec, attempt=self.number) for spec in plan.specs)
+        return replace(plan, specs=specs, facts={**plan.facts, **self.facts})
+
+
 @dataclass(slots=True, kw_only=True)
-class _MemberProgress:
+class MemberProgress:
     """What ``execute`` tells of one run, told as of a member of a sweep."""
 
     member: Member
@@ -191,6 +219,10 @@ class _MemberProgress:
 
     def note(self, text: str) -> None:
         self.progress.note(f"{self.member.label}: {text.removeprefix('run 1: ')}")
+
+    def waits(self, why: str) -> None:
+        """It was handed to an engine, and no machine has begun it."""
+        self._tell(phase=str(State.WAITING), told=why)
 
     def finished(self, member: Member) -> None:
         self.last = member.last_return[1] if member.last_return else None

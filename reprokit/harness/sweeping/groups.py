@@ -58,15 +58,22 @@ class Group:
         """
         return self.recipe.program is not None
 
-    def plan(self, seed: int, *, core: int | None, project: Project) -> Plan:
-        """The run of one seed, as it was made ready with all others, on one core or on all of them."""
-        plan = self.planned_anew(seed, core=core, project=project)
+    def plan(self, seed: int, *, core: int | None, project: Project, stamped: str = "") -> Plan:
+        """The run of one seed, as it was made ready with all others, on one core or on all of them.
+
+        Args:
+            seed: Its seed.
+            core: Its core; None for all.
+            project: The folders.
+            stamped: What begins its run id; "" for the time and four random digits.
+        """
+        plan = self.planned_anew(seed, core=core, project=project, stamped=stamped)
         if self.ready is not None:
             plan = replace(plan, facts=self.ready.plan.facts, files=self.ready.plan.files)
         watched = self.recipe.program is not None and self.recipe.program.instrument
         return instrumented(plan) if watched else plan
 
-    def planned_anew(self, seed: int, *, core: int | None, project: Project) -> Plan:
+    def planned_anew(self, seed: int, *, core: int | None, project: Project, stamped: str = "") -> Plan:
         """The same with what the recipe says of it, and without what its environment says."""
         if self.ready is None:
             raise UsageError(self.problem)
@@ -75,7 +82,7 @@ class Group:
             seed=seed,
             realisation=self.ready.realisation,
             backend=str(self.ready.plan.facts["backend"]),
-            stamp=stamp(),
+            stamp=stamped or stamp(),
             runs_dir=project.runs_dir,
             cores=() if core is None else (core,),
             timeout_s=self.request.timeout_s,

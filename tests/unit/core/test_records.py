@@ -110,4 +110,7 @@ def test_the_words_for_endings_are_those_that_files_hold():
         "upload_failed",
         "stopped_at_golden",
         "pruned",
+        "scheduler_unavailable",
+        "machine_lost",
+        "attempts_differ",
     }

@@ -215,8 +215,8 @@ def test_one_call_at_a_time_makes_a_sweep(here):
 
 
 def test_another_place_is_refused(here):
-    with pytest.raises(UsageError, match="no sweep can run on 'slurm' yet"):
-        swept(here.root, on="slurm")
+    with pytest.raises(UsageError, match="nothing is run on 'moon'"):
+        swept(here.root, on="moon")
 
 
 def test_finished_runs_are_found_by_what_they_are_not_by_what_the_record_says(here):
@@ -243,3 +243,26 @@ def test_what_is_no_record_of_a_sweep_is_refused(here, tmp_path):
         (tmp_path / "sweep.json").write_text(text)
         with pytest.raises(ReportError, match="no record of a sweep"):
             finished_runs(tmp_path / "sweep.json")
+
+
+def test_a_second_attempt_that_begins_with_other_records_is_no_result(here):
+    here.write(train_py=PROGRAM.replace("random.seed(seed)", "random.seed(os.urandom(8))"))
+    (here.root / "runs").mkdir()
+    (here.root / "broken").touch()
+    assert states(swept(here.root, seeds="5,")) == ["crashed"]
+    (here.root / "broken").unlink()
+    again = swept(here.root, seeds="5,")
+    assert (again.exit_code, states(again)) == (3, ["crashed"])
+    assert again.members[0].message.startswith("nondeterminism: record 0 is another one than in the earlier")
+    last = run_folders(here.root)[-1]
+    record = json.loads((last / "run.json").read_text())
+    assert (record["outcome"], record["attempt"], record["where"]) == ("attempts_differ", 2, "local")
+    assert not (last / "COMPLETE").exists()
+
+
+def test_a_second_attempt_that_begins_alike_counts(here):
+    (here.root / "runs").mkdir()
+    (here.root / "broken").touch()
+    assert states(swept(here.root, seeds="5,")) == ["crashed"]
+    (here.root / "broken").unlink()
+    assert states(swept(here.root, seeds="5,")) == ["complete"]

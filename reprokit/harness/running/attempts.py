@@ -1,0 +1,85 @@
+"""Whether a new attempt at a run has the first records of the attempts before it, as far as those came.
+
+A run that was begun twice must have begun alike. Where it did not, the second one is no result: on this
+machine, or between two machines, the training does not repeat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reprokit import adapters, runs
+from reprokit.core.records import Outcome, RunResult
+from reprokit.errors import MetricsError
+from reprokit.harness.running.execute import BeforeClose
+from reprokit.harness.running.program_output import places_of
+from reprokit.harness.running.run_inputs import RunInputs, whole_runs
+from reprokit.layout import METRICS, OUTPUT, RECORD, STDERR, STDOUT, read_json
+from reprokit.recipes import Program
+from reprokit.runs.sweeps import State, state_of
+
+
+def unless_attempts_differ(
+    folder: Path, seed: int, inputs: RunInputs, *, program: Program | None
+) -> BeforeClose:
+    """How a run is closed: never as completed where an earlier attempt at it began with other records.
+
+    Args:
+        folder: The run's folder; it need not be there yet.
+        seed: Its seed.
+        inputs: What its numbers stand on.
+        program: The unmodified program that it runs, where it does.
+    """
+
+    def before_close(_folder: Path, result: RunResult) -> RunResult:
+        ours = _first_records(folder, program)
+        for one in whole_runs(folder.parents[1], recipe=folder.parent.name):
+            if one.seed != seed or one.path.name == folder.name or not one.is_attempt_at(inputs):
+                continue
+            if state_of(runs.read(one.path)) is State.CHANGED:
+                continue  # whoever changed it afterwards, its records are no evidence
+            theirs = _first_records(one.path, program)
+            at = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if len({*pair}) > 1), None)
+            if at is not None:
+                return replace(
+                    result,
+                    outcome=Outcome.ATTEMPTS_DIFFER,
+                    message=f"nondeterminism: record {at} is another one than in the earlier attempt "
+                    f"{one.path.name} ({_machine(folder)}; earlier: {_machine(one.path)})",
+                    remedy=f"reprokit diff {one.path} {folder}",
+                )
+        return result
+
+    return before_close
+
+
+def _first_records(folder: Path, program: Program | None) -> Sequence[bytes]:
+    """The records that a run has, whole lines only; none where they cannot be read yet."""
+    for path in (folder / METRICS, folder / OUTPUT / METRICS):
+        readable = program is None or path.parent == folder
+        if readable and path.is_file() and not path.is_symlink():
+            return path.read_bytes().split(b"\n")[:-1]
+    if program is None:
+        return ()
+    try:
+        made = adapters.canonical_records(
+            folder / OUTPUT,
+            logs=(folder / STDOUT, folder / STDERR),
+            volatile=program.volatile,
+            printed=program.printed,
+            places=places_of(folder),
+        )
+    except MetricsError:
+        return ()
+    # A record of several sources may lack what one of them would have said; the last may not be whole.
+    return made.records[:-1] if len(made.sources) == 1 else ()
+
+
+def _machine(folder: Path) -> str:
+    found: Any = read_json(folder / RECORD).get("machine")
+    told = found if isinstance(found, dict) else {}
+    named = told.get("node") or told.get("id") or "unknown"
+    return f"machine {named}, fingerprint {str(told.get('fingerprint') or 'not recorded')[:19]}"

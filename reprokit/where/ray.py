@@ -1,0 +1,173 @@
+"""Tasks on a Ray cluster: each an actor that outlives the tool, and starts its command as a process.
+
+The actor is detached and named after the task, so that a tool which was killed finds it again. Its process
+gets SIGTERM when the actor is asked to end, and ends by the closing of a pipe when the actor, or all of Ray
+on that machine, is killed. No result goes through Ray's object store.
+Source: https://docs.ray.io/en/latest/ray-core/actors/named-actors.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from reprokit.errors import SchedulerError
+from reprokit.where import Going, Standing, Task, ray_worker
+
+_NAMESPACE = "reprokit"
+_ANSWER_S = 10.0
+_QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+
+
+class RayPlace:
+    """A running Ray cluster. Only one is connected at a time: Ray keeps its connection in the process."""
+
+    name = "ray"
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self.settings: Mapping[str, str] = dict(settings)
+        for variable, value in _QUIET.items():
+            os.environ.setdefault(variable, value)
+        try:
+            import ray  # noqa: PLC0415  an extra
+        except ImportError as error:
+            raise SchedulerError(
+                "Ray is not installed", where="--on ray", fix="pip install 'reprokit-verify[ray]'"
+            ) from error
+        self._ray: Any = ray
+        ray.cloudpickle.register_pickle_by_value(ray_worker)  # the cluster need not have reprokit
+        self._ends: dict[str, Any] = {}  # handle → the answer that its actor owes
+        self._begins: dict[str, Any] = {}
+        before = signal.getsignal(signal.SIGTERM)  # Ray puts its own in its place
+        address = self.settings.get("address") or os.environ.get("RAY_ADDRESS") or "auto"
+        try:
+            ray.init(address=address, namespace=_NAMESPACE, log_to_driver=False, logging_level="ERROR")
+        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            raise SchedulerError(
+                f"no Ray cluster answers: {' '.join(str(error).split())[:200] or type(error).__name__}",
+                where=f"--address {address}",
+                fix="start one with `ray start --head`, or name another with --address",
+            ) from error
+        finally:
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, before)
+
+    def __enter__(self) -> RayPlace:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def machines(self) -> tuple[str, ...]:
+        """See ``Place.machines``."""
+        with _as_scheduler_error():
+            alive = [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+        return tuple(sorted(node["NodeID"] for node in alive))
+
+    def submit(self, tasks: Sequence[Task]) -> tuple[str, ...]:
+        """See ``Place.submit``."""
+        with _as_scheduler_error():
+            for task in tasks:
+                actor = self._ray.remote(ray_worker.Command).options(**self._options(task)).remote()
+                actor.run.remote(
+                    list(task.command),
+                    dict(task.environment),
+                    str(task.working_dir),
+                    str(task.log),
+                    task.timeout_s,
+                )
+                self._follow(task.name, actor)
+        return tuple(task.name for task in tasks)
+
+    def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
+        """See ``Place.standing``."""
+        with _as_scheduler_error():
+            return tuple(self._standing(handle) for handle in handles)
+
+    def cancel(self, handles: Sequence[str]) -> None:
+        """See ``Place.cancel``."""
+        with _as_scheduler_error():
+            for handle in handles:
+                actor = self._actor(handle)
+                if actor is None:
+                    continue  # it has ended
+                self._follow(handle, actor)
+                if self._is_there(self._begins[handle]):
+                    actor.stop.remote()
+                else:
+                    self._ray.kill(actor)  # it waits for a machine
+
+    def close(self) -> None:
+        """See ``Place.close``."""
+        self._ray.shutdown()
+
+    def _options(self, task: Task) -> dict[str, Any]:
+        more: dict[str, Any] = {}
+        if task.memory_bytes is not None:
+            more["memory"] = task.memory_bytes
+        if task.machine:
+            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
+
+            more["scheduling_strategy"] = NodeAffinitySchedulingStrategy(task.machine, soft=False)
+        return {
+            "name": task.name,
+            "namespace": _NAMESPACE,
+            "lifetime": "detached",
+            "num_cpus": task.num_cpus,
+            "num_gpus": task.num_gpus,
+            "max_restarts": 0,
+            "max_concurrency": 4,
+            **more,
+        }
+
+    def _actor(self, handle: str) -> Any:
+        try:
+            return self._ray.get_actor(handle, namespace=_NAMESPACE)
+        except ValueError:  # there is none of this name
+            return None
+
+    def _follow(self, handle: str, actor: Any) -> None:
+        if handle not in self._ends:
+            self._begins[handle] = actor.machine.remote()
+            self._ends[handle] = actor.ended.remote()
+
+    def _is_there(self, answer: Any) -> bool:
+        return bool(self._ray.wait([answer], timeout=0, fetch_local=False)[0])
+
+    def _standing(self, handle: str) -> Standing:
+        if handle not in self._ends:
+            actor = self._actor(handle)
+            if actor is None:
+                return Standing(going=Going.UNKNOWN, message="Ray has no such actor any more")
+            self._follow(handle, actor)
+        errors = self._ray.exceptions
+        machine = ""
+        try:
+            if self._is_there(self._begins[handle]):
+                machine = self._ray.get(self._begins[handle], timeout=_ANSWER_S)
+            if self._is_there(self._ends[handle]):
+                going = Going(self._ray.get(self._ends[handle], timeout=_ANSWER_S))
+                return Standing(going=going, machine=machine)
+        except errors.RayError as error:
+            why = " ".join(str(error).split())[:200]
+            return Standing(going=Going.LOST, machine=machine, message=f"its worker was lost: {why}")
+        return Standing(going=Going.RUNNING if machine else Going.QUEUED, machine=machine)
+
+
+@contextlib.contextmanager
+def _as_scheduler_error() -> Iterator[None]:
+    """What Ray raises, as an error of ours."""
+    import ray  # noqa: PLC0415
+
+    try:
+        yield
+    except (ray.exceptions.RayError, ConnectionError, RuntimeError) as error:
+        raise SchedulerError(
+            f"Ray does not answer as expected: {' '.join(str(error).split())[:300]}",
+            where="--on ray",
+            fix="`ray status` shows the cluster; the same command goes on where it stopped",
+        ) from error

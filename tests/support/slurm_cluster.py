@@ -1,0 +1,133 @@
+"""A Slurm cluster of two nodes on this machine, for one test session: munged, slurmctld, two slurmd."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
+_CONF = """\
+ClusterName=tests
+SlurmctldHost={host}({address})
+SlurmctldPort={port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.sock
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+MpiDefault=none
+ReturnToService=2
+KillWait=15
+MinJobAge=3600
+SlurmdTimeout=20
+NodeName=n1 NodeHostname={host} NodeAddr={address} Port={first} CPUs=1 RealMemory=16000 State=UNKNOWN
+NodeName=n2 NodeHostname={host} NodeAddr={address} Port={second} CPUs=1 RealMemory=16000 State=UNKNOWN
+PartitionName=cpu Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def why_none() -> str:
+    """Why no cluster can be started here, in one line; "" where one can."""
+    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
+    if missing:
+        return f"not installed: {', '.join(missing)} (Debian: slurm-wlm, munge)"
+    if os.getuid() != 0:
+        return "slurmd needs root"
+    return "" if _address() else "Slurm needs an address that is not the loopback's"
+
+
+def _address() -> str:
+    told = subprocess.run(["hostname", "-I"], capture_output=True, text=True, check=False).stdout.split()
+    return next((one for one in told if ":" not in one and not one.startswith("127.")), "")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    folder: Path
+
+    def ask(self, *command: str) -> str:
+        return subprocess.run(
+            command, capture_output=True, text=True, check=True, env=self.environment
+        ).stdout
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[Cluster]:
+    """A cluster whose nodes are idle; what was started is stopped at the end, each by its own number."""
+    folder.mkdir(parents=True)
+    (folder / "state").mkdir()
+    key = folder / "munge.key"
+    key.write_bytes(os.urandom(1024))
+    key.chmod(0o600)
+    numbers = [_free_port() for _ in range(3)]
+    (folder / "slurm.conf").write_text(
+        _CONF.format(
+            host=socket.gethostname(),
+            address=_address(),
+            folder=folder,
+            port=numbers[0],
+            first=numbers[1],
+            second=numbers[2],
+        )
+    )
+    conf = str(folder / "slurm.conf")
+    cluster = Cluster(folder)
+    try:
+        subprocess.run(
+            [
+                "munged",
+                "--force",
+                f"--key-file={key}",
+                *(f"--{name}={folder}/munge.{end}" for name, end in _MUNGE),
+            ],
+            check=True,
+        )
+        subprocess.run(["slurmctld", "-f", conf], check=True, env=cluster.environment)
+        for node in ("n1", "n2"):
+            subprocess.run(["slurmd", "-N", node, "-f", conf], check=True, env=cluster.environment)
+        _wait_until_idle(cluster)
+        yield cluster
+    finally:
+        for name in ("n1", "n2", "slurmctld", "munge"):
+            with contextlib.suppress(OSError, ValueError):
+                os.kill(int((folder / f"{name}.pid").read_text()), signal.SIGTERM)
+
+
+_MUNGE = (("socket", "sock"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed"))
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("", 0))
+        return int(found.getsockname()[1])
+
+
+def _wait_until_idle(cluster: Cluster) -> None:
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            if cluster.ask("sinfo", "--noheader", "--Node", "--format=%T").split() == ["idle", "idle"]:
+                return
+        time.sleep(0.5)
+    raise TimeoutError((cluster.folder / "slurmctld.log").read_text()[-2000:])
