@@ -5,8 +5,8 @@
     python benchmarks/gate_data.py collect
     python benchmarks/gate_data.py tables
 
-``run`` goes on where it was stopped, ``collect`` writes ``benchmarks/data``, and ``tables`` writes the tables
-and plots of ``docs/explanation/statistical-gate.md`` from these data alone.
+``run`` goes on where it was stopped, ``collect`` adds what was run to ``benchmarks/data``, and ``tables``
+writes the tables and plots of ``docs/explanation/statistical-gate.md`` from these data alone.
 """
 
 from __future__ import annotations
@@ -100,26 +100,37 @@ def run_of(path: Path, *, label: str) -> tuple[Run, tuple[int, ...]]:
 
 
 def collect(recipe: str, folder: Path, into: Path) -> int:
-    """Write the data of a recipe from a folder ``<label>/<seed>.jsonl``; returns how many runs there were.
+    """Add a folder ``<label>/<seed>.jsonl`` to the data of a recipe; returns how many runs there are.
 
     Raises:
-        ValueError: Two runs were evaluated at different steps.
+        ValueError: Two runs were evaluated at different steps, or a seed that is there gave other bits.
     """
     labels = [NULL, *(plant.name for plant in PLANTS if plant.recipe == recipe)]
     paths = [(label, path) for label in labels for path in sorted((folder / label).glob("*.jsonl"))]
     found = [run_of(path, label=label) for label, path in paths]
+    machines = [machine().rpartition(", load")[0]]
+    if into.exists():
+        before = read(into)
+        found += [(run, before.steps) for run in before.runs]
+        head = json.loads(into.read_text(encoding="utf-8").partition("\n")[0])
+        machines = list(dict.fromkeys([*head["machine"].split("; "), *machines]))
     if len({steps for _, steps in found}) != 1:
         raise ValueError(f"{folder}: no runs, or runs that were evaluated at different steps")
+    runs: dict[tuple[str, int], Run] = {}
+    for run, _ in found:
+        if runs.setdefault((run.label, run.seed), run) != run:
+            raise ValueError(f"{into}: {run.label}, seed {run.seed} gave other bits before")
     head = {
         "recipe": recipe,
         "recipe_digest": recipes.load(recipe, recipes_dir=SOURCE / "recipes").digest,
         "tool": f"reprokit {__version__}",
-        "machine": machine().rpartition(", load")[0],
+        "machine": "; ".join(machines),
         "steps": found[0][1],
     }
-    lines = [head, *({name: getattr(run, name) for name in Run.__slots__} for run, _ in found)]
+    in_order = sorted(runs.values(), key=lambda run: (labels.index(run.label), run.seed))
+    lines = [head, *({name: getattr(run, name) for name in Run.__slots__} for run in in_order)]
     into.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return len(found)
+    return len(in_order)
 
 
 def make_runs(recipe: str, seeds: str, plant_name: str | None, *, folder: Path, backend: str) -> int:

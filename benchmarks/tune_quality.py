@@ -2,9 +2,10 @@
 
     python benchmarks/tune_quality.py --studies 20 --output tune_quality.json
 
-Three functions whose minimum is known, many studies each. What is compared is the regret: how far the
-best value of the first N trials is above the minimum, as median and quartiles over the studies. `plain`
-is Optuna's sampler as it comes, one trial after the other; `lag B` is `reprokit tune --lag B`.
+Three functions whose minimum is known, and a recipe that was trained with every combination of a grid
+(``tune_on_recipe.py``); many studies each. What is compared is the regret: how far the best value of the
+first N trials is above the minimum, as median and quartiles over the studies. `plain` is Optuna's sampler
+as it comes, one trial after the other; `lag B` is `reprokit tune --lag B`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import optuna
+import tune_on_recipe
 
 from reprokit.core.statistics.windows import Window
 from reprokit.harness.tuning.definition import Definition, Objective
@@ -72,6 +74,13 @@ def training(params: Mapping[str, Any]) -> float:
     return worse + 0.3 * rate + 0.02 * abs(math.log2(params["width"]) - 7) + 0.1 * params["dropout"] ** 2
 
 
+def recipe_function() -> Function:
+    """How far a real training's mean return is below the best one of the grid."""
+    found = tune_on_recipe.results()
+    best = max(found.values())
+    return lambda params: best - found[tuple(params[name] for name in tune_on_recipe.GRID)]
+
+
 def _floats(low: float, high: float, *names: str) -> tuple[Distribution, ...]:
     return tuple(Distribution(setting=name, kind="float", low=low, high=high) for name in names)
 
@@ -86,6 +95,13 @@ FUNCTIONS: dict[str, tuple[Function, tuple[Distribution, ...]]] = {
             Distribution(setting="width", kind="int", low=8, high=512, log=True),
             *_floats(0.0, 0.9, "dropout"),
             Distribution(setting="optimizer", kind="categorical", choices=("adam", "sgd", "rmsprop")),
+        ),
+    ),
+    tune_on_recipe.RECIPE: (
+        recipe_function(),
+        tuple(
+            Distribution(setting=name, kind="int", low=0, high=len(values) - 1)
+            for name, values in tune_on_recipe.GRID.items()
         ),
     ),
 }
@@ -147,6 +163,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--samplers", nargs="+", default=["tpe", "cmaes"])
+    parser.add_argument("--functions", nargs="+", default=list(FUNCTIONS), choices=list(FUNCTIONS))
     parser.add_argument("--output", type=Path)
     asked = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -155,7 +172,7 @@ def main() -> None:
     print("| sampler | function | search | " + " | ".join(f"{n} trials" for n in BUDGETS) + " |")
     print("|---|---|---|" + "---|" * len(BUDGETS))
     for sampler in asked.samplers:
-        for name in FUNCTIONS:
+        for name in asked.functions:
             for variant in VARIANTS:
                 studies = [study(variant, sampler, name, seed=seed) for seed in range(asked.studies)]
                 cells = []

@@ -15,7 +15,8 @@ import pytest
 from reprokit.core.statistics.gate import ManyOutcomes
 
 ROOT = Path(__file__).resolve().parents[3]
-RECIPES = ("cartpole_baseline", "cartpole_dqn", "pinpad")
+SEEDS = {"cartpole_baseline": 200, "cartpole_dqn": 60, "pinpad": 60}
+RECIPES = tuple(SEEDS)
 STEPS = (10, 20, 30, 40, 50)
 
 
@@ -48,7 +49,9 @@ def test_the_shipped_data_are_whole(module, recipe):
     assert set(head) == {"recipe", "recipe_digest", "tool", "machine", "steps"}
     assert all(re.fullmatch("[0-9a-f]{64}", run.sha256) for run in data.runs)
     assert len({run.sha256 for run in data.runs}) == len(data.runs)
-    assert data.of("null")
+    assert len(data.of("null")) == SEEDS[recipe]
+    for plant in module("learning_regressions").PLANTS:
+        assert plant.recipe != recipe or len(data.of(plant.name)) == 10
     assert np.isfinite([[*run.evaluations, run.final] for run in data.runs]).all()
 
 
@@ -88,6 +91,29 @@ def test_a_run_is_collected_with_its_digest_and_read_again(module, tmp_path):
             final=1 / 3,
         ),
     )
+
+
+def collected(module, folder, *, returned):
+    (folder / "null").mkdir(parents=True, exist_ok=True)
+    for seed, value in returned.items():
+        record = {"step": 10, "eval/return_mean": value, "final/return_mean": value}
+        (folder / f"null/{seed}.jsonl").write_text(json.dumps(record) + "\n")
+    return module("gate_data").collect("pinpad", folder, folder.parent / "data.jsonl")
+
+
+def test_what_is_collected_joins_what_is_there(module, tmp_path):
+    assert collected(module, tmp_path / "first", returned={1001: 1.0, 1000: 2.0}) == 2
+    assert collected(module, tmp_path / "second", returned={1002: 3.0, 1000: 2.0}) == 3
+    runs = module("gate_data").read(tmp_path / "data.jsonl").runs
+    assert [(run.seed, run.final) for run in runs] == [(1000, 2.0), (1001, 1.0), (1002, 3.0)]
+
+
+def test_a_seed_that_gives_other_bits_than_before_is_refused(module, tmp_path):
+    collected(module, tmp_path / "first", returned={1000: 1.0})
+    before = (tmp_path / "data.jsonl").read_bytes()
+    with pytest.raises(ValueError, match="null, seed 1000 gave other bits before"):
+        collected(module, tmp_path / "second", returned={1000: 1.5})
+    assert (tmp_path / "data.jsonl").read_bytes() == before
 
 
 def test_runs_of_other_steps_are_refused(module, tmp_path):
