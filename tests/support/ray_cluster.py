@@ -45,14 +45,17 @@ def running(folder: Path) -> Iterator[Cluster]:
         "RAY_TMPDIR": str(folder),
     }
     environment.pop("PYTHONPATH", None)
-    with subprocess.Popen(
-        [sys.executable, __file__, *sys.path[1:]],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=(folder / "cluster.log").open("w"),
-        text=True,
-        env=environment,
-    ) as process:
+    with (
+        (folder / "cluster.log").open("w") as log,
+        subprocess.Popen(
+            [sys.executable, __file__, *sys.path[1:]],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env=environment,
+        ) as process,
+    ):
         try:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
