@@ -56,6 +56,7 @@ class FlatAdamW:
         norm: Tensor = torch.linalg.vector_norm(self.gradients)
         self.steps += 1
         for part, weight_decay in self.groups:
+            # A private function of torch, because the public ways to it import the compiler (flat_adam.py).
             torch._fused_adamw_(
                 [self.values[part]],
                 [self.gradients[part]],

@@ -19,7 +19,7 @@ def command() -> None:
 @command.command(
     "k8s",
     epilog=examples(
-        "reprokit export k8s cartpole_baseline --seeds 5 --image registry/project@sha256:… > job.json",
+        "reprokit export k8s cartpole_baseline --image it@sha256:… > job.json",
         "kubectl apply -f job.json",
     ),
 )

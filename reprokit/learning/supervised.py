@@ -14,6 +14,7 @@ from statistics import fmean
 from reprokit.learning.answers import Answer, Curve, Health, Seen
 
 _PROBE = "`reprokit learning RUN --probe` trains on one batch inside the environment"
+_SURE = 0.9  # of what is held out must be right before doubted labels say something
 _HELD_OUT = ("eval/accuracy", "eval/loss")
 
 
@@ -96,6 +97,8 @@ def labels(seen: Seen) -> Answer | None:
     if doubted > 0.05:
         remedy = "look at these samples: the labels may be wrong, or the network too sure of itself"
         return answer(Health.LOOK, told, remedy)
+    if best < _SURE:
+        return answer(Health.UNKNOWN, f"{told}: wrong labels are only seen by a network that is mostly right")
     return answer(Health.FINE, told)
 
 

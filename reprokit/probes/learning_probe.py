@@ -65,7 +65,7 @@ def probe(options: argparse.Namespace) -> dict[str, Any]:
     """The answers: ``observed``, ``environments`` and ``memorised``; without environments ``overfitted``."""
     module, config = load_trainer(options.trainer), configuration.read(options.config)
     observed, specs = _observe(module, config, options)
-    if "environment" not in config:
+    if not specs and "environment" not in config:
         return {"schema": 1, "observed": observed, "overfitted": _overfit(module, config, options)}
     return {
         "schema": 1,

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from reprokit import cli
 
 ROOT = Path(__file__).resolve().parents[3]
-GOLDEN = "golden/cartpole_baseline/cpu-x86_64/seed-42"
+GOLDEN = "golden/cartpole_tuned/cpu-x86_64/seed-42"
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """The project's recipe and golden, in a repository of their own."""
-    for name in ("recipes", "golden/cartpole_baseline", "images"):
+    for name in ("recipes", "golden/cartpole_tuned", "images"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for words in (
         ["init", "-q"],
@@ -86,7 +86,7 @@ def test_no_golden_at_all_is_no_clean_bill(study):
         ("agreement", lambda root: with_provenance(root, runs_agreed=1)),
         ("tolerance", lambda root: with_provenance(root, tolerances={"default": {"rtol": 1e-3}})),
         ("unreadable", lambda root: (root / GOLDEN / "trace.jsonl").write_text("{}\n")),
-        ("orphan", lambda root: shutil.rmtree(root / "recipes" / "cartpole_baseline")),
+        ("orphan", lambda root: shutil.rmtree(root / "recipes" / "cartpole_tuned")),
         (
             "orphan",
             lambda root: edit_recipe(root, "platforms: [cpu-x86_64]", "platforms: [cuda-h200]"),
@@ -105,7 +105,7 @@ def test_every_planted_fault_is_found_with_its_file_and_what_to_do(study, rule, 
 
 
 def edit_recipe(root, old, new):
-    file = root / "recipes" / "cartpole_baseline" / "recipe.yaml"
+    file = root / "recipes" / "cartpole_tuned" / "recipe.yaml"
     text = file.read_text()
     assert text.count(old) == 1
     file.write_text(text.replace(old, new))
@@ -134,7 +134,7 @@ def test_a_moved_metric_is_told_with_place_size_and_reason(study):
 def test_markdown_for_a_pull_request_cannot_be_broken_by_a_reason(study):
     with_metric(study, "loss/policy", lambda value: value * 1.5)
     page = run("diff", f"HEAD:{GOLDEN}", GOLDEN, "--markdown").stdout
-    assert page.startswith("### Golden of `cartpole_baseline` on `cpu-x86_64`, seed 42: 1 of ")
+    assert page.startswith("### Golden of `cartpole_tuned` on `cpu-x86_64`, seed 42: 1 of ")
     assert "a better loss" in page
     assert "| with" not in page
     assert "*signs*" not in page
@@ -171,7 +171,7 @@ def test_goldens_of_two_seeds_are_not_compared(study):
     ("old", "why"),
     [
         (f"nowhere:{GOLDEN}", "there is no commit nowhere"),
-        ("HEAD:golden/cartpole_baseline/cpu-x86_64/seed-9", "the commit has no"),
+        ("HEAD:golden/cartpole_tuned/cpu-x86_64/seed-9", "the commit has no"),
         ("HEAD:golden", "not a golden's folder"),
         ("HEAD:../a/b/c", "not a golden's folder"),
     ],
@@ -180,13 +180,13 @@ def test_what_is_no_golden_is_refused(study, old, why):
     assert why in str(run("diff", old, GOLDEN).exception)
 
 
-@pytest.mark.parametrize("words", [(), ("cartpole_baseline", "--from", "reports/x")])
+@pytest.mark.parametrize("words", [(), ("cartpole_tuned", "--from", "reports/x")])
 def test_promote_takes_a_recipe_or_a_report_not_both_or_neither(study, words):
     answer = run("promote", *words, "--reason", "r")
     assert "name a recipe, run folders, or a report" in str(answer.exception)
 
 
-@pytest.mark.parametrize("folder", [GOLDEN, "golden/cartpole_baseline", "golden"])
+@pytest.mark.parametrize("folder", [GOLDEN, "golden/cartpole_tuned", "golden"])
 def test_the_only_golden_below_a_folder_is_shown(study, folder):
     answer = run("show", folder)
     assert answer.exception is None
@@ -195,8 +195,8 @@ def test_the_only_golden_below_a_folder_is_shown(study, folder):
 
 def test_of_several_goldens_below_a_folder_one_must_be_named(study):
     shutil.copytree(study / GOLDEN, (study / GOLDEN).with_name("seed-43"))
-    told = str(run("show", "golden/cartpole_baseline").exception)
+    told = str(run("show", "golden/cartpole_tuned").exception)
     assert (
-        "there is more than one golden here. Hint: name one of golden/cartpole_baseline/cpu-x86_64/seed-42, "
+        "there is more than one golden here. Hint: name one of golden/cartpole_tuned/cpu-x86_64/seed-42, "
         in told
     )

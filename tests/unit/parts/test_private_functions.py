@@ -1,4 +1,4 @@
-"""Trainers and parts call one private function of torch, say why, and it is still what it was."""
+"""Trainers and parts call two private functions of torch, say why, and it is still what it was."""
 
 import ast
 from pathlib import Path
@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 RECIPES = Path(__file__).resolve().parents[3] / "recipes"
 FILES = sorted([*RECIPES.glob("trainers/*.py"), *RECIPES.glob("parts/**/*.py")])
-KNOWN = {("parts/flat_adam.py", "torch._fused_adam_")}
+KNOWN = {("parts/flat_adam.py", "torch._fused_adam_"), ("parts/flat_adamw.py", "torch._fused_adamw_")}
 FUSED_ADAM = (
     "_fused_adam_(Tensor(a!)[] self, Tensor(b!)[] grads, Tensor(c!)[] exp_avgs, Tensor(d!)[] exp_avg_sqs, "
     "Tensor(e!)[] max_exp_avg_sqs, Tensor[] state_steps, *, float lr, float beta1, float beta2, "
@@ -62,8 +62,9 @@ def test_where_it_is_called_the_reason_stands_above():
         assert "private function of torch, because" in " ".join(above)
 
 
-def test_the_kernel_is_there_and_takes_what_it_took():
-    assert callable(torch._fused_adam_), "torch.optim.adam._fused_adam shows what took its place"
-    assert f"aten::{FUSED_ADAM}" in {
-        str(one) for one in torch._C._jit_get_schemas_for_operator("aten::_fused_adam_")
+@pytest.mark.parametrize("name", ["_fused_adam_", "_fused_adamw_"])
+def test_the_kernel_is_there_and_takes_what_it_took(name):
+    assert callable(getattr(torch, name)), "torch.optim.adam._fused_adam shows what took its place"
+    assert f"aten::{FUSED_ADAM}".replace("_fused_adam_", name) in {
+        str(one) for one in torch._C._jit_get_schemas_for_operator(f"aten::{name}")
     }

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from reprokit.errors import CannotRunError
 from reprokit.runtime import checkpoint, config
 from reprokit.runtime.launch import load_trainer
 from reprokit.runtime.run import Run
@@ -262,7 +263,7 @@ def test_every_single_altered_state_shows_after_a_resume(train, prioritised, tmp
 
 def test_a_checkpoint_of_other_sizes_is_refused(train, prioritised):
     path = prioritised / "checkpoints" / "checkpoint_300.pt"
-    with pytest.raises(ValueError, match="replay observations"):
+    with pytest.raises(CannotRunError, match="replay observations"):
         train(resume_from=path, training={"replay": "prioritised", "buffer_size": 120})
 
 
