@@ -70,30 +70,36 @@ class Run:
     duration_s: float
 
 
-def swept(words: Sequence[str]) -> dict[int, Run]:
-    """Make what is missing of the sweep; the finished run of each seed.
+def swept(
+    words: Sequence[str],
+    *,
+    recipe: str = RECIPE,
+    seeds: Sequence[int] = tuple(DOCUMENT.seeds),
+    metrics: Sequence[str] = METRICS,
+) -> dict[int, Run]:
+    """Make what is missing of the sweep; the finished run of each seed, with the last values of ``metrics``.
 
     Raises:
         SystemExit: A seed has none.
     """
-    seeds = ",".join(map(str, DOCUMENT.seeds))
-    command = [sys.executable, "-m", "reprokit", "sweep", RECIPE, "--seeds", seeds, "--json", *words]
+    listed = ",".join(map(str, seeds))
+    command = [sys.executable, "-m", "reprokit", "sweep", recipe, "--seeds", listed, "--json", *words]
     done = subprocess.run(command, cwd=SOURCE, stdout=subprocess.PIPE, check=False)
     if done.returncode:
         raise SystemExit(1)
     answer = json.loads(done.stdout)
     runs_dir = Path(answer["path"]).parents[2]
-    return {member["seed"]: read(runs_dir / member["run"]) for member in answer["members"]}
+    return {member["seed"]: read(runs_dir / member["run"], metrics) for member in answer["members"]}
 
 
-def read(folder: Path) -> Run:
+def read(folder: Path, metrics: Sequence[str] = METRICS) -> Run:
     """The last values of a run, and the machine that it was made on."""
     *_, last = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
     record, found = json.loads((folder / "run.json").read_text(encoding="utf-8")), json.loads(last)
     host = json.loads((folder / "environment.json").read_text(encoding="utf-8"))["host"]
     cores = f"{host['cpu']['usable']} cores, {host['memory']['total_bytes'] / 2**30:.0f} GiB"
     return Run(
-        values={name: float(found[name]) for name in METRICS},
+        values={name: float(found[name]) for name in metrics},
         machine=f"{host['cpu']['model']}, {cores}, backend {record['backend']}",
         day=record["started_at"][:10],
         duration_s=float(record["duration_s"]),
