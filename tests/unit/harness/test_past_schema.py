@@ -20,6 +20,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 SCHEMAS = sorted(folder.name for folder in DATA.iterdir() if folder.is_dir())
 #: Where every one of them was made; a report names its runs by their whole paths.
 MADE_AT = "/project"
+LATER_ROWS = {"distinct"}
 
 
 @pytest.fixture(params=SCHEMAS)
@@ -68,8 +69,10 @@ def test_a_report_is_read_and_verified(past: Project) -> None:
         if name != file.name:
             (file.parent / name).write_text(text, encoding="utf-8")
     found = audit(file, project=past)
-    # Sentences may be worded better by now; what they say may not be another.
-    assert [one for one in found.findings if "the evidence" in one and "differs from" not in one] == []
+    # Sentences may be worded better by now; what they say may not be another. A row that came later is told.
+    later = {f"row {name}: the evidence says SKIPPED" for name in LATER_ROWS}
+    said = {one for one in found.findings if "the evidence" in one and "differs from" not in one}
+    assert said <= later
 
 
 def test_a_changed_run_of_the_past_is_found(past: Project) -> None:
