@@ -2,8 +2,7 @@
 
 The rows are dealt into folds by their own values; for each fold a network is trained on the rows of the
 others, and judged on that fold alone (M. Stone, https://doi.org/10.1111/j.2517-6161.1974.tb00994.x). Before
-anything is trained, the preparation is searched for leaks; one ends the run, and is named. The choices are in
-docs/decisions/0061-supervised-trainers.md.
+anything is trained, the preparation is searched for leaks; one ends the run, and is named (decision 0061).
 
     $ python -m reprokit.runtime.launch --run-dir out --config config.yaml --seed 42 -- cross_validation.py
 """
@@ -322,7 +321,8 @@ def resume(run: Run, learner: Learner) -> int:
     state = run.load_checkpoint()
     if state is None:
         return 0
-    learner.begin(state["extra"]["fold"])
+    for fold in range(1, state["extra"]["fold"] + 1):  # those before it too: an optimizer joins the weights
+        learner.begin(fold)
     step, extra = checkpoint.restore(state, model=learner.models, optimizer=learner.adam)
     learner.results = [dict(one) for one in extra["results"]]
     run.trace.resume_at(extra["updates"])
