@@ -13,6 +13,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from sys import intern
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
@@ -311,9 +312,8 @@ def trace(run: Run, learner: Learner, *, step: int, samples: np.ndarray, content
 def save(run: Run, learner: Learner, *, step: int) -> None:
     """Write a checkpoint from which ``resume`` goes on."""
     extra = {"fold": learner.fold, "results": learner.results, "updates": run.trace.updates}
-    run.checkpoints.save(
-        checkpoint.training_state(step=step, model=learner.models, optimizer=learner.adam, extra=extra)
-    )
+    state = checkpoint.training_state(step=step, model=learner.models, optimizer=learner.adam, extra=extra)
+    run.checkpoints.save(state)
 
 
 def resume(run: Run, learner: Learner) -> int:
@@ -324,7 +324,7 @@ def resume(run: Run, learner: Learner) -> int:
     for fold in range(1, state["extra"]["fold"] + 1):  # those before it too: an optimizer joins the weights
         learner.begin(fold)
     step, extra = checkpoint.restore(state, model=learner.models, optimizer=learner.adam)
-    learner.results = [dict(one) for one in extra["results"]]
+    learner.results = [{intern(name): value for name, value in one.items()} for one in extra["results"]]
     run.trace.resume_at(extra["updates"])
     run.timing.resume_at(step)
     return step
