@@ -102,7 +102,7 @@ def said(checkout: Path) -> Callable[..., list[str]]:
     for name in (".tool", ".dev"):
         (checkout / ".venv" / name).touch()
     tool = checkout / ".venv" / "bin" / "reprokit"
-    tool.write_text('#!/bin/sh\nfor word; do echo "$word"; done\n')
+    tool.write_text('#!/bin/sh\n[ "$1" = data ] && exit\nfor word; do echo "$word"; done\n')
     tool.chmod(0o755)
 
     def type_line(line: str) -> list[str]:

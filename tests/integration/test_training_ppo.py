@@ -62,7 +62,8 @@ def started(folder, *, seed=42, profile="portable", recipes=RECIPES, resume_from
         **numerics.variables(profile, hash_seed=0),
         "PYTHONPATH": f"{recipes.parent}:{PROJECT}",
     }
-    return subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True), out
+    where = recipes.parent  # python -m looks there first
+    return subprocess.Popen(command, cwd=where, env=environment, stderr=subprocess.PIPE, text=True), out
 
 
 def trained(folder, **how):
