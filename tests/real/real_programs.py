@@ -128,7 +128,9 @@ def python_for(program: Program) -> Path:
     if program.environment == "dev":
         return Path(sys.executable)
     locked = HERE / ("requirements.txt" if program.environment == "whole" else "requirements-small.txt")
-    identity = hashlib.sha256(locked.read_bytes() + sys.version.encode()).hexdigest()[:12]
+    # Its packages stand on those of this interpreter: another checkout's may be gone tomorrow.
+    below = f"{sys.version} {sysconfig.get_path('purelib')}"
+    identity = hashlib.sha256(locked.read_bytes() + below.encode()).hexdigest()[:12]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reprokit" / "real-programs"
     folder = cache / f"{program.environment}-{identity}"
     cache.mkdir(parents=True, exist_ok=True)
