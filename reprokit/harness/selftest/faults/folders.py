@@ -70,12 +70,12 @@ def without(name: str) -> Plant:
 
 def without_any(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
     """Any one file of a run that COMPLETE lists is not there, but for those that say what was run."""
-    told = {name for name in files_of(places[0]) if name == RECORD or name.startswith("source/")}
+    told = {RECORD, *_sources(places[0])}
     return without(rng.choice(sorted(set(files_of(places[0])) - told)))(stage, rng, places)
 
 
 def without_source(stage: Stage, rng: Random, places: Sequence[Path]) -> str:
-    """The snapshot of the recipe or of its trainer is not there; judging reads no unmodified program."""
+    """The recipe, its trainer or a part of it is not there; judging reads no unmodified program."""
     return without(rng.choice(_sources(places[0])))(stage, rng, places)
 
 
@@ -244,6 +244,7 @@ def _sources(place: Path) -> list[str]:
     record = read_object(place / RECORD)
     trainer = record["recipe_data"].get("trainer")
     own = [f"source/trainers/{trainer}.py"] if trainer else []
+    own += sorted(name for name in files_of(place) if name.startswith("source/parts/"))
     return [f"source/{record['recipe']}/recipe.yaml", *own]
 
 
