@@ -146,7 +146,7 @@ def run_member(
             before_close=unless_attempts_differ(
                 folder, member.seed, group.inputs, program=group.recipe.program
             )
-            if attempt.number > 1 and group.inputs
+            if attempt.number > 1 and group.inputs and not group.may_differ
             else as_it_ended,
         )
         stored = runs.read(folder)

@@ -8,6 +8,7 @@ from typing import Any
 
 from reprokit import recipes
 from reprokit.core.evidence import fact, is_integer
+from reprokit.core.fingerprint import platforms_of_host
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.clock import stamp
@@ -57,6 +58,11 @@ class Group:
         trainer has one thread anyway; so the system may share the cores out evenly.
         """
         return self.recipe.program is not None
+
+    @property
+    def may_differ(self) -> bool:
+        """Whether the recipe says that two runs cannot be equal on a platform of this host."""
+        return not self.recipe.repeatable.keys().isdisjoint(platforms_of_host(self.host))
 
     def plan(self, seed: int, *, core: int | None, project: Project, stamped: str = "") -> Plan:
         """The run of one seed, as it was made ready with all others, on one core or on all of them.

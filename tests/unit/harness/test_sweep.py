@@ -266,3 +266,15 @@ def test_a_second_attempt_that_begins_alike_counts(here):
     assert states(swept(here.root, seeds="5,")) == ["crashed"]
     (here.root / "broken").unlink()
     assert states(swept(here.root, seeds="5,")) == ["complete"]
+
+
+def test_a_second_attempt_may_begin_otherwise_where_the_recipe_says_that_no_two_runs_are_equal(here):
+    here.write(
+        train_py=PROGRAM.replace("random.seed(seed)", "random.seed(os.urandom(8))"),
+        recipes__train__recipe_yaml=RECIPE + "repeatable: {cpu-x86_64: it draws from the system}\n",
+    )
+    (here.root / "runs").mkdir()
+    (here.root / "broken").touch()
+    assert states(swept(here.root, seeds="5,")) == ["crashed"]
+    (here.root / "broken").unlink()
+    assert states(swept(here.root, seeds="5,")) == ["complete"]
