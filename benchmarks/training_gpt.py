@@ -109,7 +109,7 @@ def train_nanogpt(steps: int, texts: dict[str, Any]) -> Iterator[Any]:
         "beta2": 0.99,
         "warmup_iters": 100,
         "max_iters": steps,
-        "lr_decay_iters": steps,
+        "lr_decay_iters": max(steps, 101),  # it divides by how many updates there are after the warm-up
         "eval_interval": steps,
         "eval_iters": 20,
         "log_interval": 1,
