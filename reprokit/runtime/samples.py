@@ -3,8 +3,9 @@
     >>> spelled(np.array([4, 5, 6, 9]))
     '4-6,9'
 
-A content digest is 64 bits: a sum of the row's words, each times an odd random number, modulo 2^64. It finds
-another, moved or swapped value; it is no protection against a value made to be overlooked.
+A content digest is 64 bits: a sum of the row's words, the upper bits of each folded into its lower ones,
+times odd random numbers, modulo 2^64. It finds another, moved, swapped or negated value; it is no
+protection against a value made to be overlooked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Contents = npt.NDArray[np.uint64]
 
 _DIGEST_BYTES = 16
 _WORD = 8
+_FOLD = np.uint64(33)
 _WEIGHTS_SEED = 20260
 
 
@@ -49,7 +51,7 @@ def spelled(ids: Ids) -> str:
     """Ids as text, in order; three or more that count up by one as ``first-last``."""
     if not ids.size:
         return ""
-    ends = np.flatnonzero(np.diff(ids) != 1)
+    ends = np.flatnonzero(ids[1:] - ids[:-1] != 1)
     if len(ends) > len(ids) // 2:  # in random order: no runs worth the name
         return ",".join(map(str, ids.tolist()))
     starts, lasts = ids[[0, *(ends + 1)]].tolist(), ids[[*ends, len(ids) - 1]].tolist()
@@ -81,6 +83,8 @@ def sample_contents(*tensors: torch.Tensor | npt.NDArray[Any]) -> Contents:
     total = np.zeros(len(tensors[0]), dtype=np.uint64)
     for number, tensor in enumerate(tensors):
         words = _words(tensor)
+        # Without it the topmost bits of two words would cancel: two negated float64 would be overlooked.
+        words = words ^ (words >> _FOLD)
         total += words @ _weights(number, words.shape[1])
     return total
 
@@ -88,16 +92,20 @@ def sample_contents(*tensors: torch.Tensor | npt.NDArray[Any]) -> Contents:
 def _words(tensor: torch.Tensor | npt.NDArray[Any]) -> Contents:
     """The bytes of every row, as numbers of 64 bits, filled up with zeros."""
     if isinstance(tensor, torch.Tensor):
-        plain = tensor.detach().cpu().contiguous()
-        rows, size = len(plain), plain.numel() * plain.element_size()
-        flat = plain.flatten().view(torch.uint8).numpy() if size else np.empty(0, dtype=np.uint8)
-    else:
-        rows, size = len(tensor), tensor.nbytes
-        flat = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
-    flat = flat.reshape(rows, size // max(rows, 1))
-    if rest := -flat.shape[1] % _WORD:
-        flat = np.pad(flat, ((0, 0), (0, rest)))
-    return flat.view(np.uint64)
+        tensor = _as_numpy(tensor.detach().cpu())
+    size = tensor.nbytes // max(len(tensor), 1)
+    rows = np.ascontiguousarray(tensor).reshape(len(tensor), size // tensor.itemsize)
+    if rest := -size % _WORD:
+        rows = np.pad(rows.view(np.uint8), ((0, 0), (0, rest)))
+    return rows.view(np.uint64)
+
+
+def _as_numpy(tensor: torch.Tensor) -> npt.NDArray[Any]:
+    """The same numbers; those of a type that numpy does not know as their bytes, row by row."""
+    try:
+        return tensor.numpy()
+    except TypeError:
+        return tensor.contiguous().flatten().view(torch.uint8).numpy().reshape(len(tensor), -1)
 
 
 @functools.lru_cache(maxsize=16)

@@ -4,8 +4,9 @@ Ids are those of the sampler, as they went to ``__getitem__`` or onto a worker's
 when the program receives them, not when they are prefetched. Samples of an iterable data set have no ids:
 they are numbered by worker and position since the loader began, and known by their contents.
 
-A content is 64 bits a sample: its words, each times an odd random number, summed modulo 2^64; of a sample of
-more than 16 KiB of evenly spaced words. Batches are listened to and passed on as they are.
+A content is 64 bits a sample: its words, the upper bits of each folded into its lower ones, times odd random
+numbers, summed modulo 2^64; of a sample of more than 16 KiB of evenly spaced words. Batches are listened to
+and passed on as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import hashlib
 import operator
 import sys
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from .light_seeds import where
@@ -47,7 +47,8 @@ class Ledger:
         self.problem = ""
         self._numbers: dict[Any, int] = {}
         self._handed: dict[int, list[_Batch]] = {}
-        self._known: dict[int, dict[Any, tuple[bytes, int]]] = {}
+        self._known: dict[int, dict[Any, int]] = {}  # loader → id → content
+        self._first_ids: dict[int, list[tuple[int, list[Any]]]] = {}  # the updates that brought new ids
         self._updates = 0
 
     def watch(self, module: Any) -> None:
@@ -111,31 +112,36 @@ class Ledger:
             found["stream"] = True
             workers = {batch.worker for batch in batches}
             found |= {"worker": workers.pop()} if len(workers) == 1 and None not in workers else {}
-        if all(batch.contents is not None for batch in batches) and len(ids) <= _MOST_CONTENTS:
-            contents = b"".join(batch.contents or b"" for batch in batches)
-            found["contents"] = contents.hex()
+        given = [batch.contents for batch in batches if batch.contents is not None]
+        if len(given) == len(batches) and len(ids) <= _MOST_CONTENTS:
+            found["contents"] = b"".join(one.astype(">u8").tobytes() for one in given).hex()
             if not self.loaders[number]["stream"]:
-                self._compare(number, ids, contents)
+                self._compare(number, ids, [content for one in given for content in one.tolist()])
         return found
 
-    def _compare(self, number: int, ids: list[Any], contents: bytes) -> None:
+    def _compare(self, number: int, ids: list[Any], contents: list[int]) -> None:
         """Whether an id stands for another content than before: of a data set that draws, it may."""
         if self.loaders[number]["redrawn"] is not None:
             return
-        known = self._known.setdefault(number, {})
-        if len(known) > _MOST_KNOWN:
+        known, firsts = self._known.setdefault(number, {}), self._first_ids.setdefault(number, [])
+        before = len(known)
+        if before > _MOST_KNOWN:
             return
-        for at, one in enumerate(ids):
-            content = contents[8 * at : 8 * at + 8]
-            before, update = known.setdefault(one, (content, self._updates))
-            if before != content:
-                redrawn = {"sample": one, "first": update, "update": self._updates}
-                self.loaders[number]["redrawn"] = redrawn
-                return
+        equal = all(map(operator.eq, map(known.get, ids, contents), contents))
+        if equal:
+            known.update(zip(ids, contents, strict=True))
+            equal = all(map(operator.eq, map(known.get, ids), contents))  # an id may come twice in one update
+        if len(known) > before:
+            firsts.append((self._updates, ids))
+        if not equal:
+            pairs = zip(ids, contents, strict=True)
+            wrong = next(one for one, content in pairs if known.get(one, content) != content)
+            first = next(update for update, given in firsts if wrong in given)
+            self.loaders[number]["redrawn"] = {"sample": wrong, "first": first, "update": self._updates}
 
 
 class _Batch:
-    """What was handed out once: ids, the worker it came from, and a content of 8 bytes for each id."""
+    """What was handed out once: ids, the worker it came from, and a content of 64 bits for each id."""
 
     def __init__(self, iterator: Any, batch: Any) -> None:
         facts = vars(iterator)
@@ -214,7 +220,7 @@ def _is_stream(iterator: Any) -> bool:
 
 def _flat(index: Any) -> Iterator[Any]:
     """The ids of a batch: integers as they are, anything else by its text."""
-    if isinstance(index, list) and all(type(one) is int for one in index):
+    if isinstance(index, list) and set(map(type, index)) <= {int}:
         yield from index
         return
     for one in index if isinstance(index, (list, tuple)) else [index]:
@@ -226,9 +232,9 @@ def _flat(index: Any) -> Iterator[Any]:
 
 def _spelled(ids: list[Any]) -> Any:
     """As in the traces of trainers: ``4-6,9``; a list where some id is no integer."""
-    if not all(type(one) is int for one in ids):
+    if not set(map(type, ids)) <= {int}:
         return ids
-    if all(other != one + 1 for one, other in pairwise(ids)):
+    if not any(map(operator.eq, map((1).__add__, ids), ids[1:])):
         return ",".join(map(str, ids))
     runs: list[list[int]] = []
     for one in ids:
@@ -257,8 +263,8 @@ def _tensors(batch: Any, deep: int = 0) -> Iterator[Any]:
                 yield from _tensors(one, deep + 1)
 
 
-def _contents(columns: list[Any], count: int) -> bytes | None:
-    """Eight bytes a sample, of its row in every tensor; None where no tensor has a row for each."""
+def _contents(columns: list[Any], count: int) -> Any:
+    """Sixty-four bits a sample, of its row in every tensor; None where no tensor has a row for each."""
     numpy, torch = sys.modules.get("numpy"), sys.modules["torch"]
     rows = [one for one in columns if one.ndim and one.shape[0] == count and one.numel()]
     if (
@@ -269,13 +275,24 @@ def _contents(columns: list[Any], count: int) -> bytes | None:
         return None
     total = numpy.zeros(count, dtype=numpy.uint64)
     for number, one in enumerate(rows):
-        flat = one.detach().contiguous().flatten().view(torch.uint8).numpy().reshape(count, -1)
-        if rest := -flat.shape[1] % 8:
-            flat = numpy.pad(flat, ((0, 0), (0, rest)))
-        words = flat.view(numpy.uint64)
+        words = _words(numpy, torch, one.detach())
         words = words[:, :: -(-words.shape[1] // _MOST_WORDS)]
+        # Without it the topmost bits of two words would cancel: two negated float64 would be overlooked.
+        words = words ^ (words >> numpy.uint64(33))
         total += words @ _weights(numpy, number, words.shape[1])
-    return bytes(total.astype(">u8").tobytes())
+    return total
+
+
+def _words(numpy: Any, torch: Any, tensor: Any) -> Any:
+    """The bytes of every row, as numbers of 64 bits, filled up with zeros."""
+    try:
+        plain = tensor.numpy()
+    except (TypeError, RuntimeError):  # a type that numpy does not know, or a conjugate that was not made yet
+        plain = tensor.resolve_conj().resolve_neg().contiguous().flatten().view(torch.uint8).numpy()
+    rows = numpy.ascontiguousarray(plain).reshape(len(tensor), -1)
+    if rest := -rows.shape[1] * rows.itemsize % 8:
+        rows = numpy.pad(rows.view(numpy.uint8), ((0, 0), (0, rest)))
+    return rows.view(numpy.uint64)
 
 
 @functools.lru_cache(maxsize=32)

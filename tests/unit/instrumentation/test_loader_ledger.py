@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+import torch
 
+from reprokit.instrumentation.reprokit_hook.loader_ledger import _contents
 from tests.unit.instrumentation.test_light_watch import run
 
 HEAD = """
@@ -174,3 +176,17 @@ def test_the_ledger_changes_no_number(tmp_path):
     source = source.replace("torch.manual_seed(1)", "torch.manual_seed(1)\nnumpy.random.seed(2)")
     (tmp_path / "plain").mkdir()
     assert run(tmp_path, source)[0] == run(tmp_path / "plain", source, watched=False)[0]
+
+
+@pytest.mark.parametrize("change", [torch.neg, lambda x: 2 * x, lambda x: -2 * x])
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32, torch.bfloat16, torch.complex64])
+def test_a_row_that_is_negated_or_scaled_is_another_content(kind, change):
+    row = torch.linspace(0.5, 4, 8).to(kind)
+    some = torch.cat([change(row[:4]), row[4:]])
+    assert len({*_contents([torch.stack([row, change(row), some])], 3).tolist()}) == 3
+
+
+def test_numbers_that_are_conjugated_only_when_read_have_a_content():
+    rows = torch.complex(torch.ones(2, 3), torch.ones(2, 3))
+    first, other = _contents([rows.conj()], 2).tolist()[0], _contents([rows], 2).tolist()[0]
+    assert first != other

@@ -74,6 +74,14 @@ def test_a_sample_that_becomes_another_is_named_with_both_updates(tmp_path):
             trace.update(step=3, parameters={}, samples=[8], contents=sample_contents(later[:1]))
 
 
+def test_a_sample_that_is_two_in_one_update_is_named(tmp_path):
+    rows = torch.rand(3, 3)
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        trace.update(step=1, parameters={}, samples=[5, 5], contents=sample_contents(rows[[0, 0]]))
+        with pytest.raises(DataError, match="sample 7 of update 2 is not what it was in update 2"):
+            trace.update(step=2, parameters={}, samples=[5, 7, 7], contents=sample_contents(rows))
+
+
 def test_every_sample_has_its_content(tmp_path):
     with Trace(tmp_path / "trace.jsonl") as trace, pytest.raises(MetricsError, match="needs its content"):
         trace.update(step=1, parameters={}, samples=[8, 9], contents=sample_contents(torch.ones(1, 2)))
@@ -85,6 +93,22 @@ def test_a_moved_value_and_a_flipped_bit_are_other_contents():
     flipped.view(np.uint32)[8] ^= 1
     rows = sample_contents(np.stack([row, moved, flipped, row]), torch.tensor([1, 1, 1, 2]))
     assert len({*rows.tolist()}) == 4
+
+
+@pytest.mark.parametrize("bit", range(64))
+def test_one_bit_that_flips_in_several_words_of_a_row_is_another_content(bit):
+    row = np.random.default_rng(5).integers(2**63, size=8, dtype=np.uint64)
+    flipped = row ^ np.uint64(1 << bit)
+    some = np.where(np.arange(8) < 2, flipped, row)
+    assert len({*sample_contents(np.stack([row, flipped, some])).tolist()}) == 3
+
+
+@pytest.mark.parametrize("kind", [torch.float64, torch.float32, torch.float16])
+@pytest.mark.parametrize("change", [torch.neg, lambda x: 2 * x, lambda x: 4 * x, lambda x: -2 * x])
+def test_a_row_that_is_negated_or_scaled_is_another_content(kind, change):
+    row = torch.linspace(0.5, 4, 8, dtype=kind)
+    some = torch.cat([change(row[:4]), row[4:]])
+    assert len({*sample_contents(torch.stack([row, change(row), some])).tolist()}) == 3
 
 
 def test_images_and_labels_of_different_numbers_are_refused():
