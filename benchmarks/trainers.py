@@ -25,7 +25,7 @@ from reprokit.core import numerics
 PROJECT = Path(__file__).resolve().parent.parent
 #: trainer → recipe, and how many steps of it are trained
 TRAINED = {
-    "ppo": ("cartpole_baseline", 8_192),
+    "ppo": ("cartpole_baseline", 16_384),
     "ppo_tuned": ("cartpole_tuned", 8_192),
     "ppo_tasks": ("multitask", 12_288),
     "dqn": ("cartpole_dqn", 4_000),

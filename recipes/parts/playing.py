@@ -92,7 +92,7 @@ class Players:
         self.task_of = np.zeros(len(starts), dtype=np.int64) if task_of is None else task_of
         # Return and length of the episodes in progress, and of the last hundred of each task.
         self.returns, self.lengths = [0.0] * len(starts), [0] * len(starts)
-        self.recent: list[deque[tuple[float, int]]] = [deque(maxlen=100) for _ in np.unique(self.task_of)]
+        self.recent: list[deque[tuple[float, int]]] = [deque(maxlen=100) for _ in {*self.task_of.tolist()}]
 
     def tell(self, *, reset_options: dict[str, Any] | None, limit: float) -> None:
         """From now on play with another limit, and with resets that are told something else."""
