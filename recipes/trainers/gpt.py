@@ -106,7 +106,7 @@ class Logging:
 
     Attributes:
         save_interval: Updates between checkpoints.
-        trace_interval: Updates between digests of gradients and moments, which the first eight all have.
+        trace_interval: Updates between digests of parameters, gradients, moments; the first 8 have them.
         eval_interval: Updates between evaluations.
         eval_blocks: Blocks of each split that an evaluation reads, the same ones every time.
         final_eval_blocks: The same for the evaluation after training.
@@ -297,7 +297,7 @@ def train(config: Config, run: Run) -> None:
         in_full = step <= 8 or step % logging.trace_interval == 0
         run.trace.update(
             step=step,
-            parameters=dict(model.named_parameters()),
+            parameters=dict(model.named_parameters()) if in_full else None,
             gradients=adam.named_gradients(model) if in_full else None,
             optimizer=adam.state_dict() if in_full else None,
             generators={"batches": sampler},

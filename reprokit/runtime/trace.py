@@ -12,6 +12,7 @@ from __future__ import annotations
 import array
 import hashlib
 import json
+import operator
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -43,7 +44,10 @@ class Trace(LineWriter):
         self._updates = 0
         self._seeds: dict[str, list[int | str | None]] = {}
         self._alike: dict[str, set[tuple[str, str]]] = {}
-        self._contents: dict[int, tuple[int, int]] = {}  # id of a sample → content, and the update it is of
+        self._contents: dict[int, int] = {}  # id of a sample → content
+        self._first_ids: list[
+            tuple[int, list[int]]
+        ] = []  # the updates that brought new ids, and all of theirs
 
     def resume_at(self, update: int) -> None:
         """Number the updates from here on: so many were done before the program stopped."""
@@ -68,7 +72,7 @@ class Trace(LineWriter):
         self,
         *,
         step: int,
-        parameters: Mapping[str, torch.Tensor],
+        parameters: Mapping[str, torch.Tensor] | None,
         gradients: Mapping[str, torch.Tensor] | None = None,
         optimizer: Mapping[str, Any] | None = None,
         generators: Generators | None = None,
@@ -81,7 +85,8 @@ class Trace(LineWriter):
 
         Args:
             step: Steps done.
-            parameters: Name → tensor; digested one by one, so that a difference has a name.
+            parameters: Name → tensor; digested one by one, so that a difference has a name. None where
+                that would take too much of a short update; some later one should have them.
             gradients: The last ones, likewise.
             optimizer: Its state dict.
             generators: Name → generator beside the global ones.
@@ -100,7 +105,8 @@ class Trace(LineWriter):
         record: dict[str, Any] = {"update": self._updates, "step": step}
         if samples is not None:
             record["samples"] = self._sampled(as_ids(samples), contents)
-        record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
+        if parameters is not None:
+            record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
         if gradients is not None:
             record["gradients"] = {name: digest(tensor) for name, tensor in gradients.items()}
         if optimizer is not None:
@@ -122,14 +128,26 @@ class Trace(LineWriter):
         if len(contents) != len(ids):
             actual = f"{len(contents)} contents"
             raise MetricsError("every sample needs its content", expected=f"{len(ids)}", actual=actual)
-        for name, content in zip(ids.tolist(), contents.tolist(), strict=True):
-            before, update = self._contents.setdefault(name, (content, self._updates))
-            if before != content:
-                raise DataError(
-                    f"sample {name:,} of update {self._updates:,} is not what it was in update {update:,}",
-                    fix="pass the contents before augmentation, or find what changes the data",
-                )
+        self._compare(ids.tolist(), contents.tolist())
         return {**found, "contents": contents.astype(">u8").tobytes().hex()}
+
+    def _compare(self, ids: list[int], contents: list[int]) -> None:
+        """Refuse an id that stands for another content than before, without a step of Python a sample."""
+        known, before = self._contents, len(self._contents)
+        equal = all(map(operator.eq, map(known.get, ids, contents), contents))
+        if equal:
+            known.update(zip(ids, contents, strict=True))
+            equal = all(map(operator.eq, map(known.get, ids), contents))  # an id may come twice in one update
+        if len(known) > before:
+            self._first_ids.append((self._updates, ids))
+        if not equal:
+            pairs = zip(ids, contents, strict=True)
+            wrong = next(name for name, content in pairs if known.get(name, content) != content)
+            first = next(update for update, given in self._first_ids if wrong in given)
+            raise DataError(
+                f"sample {wrong:,} of update {self._updates:,} is not what it was in update {first:,}",
+                fix="pass the contents before augmentation, or find what changes the data",
+            )
 
     def _look_for_clones(self, kind: str, digests: Mapping[str, str]) -> None:
         """Keep the pairs that were equal each time."""
