@@ -71,6 +71,7 @@ def operations(device: torch.device) -> Operations:
         **_elementwise(device),
         **_matrix_products(device),
         **_reductions(device),
+        **_network_layers(device),
         **_optimizers(device),
         **_torch_random(device),
         **_numpy(),
@@ -145,6 +146,46 @@ def _reductions(device: torch.device) -> Operations:
     }
 
 
+def _network_layers(device: torch.device) -> Operations:
+    """Layers of networks for images and text, each with what it sends back to its inputs."""
+
+    def values(*shape: int, stream: int) -> Tensor:
+        return torch.from_numpy(float32s(math.prod(shape), stream=stream)).reshape(shape).to(device)
+
+    def with_gradients(operation: Callable[..., Tensor], *inputs: Tensor) -> list[Tensor]:
+        with torch.enable_grad():
+            leaves = [one.clone().requires_grad_() for one in inputs]
+            result = operation(*leaves)
+            return [result.detach(), *torch.autograd.grad(result, leaves, 0.5 * result.detach())]
+
+    def formula(queries: Tensor, keys: Tensor, others: Tensor) -> Tensor:
+        scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+        later = torch.full((64, 64), -math.inf, device=device).triu(1)
+        return (scores + later).softmax(dim=-1) @ others
+
+    rows, scale = values(256, 64, stream=80), values(64, stream=81)
+    heads = [values(2, 4, 64, 32, stream=stream) for stream in (82, 83, 84)]
+    images, kernels = values(4, 3, 16, 16, stream=85), values(8, 3, 3, 3, stream=86)
+    table, words = values(84, 64, stream=87), (torch.arange(768, device=device) * 31 % 84).view(12, 64)
+    targets = torch.arange(256, device=device) % 64
+    fused = functools.partial(functional.scaled_dot_product_attention, is_causal=True)
+    layers: dict[str, tuple[Callable[..., Tensor], Sequence[Tensor]]] = {
+        "gelu": (functional.gelu, [rows]),
+        "softmax": (functools.partial(torch.softmax, dim=1), [rows]),
+        "cross_entropy": (lambda scores: functional.cross_entropy(scores, targets), [rows]),
+        "layer_norm": (lambda x, weight: functional.layer_norm(x, (64,), weight), [rows, scale]),
+        "embedding": (lambda weight: functional.embedding(words, weight), [table]),
+        "conv2d": (functional.conv2d, [images, kernels]),
+        "max_pool2d": (lambda x: functional.max_pool2d(x, 2), [images]),
+        "attention fused": (fused, heads),
+        "attention formula": (formula, heads),
+    }
+    return {
+        f"torch.{name} with gradient": functools.partial(with_gradients, operation, *inputs)
+        for name, (operation, inputs) in layers.items()
+    }
+
+
 def _optimizers(device: torch.device) -> Operations:
     """One step of each optimizer from moments that are there already, fused and not."""
 
@@ -154,9 +195,9 @@ def _optimizers(device: torch.device) -> Operations:
         )
         return [weight, gradient, first, second.abs()]
 
-    def adam_fused() -> Tensor:
+    def fused(step: Callable[..., None], *, weight_decay: float) -> Tensor:
         weight, gradient, first, second = state()
-        torch._fused_adam_(
+        step(
             [weight],
             [gradient],
             [first],
@@ -166,7 +207,7 @@ def _optimizers(device: torch.device) -> Operations:
             lr=3e-4,
             beta1=0.9,
             beta2=0.999,
-            weight_decay=0.0,
+            weight_decay=weight_decay,
             eps=1e-5,
             amsgrad=False,
             maximize=False,
@@ -183,7 +224,12 @@ def _optimizers(device: torch.device) -> Operations:
         weight, gradient, first, _ = state()
         return weight.add_(first.mul_(0.9).add_(gradient), alpha=-3e-4)
 
-    return {"torch.Adam fused": adam_fused, "torch.Adam plain": adam_plain, "torch.SGD plain": sgd_plain}
+    return {
+        "torch.Adam fused": lambda: fused(torch._fused_adam_, weight_decay=0.0),
+        "torch.AdamW fused": lambda: fused(torch._fused_adamw_, weight_decay=0.1),
+        "torch.Adam plain": adam_plain,
+        "torch.SGD plain": sgd_plain,
+    }
 
 
 def _torch_random(device: torch.device) -> Operations:

@@ -67,7 +67,16 @@ def test_everything_that_training_uses_is_in_the_probe():
         "torch.nn.init.orthogonal_",
     } <= names
     assert {"torch.baddbmm 2x256x64x64", "torch.addmm 256x64x64", "torch.mm 256x64x64"} <= names
-    assert {"torch.Adam fused", "torch.Adam plain", "torch.rand", "torch.randperm"} <= names
+    layers = ("embedding", "layer_norm", "softmax", "gelu", "conv2d", "max_pool2d", "cross_entropy")
+    assert {f"torch.{name} with gradient" for name in layers} <= names
+    assert {"torch.attention fused with gradient", "torch.attention formula with gradient"} <= names
+    assert {
+        "torch.Adam fused",
+        "torch.AdamW fused",
+        "torch.Adam plain",
+        "torch.rand",
+        "torch.randperm",
+    } <= names
     assert {"numpy.exp float64", "numpy.log float64", "numpy.tanh float32", "numpy.matmul float32"} <= names
     assert {"numpy.random normal", "python.random normal", "python.exp"} <= names
 
@@ -88,6 +97,20 @@ def test_a_root_that_rounds_otherwise_in_one_place_is_seen_in_it_and_in_what_tak
         "torch.sqrt float32",
         "torch.sqrt float64",
     }
+
+
+def test_a_gradient_that_rounds_otherwise_is_seen_where_the_result_is_the_same(monkeypatch):
+    before = rounding_probe.probe()["digests"]
+    exact = torch.nn.functional.gelu
+
+    def otherwise(values):
+        values.requires_grad and values.register_hook(lambda gradient: gradient * (1 + 2**-23))
+        return exact(values)
+
+    monkeypatch.setattr(torch.nn.functional, "gelu", otherwise)
+    after = rounding_probe.probe()["digests"]
+
+    assert {name for name in before if before[name] != after[name]} == {"torch.gelu with gradient"}
 
 
 def test_what_a_build_does_not_have_is_missing_with_its_reason_and_the_rest_is_there(monkeypatch):
