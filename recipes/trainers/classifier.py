@@ -97,10 +97,12 @@ class Logging:
     Attributes:
         save_interval: Between checkpoints; 1 keeps one of every update.
         eval_interval: Between evaluations on what is held out.
+        trace_interval: Updates between digests of parameters, gradients, moments; the first 8 have them.
     """
 
     save_interval: Annotated[int, Ge(1)] = 10_000
     eval_interval: Annotated[int, Ge(1)] = 5_000
+    trace_interval: Annotated[int, Ge(1)] = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,10 +249,10 @@ def learn(
     }
 
 
-def learning_rate_at(step: int, settings: Training, *, total_steps: int) -> float:
-    """The learning rate of the update that ends at ``step`` of ``total_steps`` training images."""
-    left = 1 - (min(step, total_steps) - 1) / total_steps if settings.lr_schedule == "linear" else 1.0
-    return settings.learning_rate * left
+def learning_rate_at(step: int, settings: Training) -> float:
+    """The learning rate of the update that ends at the training image ``step``."""
+    done = (min(step, settings.total_timesteps) - 1) / settings.total_timesteps
+    return settings.learning_rate * (1 - done if settings.lr_schedule == "linear" else 1.0)
 
 
 @torch.no_grad()
@@ -286,7 +288,6 @@ def train(config: Config, run: Run) -> None:
     run.seeding.seed_everything()
     data = read_images(config.dataset, run)
     rows = trained_rows(data, settings, run)
-    total_steps = settings.total_timesteps
     with run.seeding.initialising():
         model = network(config.dataset, config.model).to(run.device)
     adam = FlatAdam(model, epsilon=settings.adam_epsilon)
@@ -297,8 +298,7 @@ def train(config: Config, run: Run) -> None:
         run.metrics.write(step=0, **{"initial/loss": first["loss"], "initial/chance_loss": chance})
 
     for batch in batches(data, rows, config, run, step=before):
-        rate = learning_rate_at(batch.step, settings, total_steps=total_steps)
-        bound = settings.max_grad_norm or math.inf
+        rate, bound = learning_rate_at(batch.step, settings), settings.max_grad_norm or math.inf
         record = learn(model, adam, batch, run, learning_rate=rate, max_norm=bound)
         run.trace.update(
             step=batch.step,
@@ -307,18 +307,19 @@ def train(config: Config, run: Run) -> None:
             optimizer=adam.state_dict(),
             samples=batch.samples,
             contents=sample_contents(batch.pixels, batch.labels),
+            every=logging.trace_interval,
         )
         if is_due(logging.eval_interval, before, batch.step):
             found = evaluate(model, data, data.held_out, run)
             record |= {f"eval/{name}": value for name, value in found.items()}
-        if batch.step >= total_steps:
+        if batch.step >= settings.total_timesteps:
             record |= final_record(model, data, rows, run)
         run.metrics.write(step=batch.step, **record)
         if is_due(logging.save_interval, before, batch.step):
             extra = {"updates": run.trace.updates}
             state = checkpoint.training_state(step=batch.step, model=model, optimizer=adam, extra=extra)
             run.checkpoints.save(state)
-        run.timing.write(step=batch.step, total_steps=total_steps, phase="train")
+        run.timing.write(step=batch.step, total_steps=settings.total_timesteps, phase="train")
         before = batch.step
     run.checkpoints.save_final(model)
 

@@ -116,7 +116,7 @@ class Logging:
     """
 
     save_interval: Annotated[int, Ge(1)] = 100
-    trace_interval: Annotated[int, Ge(1)] = 10
+    trace_interval: Annotated[int, Ge(1)] = 8
     eval_interval: Annotated[int, Ge(1)] = 50
     eval_blocks: Annotated[int, Ge(1)] = 240
     final_eval_blocks: Annotated[int, Ge(1)] = 1200
@@ -294,15 +294,15 @@ def train(config: Config, run: Run) -> None:
         samples = torch.randint(num_offsets, (settings.batch_size,), generator=source)
         batch = corpus.blocks_at(samples, corpus.training)
         record = update(model, adam, batch, settings, learning_rate=learning_rate_at(step, settings))
-        in_full = step <= 8 or step % logging.trace_interval == 0
         run.trace.update(
             step=step,
-            parameters=dict(model.named_parameters()) if in_full else None,
-            gradients=adam.named_gradients(model) if in_full else None,
-            optimizer=adam.state_dict() if in_full else None,
+            parameters=dict(model.named_parameters()),
+            gradients=adam.named_gradients(model),
+            optimizer=adam.state_dict(),
             generators={"batches": sampler},
             samples=samples,
             contents=sample_contents(*batch),
+            every=logging.trace_interval,
         )
         if step % logging.eval_interval == 0:
             losses = evaluate(model, corpus, num_blocks=logging.eval_blocks, batch_size=settings.batch_size)

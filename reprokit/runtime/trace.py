@@ -29,6 +29,7 @@ from reprokit.runtime.samples import Contents, Ids, as_ids, ids_digest, spelled
 from reprokit.runtime.seeding import seed_in_use
 
 _DIGEST_BYTES = 16
+_FIRST_IN_FULL = 8
 _MOST_SEEDS = 4
 
 
@@ -72,7 +73,7 @@ class Trace(LineWriter):
         self,
         *,
         step: int,
-        parameters: Mapping[str, torch.Tensor] | None,
+        parameters: Mapping[str, torch.Tensor],
         gradients: Mapping[str, torch.Tensor] | None = None,
         optimizer: Mapping[str, Any] | None = None,
         generators: Generators | None = None,
@@ -80,13 +81,13 @@ class Trace(LineWriter):
         samples: Sequence[int] | np.ndarray[Any, Any] | torch.Tensor | None = None,
         contents: Contents | None = None,
         rollouts: Sequence[Any] = (),
+        every: int = 1,
     ) -> None:
         """Record what the program stands at after one update.
 
         Args:
             step: Steps done.
-            parameters: Name → tensor; digested one by one, so that a difference has a name. None where
-                that would take too much of a short update; some later one should have them.
+            parameters: Name → tensor; digested one by one, so that a difference has a name.
             gradients: The last ones, likewise.
             optimizer: Its state dict.
             generators: Name → generator beside the global ones.
@@ -96,6 +97,9 @@ class Trace(LineWriter):
             contents: ``sample_contents`` of what arrived, one number an id, before any augmentation.
             rollouts: What was drawn side by side for this update, such as episodes or completions of one
                 prompt: tensors or plain data, of which no two should always be equal.
+            every: Parameters, gradients and optimizer are digested in the first eight updates and then in
+                one of so many, counted from the first: beside a short update, digests would take the most
+                time. A golden keeps one record of eight, so it should be a multiple of eight.
 
         Raises:
             MetricsError: The samples are no integers, or the contents are not as many.
@@ -105,11 +109,12 @@ class Trace(LineWriter):
         record: dict[str, Any] = {"update": self._updates, "step": step}
         if samples is not None:
             record["samples"] = self._sampled(as_ids(samples), contents)
-        if parameters is not None:
+        in_full = self._updates <= _FIRST_IN_FULL or (self._updates - 1) % every == 0
+        if in_full:
             record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
-        if gradients is not None:
+        if gradients is not None and in_full:
             record["gradients"] = {name: digest(tensor) for name, tensor in gradients.items()}
-        if optimizer is not None:
+        if optimizer is not None and in_full:
             record["optimizer"] = {name: digest(value) for name, value in optimizer.items()}
         self._look_at_seeds(environments)
         if rollouts:

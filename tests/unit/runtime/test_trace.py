@@ -161,3 +161,22 @@ def test_every_seed_that_an_environment_had_is_kept_once(tmp_path):
             environment.reset(seed=seed)
             trace.update(step=seed, parameters={}, environments=[environment])
         assert trace.seeds_in_use == {"environment[0]": [1, 2]}
+
+
+def test_digests_of_the_whole_state_stand_in_the_first_eight_updates_and_then_in_one_of_so_many(tmp_path):
+    weight = torch.ones(2)
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        for step in range(1, 35):
+            state = {"mean": weight}
+            trace.update(
+                step=step,
+                parameters={"w": weight},
+                gradients={"w": weight},
+                optimizer=state,
+                samples=[step],
+                every=16,
+            )
+    records = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
+    for key in ("parameters", "gradients", "optimizer"):
+        assert [one["update"] for one in records if key in one] == [*range(1, 9), 17, 33]
+    assert all("samples" in one and "random" in one for one in records)
