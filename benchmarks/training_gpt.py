@@ -36,7 +36,8 @@ FILES = ("train.py", "model.py", "configurator.py")
 CLONE, ARCHIVE, TEXTS = "REPROKIT_NANOGPT", "REPROKIT_SHAKESPEARE", "REPROKIT_TEXTS"
 #: profile → at least so many times as fast
 RATIOS = {"native": 1.0, "portable": 1.0}
-WARM_UP = 5  # updates that are not counted
+WARM_UP = 8  # updates that are not counted: their traces have everything
+TRACE_INTERVAL = 48  # the recipe's
 
 Stamps = list[tuple[float, float]]
 
@@ -57,7 +58,12 @@ def train_ours(steps: int, texts: dict[str, Any]) -> Iterator[Any]:
         {
             "texts": texts,
             "training": {"total_timesteps": steps},
-            "logging": {"eval_interval": steps, "save_interval": steps, "sample_length": 1},
+            "logging": {
+                "eval_interval": steps,
+                "save_interval": steps,
+                "trace_interval": TRACE_INTERVAL,
+                "sample_length": 1,
+            },
         },
     )
     stamps: Stamps = []
