@@ -66,8 +66,8 @@ def ledgers() -> dict[str, float]:
 
     torch.manual_seed(1)
     ledger = Ledger()
-    hand, take, contents = Timed(ledger._hand), Timed(ledger.take), Timed(sample_contents)
-    ledger._hand = hand
+    hand, take, contents = Timed(ledger._read), Timed(ledger.take), Timed(sample_contents)
+    ledger._read = hand
     ledger.watch(dataloader)
     model = torch.nn.Sequential(
         torch.nn.Conv2d(1, 16, 3),

@@ -25,24 +25,27 @@ def check(evidence: Evidence) -> Finding:
         wrong += [one for run in others for one in distinct_streams.unlike(first, run)]
     if wrong:
         return failed(wrong[0], _DERIVE, all=wrong[:_MOST_SHOWN])
-    count = _num_seen(evidence)
-    if count < 2:
+    seen = _seen(evidence)
+    if not seen:
         return not_applicable("nothing that draws numbers was seen to work side by side", _DERIVE)
-    what = "worker" if watched else "environment"
-    return passed(f"{counted(count, what)} side by side, each with a stream of its own, in every run")
+    told = " and ".join(counted(number, what) for what, number in seen.items())
+    return passed(f"{told} side by side, each with a stream of its own, in every run")
 
 
 def _clones(run: RunEvidence, *, watched: bool) -> list[str]:
-    clones = distinct_streams.clones_of_workers if watched else distinct_streams.clones_of_trainer
-    return [f"{run.path}: {one}" for one in clones(run)]
+    kinds = distinct_streams.KINDS_OF_WATCHED if watched else (distinct_streams.clones_of_trainer,)
+    return [f"{run.path}: {one}" for clones in kinds for one in clones(run)]
 
 
-def _num_seen(evidence: Evidence) -> int:
+def _seen(evidence: Evidence) -> dict[str, int]:
+    """What works side by side → how many of it, two or more."""
     if not evidence.runs:
-        return 0
+        return {}
     first = evidence.runs[0]
     if (evidence.recipe or {}).get("instrument"):
-        return sum(map(len, distinct_streams.workers(first)))
-    if not isinstance(fact(first.runtime, "seeding.alike"), list):
-        return 0  # written before the runtime looked
-    return distinct_streams.num_of_trainer(first)
+        found = distinct_streams.num_of_watched(first)
+    elif isinstance(fact(first.runtime, "seeding.alike"), list):
+        found = {"environment": distinct_streams.num_of_trainer(first)}
+    else:
+        found = {}  # written before the runtime looked
+    return {what: number for what, number in found.items() if number > 1}

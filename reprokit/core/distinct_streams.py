@@ -12,6 +12,8 @@ from typing import Any
 from reprokit.core.evidence import RunEvidence, fact
 
 Worker = Mapping[str, Any]
+Rank = Mapping[str, Any]
+Vector = Mapping[str, Any]
 
 
 def clones_of_trainer(run: RunEvidence) -> Iterator[str]:
@@ -50,6 +52,86 @@ def clones_of_workers(run: RunEvidence) -> Iterator[str]:
                 drawn = mine.get("drawn") and theirs.get("drawn")
                 if drawn and mine.get("began") == theirs.get("began"):
                     yield _told(one, other, name)
+
+
+def ranks(run: RunEvidence) -> list[list[Rank]]:
+    """The ranks of each launch that has more than one, with what each was fed."""
+    found: dict[str, list[Rank]] = {}
+    for name, process in sorted((fact(run.instrument, "processes") or {}).items()):
+        launcher, _, rank = name.rpartition(".r")
+        streams = fact(process, "torch.streams")
+        if launcher and rank.isdigit() and isinstance(streams, Mapping):
+            loaders = fact(process, "torch.loaders") or []
+            found.setdefault(launcher, []).append({**streams, "rank": int(rank), "made": loaders})
+    return [sorted(group, key=lambda one: one["rank"]) for group in found.values() if len(group) > 1]
+
+
+def clones_of_ranks(run: RunEvidence) -> Iterator[str]:
+    """Ranks with one model that every update fed the same samples, by every loader that trains."""
+    for group in ranks(run):
+        for one, other in combinations(group, 2):
+            mine, theirs = _trains(one), _trains(other)
+            as_one = one["parameters"] == other["parameters"] and one["updates"] == other["updates"] > 1
+            if as_one and mine and mine == theirs and all(mine.values()):
+                loader = one["made"][min(mine)]
+                yield (
+                    f"ranks {one['rank']} and {other['rank']} train on the same samples in every update: "
+                    f"{loader.get('file')}:{loader.get('line')} gives them to each"
+                )
+
+
+def _trains(rank: Rank) -> dict[int, Any]:
+    """Number of each loader that fed every update of a rank → the digest of its samples."""
+    return {
+        int(number): one.get("samples")
+        for number, one in rank["loaders"].items()
+        if one.get("updates") == rank["updates"] and not rank["made"][int(number)].get("without_gradients")
+    }
+
+
+def vectors(run: RunEvidence) -> list[Vector]:
+    """Every vector of environments, with what each environment began with."""
+    found: list[Vector] = []
+    processes = sorted((fact(run.instrument, "processes") or {}).items())
+    for _, process in processes:
+        found += [one for one in process.get("vectors") or [] if isinstance(one, Mapping)]
+    played: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for _, process in processes:
+        worker = process.get("vector_worker") or {}
+        if worker:
+            played.setdefault((process.get("parent"), worker.get("file"), worker.get("line")), []).append(
+                worker
+            )
+    for group in played.values():
+        ordered = sorted(group, key=lambda one: one["index"])
+        if len({one["index"] for one in group}) == len(group) > 1:  # else it was made more than once
+            found.append({**ordered[0], "environments": ordered})
+    return found
+
+
+def clones_of_vectors(run: RunEvidence) -> Iterator[str]:
+    """Environments of one vector that began with the same generator and drew from it."""
+    for vector in vectors(run):
+        for (mine, one), (theirs, other) in combinations(enumerate(vector["environments"]), 2):
+            drawn = one.get("drawn") and other.get("drawn")
+            if drawn and one.get("began") == other.get("began"):
+                yield (
+                    f"environments {mine} and {theirs} of a vector draw the same numbers: "
+                    f"{vector.get('file')}:{vector.get('line')} begins each with the same seed"
+                )
+
+
+#: What may be clones in a program that was watched.
+KINDS_OF_WATCHED = (clones_of_workers, clones_of_ranks, clones_of_vectors)
+
+
+def num_of_watched(run: RunEvidence) -> dict[str, int]:
+    """What works side by side in a program that was watched → how many were seen."""
+    return {
+        "worker": sum(map(len, workers(run))),
+        "rank": sum(map(len, ranks(run))),
+        "environment": sum(len(one["environments"]) for one in vectors(run)),
+    }
 
 
 def _told(one: Worker, other: Worker, name: str) -> str:

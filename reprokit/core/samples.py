@@ -7,11 +7,11 @@ known a digest of what arrived under each of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 LEDGER = "samples"
-_CONTENT_DIGITS = 16
+CONTENT_DIGITS = 16
 _SHOWN = 4
 _SHORT = 10
 _ALIKE = 8
@@ -32,7 +32,7 @@ class WrongSample:
         expected: The id that the other run has there; None where it has no more.
         actual: The id; None where there are no more.
         how: ``again``, ``skipped``, ``order``, ``worker``, ``other``, ``missing``, ``extra`` or ``content``.
-        ledger: Which of the trace's: ``samples``, or ``samples_2`` of the program's second loader.
+        ledger: Which of that run's: ``samples``, or ``samples_2`` of its second loader.
         told: A sentence without a subject: ``update 412 trained on samples 9,120, 9,121.. again``.
     """
 
@@ -73,6 +73,21 @@ def read_ids(ids: Any) -> tuple[Id, ...]:
     return tuple(found)
 
 
+def ledgers_of(record: Record) -> list[str]:
+    """Their names, in the order in which their loaders were first used."""
+    found = [name for name in record if name == LEDGER or name.startswith(f"{LEDGER}_")]
+    return sorted(found, key=number_of)
+
+
+def number_of(ledger: str) -> int:
+    """Which loader of a run a ledger is of, from 0.
+
+    >>> number_of("samples"), number_of("samples_2")
+    (0, 1)
+    """
+    return int(ledger.partition("_")[2] or 1) - 1
+
+
 def first_wrong_sample(expected: Iterable[Record], actual: Iterable[Record]) -> WrongSample | None:
     """The first sample in which two traces differ; None where no ledger differs, or one of them has none.
 
@@ -84,49 +99,15 @@ def first_wrong_sample(expected: Iterable[Record], actual: Iterable[Record]) -> 
         ValueError: A ledger is damaged.
     """
     ours, theirs = list(expected), list(actual)
-    names = sorted({name for one in ours for name in one if name == LEDGER or name.startswith(f"{LEDGER}_")})
+    names = sorted({name for one in ours for name in ledgers_of(one)})
     processes = dict.fromkeys(one.get("process") for one in ours)
     found = [
-        replace(wrong, ledger=name)
+        wrong
         for process in processes
         for name in names
         if (wrong := _first(*(_ledger(side, name, process) for side in (ours, theirs))))
     ]
     return min(found, key=lambda one: one.update, default=None)
-
-
-def continued(
-    whole: Sequence[Record], resumed: Sequence[Record], *, began_with: Any
-) -> list[dict[str, Any]] | None:
-    """The records of a resumed program, numbered as the whole run's are; None where no place fits.
-
-    Args:
-        whole: Records of the run that was never stopped, with ``parameters`` after each update.
-        resumed: Those of the resumed one, which counts its updates anew.
-        began_with: The parameters that it had before its first update, told in the same way.
-
-    A loop that resumes by iterating over what it has trained on is given those batches before its first
-    update: of that update's samples only the last ones count, as many as the whole run's update has.
-    """
-    at = next((one for one in whole if one.get("parameters") == began_with), None)
-    if at is None:
-        return None
-    before = at.get("update") or 0
-    numbered = [{**one, "update": one["update"] + before} for one in resumed]
-    first = next((one for one in whole if numbered and one.get("update") == numbered[0]["update"]), {})
-    for name in [name for name in first if name == LEDGER or name.startswith(f"{LEDGER}_")]:
-        if name in numbered[0]:
-            numbered[0][name] = _last_of(numbered[0][name], len(read_ids(first[name].get("ids"))))
-    return numbered
-
-
-def _last_of(ledger: Record, count: int) -> Record:
-    ids = read_ids(ledger.get("ids"))
-    if len(ids) <= count:
-        return ledger
-    contents = ledger.get("contents")
-    kept = {"contents": contents[-count * _CONTENT_DIGITS :]} if isinstance(contents, str) and count else {}
-    return {**ledger, "ids": list(ids[len(ids) - count :]), **kept}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,18 +119,19 @@ class _Line:
     ids: tuple[Id, ...]
     contents: tuple[str, ...]
     worker: Any
+    ledger: str
 
 
 def _ledger(records: Iterable[Record], name: str, process: Any) -> list[_Line]:
-    return [_line(one, one[name]) for one in records if name in one and one.get("process") == process]
+    return [_line(one, one[name], name) for one in records if name in one and one.get("process") == process]
 
 
-def _line(record: Record, ledger: Any) -> _Line:
+def _line(record: Record, ledger: Any, name: str) -> _Line:
     update, text = record.get("update"), ledger.get("contents") if isinstance(ledger, Mapping) else None
     if not isinstance(update, int) or not isinstance(ledger, Mapping):
         raise ValueError("a record has no number of its update, or no samples")  # noqa: TRY004 - as above
     text = text if isinstance(text, str) else ""
-    contents = tuple(text[n : n + _CONTENT_DIGITS] for n in range(0, len(text), _CONTENT_DIGITS))
+    contents = tuple(text[n : n + CONTENT_DIGITS] for n in range(0, len(text), CONTENT_DIGITS))
     ids = read_ids(ledger.get("ids"))
     known = bool(ledger.get("stream")) and len(contents) == len(ids)  # a position is no name after a resume
     return _Line(
@@ -158,6 +140,7 @@ def _line(record: Record, ledger: Any) -> _Line:
         ids=tuple(f"#{one[:_SHORT]}" for one in contents) if known else ids,
         contents=contents,
         worker=ledger.get("worker"),
+        ledger=str(ledger.get("of", name)),
     )
 
 
@@ -190,6 +173,7 @@ def _wrong(ours: Sequence[_Line], index: int, other: _Line) -> WrongSample | Non
         actual=theirs[position] if position < len(theirs) else None,
         how=how,
         told=f"update {other.update:,} {told}",
+        ledger=other.ledger,
     )
 
 
@@ -250,6 +234,7 @@ def _other_content(one: _Line, other: _Line) -> WrongSample | None:
         actual=one.ids[at],
         how="content",
         told=f"update {other.update:,} trained on sample {shown}, which holds something else there",
+        ledger=other.ledger,
     )
 
 

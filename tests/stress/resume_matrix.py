@@ -215,6 +215,8 @@ def _batches(case: Case) -> int:
     return EPOCHS * sum(-(-len(range(part, ROWS, parts)) // BATCH) for part in range(parts))
 
 
+#: What another command writes below the table, and this one leaves.
+BELOW = "\n## Samples lost by resuming"
 HEAD = """# Killed at every batch boundary
 
 Each line is a training of {epochs} epochs on {rows} rows in batches of {batch}, killed by SIGKILL after its
@@ -247,6 +249,8 @@ def main() -> int:
     parser.add_argument("--table", type=Path)
     given = parser.parse_args()
     load_everything()
+    before = given.table.read_text(encoding="utf-8") if given.table and given.table.exists() else ""
+    below = "".join(before.partition(BELOW)[1:])
     lines, all_kills, failed = [], 0, 0
     for case in cases():
         began = perf_counter()
@@ -256,7 +260,7 @@ def main() -> int:
         lines.append(f"| {case.words} | {kills} | {wrong or 'equal'} |")
         print(lines[-1], f"{perf_counter() - began:.1f} s", flush=True)
         if given.table:
-            given.table.write_text(_table(lines, all_kills, failed), encoding="utf-8")
+            given.table.write_text(_table(lines, all_kills, failed) + below, encoding="utf-8")
     return 1 if failed else 0
 
 

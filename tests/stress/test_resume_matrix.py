@@ -45,8 +45,10 @@ def _said(before: str = "", *, workers: int, stream: bool, own: bool, persistent
     return done.stdout.strip()
 
 
+#: The first two are the cases in which a loader is made to forget below: without that, nothing is found.
 @pytest.mark.parametrize(
-    ("workers", "stream", "own", "persistent"), [(0, False, True, False), (1, False, False, True)]
+    ("workers", "stream", "own", "persistent"),
+    [(0, False, True, False), (1, False, False, False), (1, False, False, True)],
 )
 def test_killed_at_every_batch_it_ends_as_if_nothing_had_been(workers, stream, own, persistent):
     said = _said(workers=workers, stream=stream, own=own, persistent=persistent)

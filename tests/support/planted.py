@@ -630,22 +630,53 @@ def loader_workers(*began: str, drawn: bool = True, second: str = "", seeds: boo
         entry = {"generator": name, "origin": "seed", "seed": "0", "file": "train.py", "line": 12}
         found: dict[str, Any] = {"0": {"seeds": [], "torch": {}}}
         for number, state in enumerate(states):
-            place = {"file": "train.py", "line": 30, "iterator": 77, "of": len(states), "worker": number}
+            place: dict[str, Any] = {"file": "train.py", "line": 30}
+            place |= {"iterator": 77, "of": len(states), "worker": number}
             found[f"0.f{number}"] = {
                 "parent": "0",
                 "seeds": [entry] if seeds else [],
                 "torch": {"worker": place, "generators": {name: {"began": state, "drawn": drawn}}},
             }
-        return {"processes": found}
+        return found
 
-    def watched(evidence: Evidence) -> Evidence:
+    return watched(processes(began), processes((*began[:-1], second) if second else began))
+
+
+def watched(*processes: dict[str, Any]) -> Fault:
+    """Runs of a command with ``instrument``, of whose processes the hook has seen this."""
+
+    def fault(evidence: Evidence) -> Evidence:
         recipe = {**(evidence.recipe or {}), "command": ["python", "train.py"], "instrument": "light"}
-        others = (*began[:-1], second) if second else began
-        seen = (processes(began), processes(others))
-        runs = tuple(replace(run, instrument=one) for run, one in zip(evidence.runs, seen, strict=False))
+        runs = tuple(
+            replace(run, instrument={"processes": one})
+            for run, one in zip(evidence.runs, processes, strict=False)
+        )
         return replace(evidence, recipe=recipe, runs=runs)
 
-    return watched
+    return fault
+
+
+def ranks(*samples: str, parameters: str = "p", evaluates: bool = False, updates: int = 20) -> Fault:
+    """Two watched runs of a rank for each digest of samples; all but the first have ``parameters``."""
+    found: dict[str, Any] = {"0": {}}
+    for number, one in enumerate(samples):
+        made = [{"file": "train.py", "line": 9, "without_gradients": 5 if evaluates else 0}]
+        fed = {"updates": updates, "parameters": "p" if not number else parameters}
+        fed |= {"loaders": {"0": {"updates": updates, "samples": one}}}
+        found[f"0.r{number}"] = {"parent": "0", "torch": {"loaders": made, "streams": fed}}
+    return watched(found, found)
+
+
+def vector(*began: str, drawn: bool = True, processes: bool = False) -> Fault:
+    """Two watched runs with a vector of an environment for each state that is given."""
+    place = {"vector": "SyncVectorEnv", "file": "train.py", "line": 7}
+    environments = [{"began": one, "drawn": drawn} for one in began]
+    if not processes:
+        found: dict[str, Any] = {"0": {"vectors": [{**place, "environments": environments}]}}
+    else:
+        players = enumerate(environments)
+        found = {f"0.f{n}": {"parent": "0", "vector_worker": {**place, **e, "index": n}} for n, e in players}
+    return watched(found, found)
 
 
 FAULTS: dict[str, dict[str, Fault]] = {
@@ -660,6 +691,9 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "workers with one NumPy seed": loader_workers("a", "b", "a", seeds=True),
         "workers with a copy of one generator": loader_workers("a", "a"),
         "a worker with another stream in the second run": loader_workers("a", "b", second="c"),
+        "ranks that train on the same samples": ranks("a", "b", "a"),
+        "environments of a vector with one seed": vector("a", "b", "a"),
+        "environments in processes with one seed": vector("a", "a", processes=True),
     },
     "repeatable": {
         "the runs differ": with_(repeats=(DIFFERENT,)),
@@ -1294,6 +1328,14 @@ FAULTS: dict[str, dict[str, Fault]] = {
 GREEN: dict[str, dict[str, Fault]] = {
     "distinct": {
         "workers that draw different numbers": loader_workers("a", "b", "c"),
+        "ranks with samples of their own": ranks("a", "b"),
+        "ranks with the same samples and parts of a model": ranks("a", "a", parameters="q"),
+        "ranks that evaluate on the same samples": ranks("a", "a", evaluates=True),
+        "ranks whose samples could not be read": ranks("", ""),
+        "ranks that were seen in one update only": ranks("a", "a", updates=1),
+        "environments with seeds of their own": vector("a", "b"),
+        "environments that draw nothing": vector("a", "a", drawn=False),
+        "environments whose seed nobody saw": vector("", "", drawn=False),
     },
     "repeatable": {"a third run": third_run, "no seed asked for": with_(seed=None)},
     "equals_golden": {

@@ -20,7 +20,7 @@ from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
-from reprokit.harness.diagnosing.resumed_samples import wrong_sample
+from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.clock import stamp
@@ -96,16 +96,17 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
         cut = None if stopped is None else stopped.trace
         begun = diagnosis.where_begun(whole.trace, cut, resumed.trace, again=again.trace)
         _check_resumed(found, begun, resumed)
-    equal = found.divergence is None
+    loader = wrong_loader(whole.trace, resumed.trace, again=again.trace)
+    divergence = found.divergence or (loader.divergence if loader else None)
+    equal = divergence is None
     lost = () if equal else diagnosis.lost_states(whole.trace, resumed.trace, again=again.trace)
-    sample = None if equal else wrong_sample(whole.trace, resumed.trace)
     stop = ["--stop-args", words.stop] if words.stop else []
     options = ["--seed", str(lab.spec.seed), *stop, "--resume-args", words.resume]
-    unknown = () if equal or lost or sample else ("every recorded loop variable was restored",)
+    unknown = () if equal or lost or loader else ("every recorded loop variable was restored",)
     return Diagnosis(
         verdict=EQUAL if equal else DIFFERS,
-        divergence=found.divergence,
-        causes=(*([sample] if sample else []), *map(_cause, lost)),
+        divergence=divergence,
+        causes=(*([loader.cause] if loader else []), *map(_cause, lost)),
         known=(*unknown, *left_out_of(lab)),
         replay=(shell_line(["reprokit", "diagnose", "--resume", *options, "--", *lab.spec.command]),),
         folder=lab.folder,

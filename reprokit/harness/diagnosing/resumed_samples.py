@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from reprokit.core.samples import WrongSample, continued, first_wrong_sample
+from reprokit.core.difference import Divergence
+from reprokit.core.resumed_ledger import continued
+from reprokit.core.samples import WrongSample, first_wrong_sample, number_of
 from reprokit.diagnosis import Cause, Trace
 from reprokit.errors import CannotJudgeError
 
@@ -13,19 +16,40 @@ _PLACE = "save the place of its sampler, and the state of its generator, with th
 _DRAWS = "save the state of the generator that its workers are seeded from with the checkpoint"
 
 
-def wrong_sample(whole: Trace, resumed: Trace) -> Cause | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrongLoader:
+    """A loader whose samples are not the whole run's.
+
+    Attributes:
+        divergence: The first update that trained on another sample, for where no metric shows it.
+    """
+
+    cause: Cause
+    divergence: Divergence
+
+
+def wrong_loader(whole: Trace, resumed: Trace, *, again: Trace) -> WrongLoader | None:
     """The loader whose samples are not the whole run's; None where none differ, or none were recorded.
+
+    ``again`` is the whole run once more: what differs there already was not lost by resuming.
 
     Raises:
         CannotJudgeError: A ledger is damaged.
     """
-    ours, theirs = (one.facts.get("ledger") for one in (whole, resumed))
-    if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
+    ledgers = [one.facts.get("ledger") for one in (whole, resumed, again)]
+    ours, theirs, twice = (one if isinstance(one, Mapping) else {} for one in ledgers)
+    if not (ours and theirs and twice):
         return None
     try:
-        numbered = continued(ours["updates"], theirs["updates"], began_with=theirs["began_with"])
+        if first_wrong_sample(ours["updates"], twice["updates"]):
+            return None
+        loaders = ours["loaders"], theirs["loaders"]
+        began = theirs["began_with"]
+        numbered = continued(ours["updates"], theirs["updates"], began_with=began, loaders=loaders)
         found = None if numbered is None else first_wrong_sample(ours["updates"], numbered)
-        return None if found is None else _cause(found, theirs["loaders"])
+        if found is None:
+            return None
+        return WrongLoader(cause=_cause(found, theirs["loaders"]), divergence=_divergence(found))
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         fix = "run it again; the program must not write into the folder of its trace"
         raise CannotJudgeError(
@@ -33,8 +57,19 @@ def wrong_sample(whole: Trace, resumed: Trace) -> Cause | None:
         ) from error
 
 
+def _divergence(found: WrongSample) -> Divergence:
+    return Divergence(
+        record=found.update - 1,
+        step=found.step or found.update,
+        metric=f"the samples of update {found.update:,}",
+        expected=found.expected,
+        actual=found.actual,
+        what=found.told,
+    )
+
+
 def _cause(found: WrongSample, loaders: list[Mapping[str, Any]]) -> Cause:
-    loader = loaders[int(found.ledger.partition("_")[2] or 1) - 1]
+    loader = loaders[number_of(found.ledger)]
     kept = found.how != "content"
     why = "this loader does not go on where it stopped" if kept else "what this loader draws is not restored"
     return Cause(

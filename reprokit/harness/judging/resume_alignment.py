@@ -52,10 +52,10 @@ def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequen
         CannotJudgeError: The records cannot be aligned.
     """
     pairs, log = adapters.pair_runs(whole, resumed)
-    if not pairs or log.has(problems.DIFFERENCE):
+    cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]} if stopped else {}
+    if not pairs or not _are_the_same_logs(whole, cut, resumed, pairs):
         missing = "; ".join(one.message for one in log.problems()) or "no metrics file in either"
         raise _unaligned(f"the resumed run's logs differ from the whole run's ({missing})", resumed)
-    cut = {left.name: _records(left) for left, _ in adapters.pair_runs(stopped, whole)[0]} if stopped else {}
     every = [(left.name, _records(left), cut.get(left.name, []), _records(right)) for left, right in pairs]
     logs = [one for one in every if one[1] or one[3]]
     if not logs:
@@ -68,6 +68,24 @@ def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequen
             within = first == 0 and found.record < (len(part) if stopped else 1)
             return Rejoined(divergence=found, from_the_first=not any(firsts), before_the_stop=within)
     return Rejoined(divergence=None, from_the_first=not any(firsts), before_the_stop=False)
+
+
+def _are_the_same_logs(
+    whole: Path,
+    cut: Mapping[str, list[Record]],
+    resumed: Path,
+    pairs: Sequence[tuple[MetricsSource, MetricsSource]],
+) -> bool:
+    """Whether the resumed run has all logs of the whole run, and no other.
+
+    It need not have those that the stopped run had left whole, such as logs beside earlier checkpoints.
+    """
+    sources = [adapters.pair_runs(side, side)[0] for side in (whole, resumed)]
+    ours, theirs = ({one.path: one for one, _ in found} for found in sources)
+    for left, right in pairs:
+        ours.pop(left.path)
+        theirs.pop(right.path)
+    return not theirs and all(cut.get(one.name) and _records(one) == cut[one.name] for one in ours.values())
 
 
 def _records(source: MetricsSource) -> list[Record]:

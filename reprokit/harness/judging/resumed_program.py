@@ -17,7 +17,8 @@ from urllib.parse import quote
 from reprokit import runs, workspace
 from reprokit.core.comparability import RESUMED, Objection, why_not_comparable
 from reprokit.core.evidence import ResumeEvidence
-from reprokit.core.samples import continued
+from reprokit.core.resumed_ledger import continued
+from reprokit.core.samples import number_of
 from reprokit.errors import CannotJudgeError
 from reprokit.harness.judging import trace_comparison
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
@@ -128,22 +129,29 @@ def _wrong_sample(whole: runs.StoredRun, resumed: runs.StoredRun) -> dict[str, A
     Both must have been watched. The resumed run's updates are counted from the one after which the whole
     run had the parameters that it began with.
     """
-    torch = read_json(resumed.path / INSTRUMENT).get("processes", {}).get("0", {}).get("torch", {})
+    torch, of_whole = (_torch(run) for run in (resumed, whole))
     records = [trace_comparison.recorded(run.path / TRACE) for run in (whole, resumed)]
     if not all(records) or "began_with" not in torch:
         return {}
+    loaders = [one.get("loaders") or [] for one in (of_whole, torch)]
     try:
-        numbered = continued(*records, began_with=torch["began_with"])
+        numbered = continued(*records, began_with=torch["began_with"], loaders=(loaders[0], loaders[1]))
     except ValueError as error:
         return {"sample": {"how": "damaged", "told": f"the ledger of samples is damaged: {error}"}}
     if numbered is None:
         return {}
     found = trace_comparison.sample_difference(records[0], numbered)
-    if "ledger" in found.get("sample", {}):
-        number = int(found["sample"]["ledger"].partition("_")[2] or 1) - 1
-        loaders = torch.get("loaders") or []
-        if number < len(loaders):
-            found["sample"]["loader"] = f"{loaders[number].get('file')}:{loaders[number].get('line')}"
+    number = number_of(found["sample"]["ledger"]) if "ledger" in found.get("sample", {}) else len(loaders[1])
+    if number < len(loaders[1]):
+        found["sample"]["loader"] = f"{loaders[1][number].get('file')}:{loaders[1][number].get('line')}"
+    return found
+
+
+def _torch(run: runs.StoredRun) -> dict[str, Any]:
+    """What the watch says of PyTorch in a run's first process."""
+    found: dict[str, Any] = (
+        read_json(run.path / INSTRUMENT).get("processes", {}).get("0", {}).get("torch", {})
+    )
     return found
 
 

@@ -42,6 +42,8 @@ class Light:
         self.seeds = Seeds()
         self.children = Children(self)
         self.torch: dict[str, Any] = {}
+        self.vectors: list[dict[str, Any]] = []
+        self.vector_worker: dict[str, Any] = {}
         self.trace: int | None = None
 
     def line(self, record: dict[str, Any]) -> None:
@@ -76,6 +78,8 @@ class Light:
             "not_watched": list(imports.failed),
             "limits": limits.found(),
             "torch": self.torch,
+            "vectors": self.vectors,
+            "vector_worker": self.vector_worker,
             "in_force": self._in_force(),
         }
 
@@ -111,12 +115,13 @@ def start(*, out: str, probe: str) -> None:
 
 
 def _watch(light: Light) -> None:
-    from . import light_numpy, light_random, light_torch, loader_workers
+    from . import light_numpy, light_random, light_torch, loader_workers, vector_streams
 
     light_random.watch(light)
     imports.after("numpy.random", lambda module: light_numpy.watch(module, light))
     imports.after("torch", lambda module: light_torch.watch(module, light))
     imports.after("torch.utils.data.dataloader", lambda module: loader_workers.watch(module, light))
+    vector_streams.watch(light)
     imports.after("subprocess", light.children.watch_subprocess)
     imports.after("multiprocessing.util", light.children.watch_spawning)
     sys.addaudithook(_heard(light))

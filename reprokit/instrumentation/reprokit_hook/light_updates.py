@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from . import digests, imports
+from . import digests, imports, read_ahead
 from .loader_ledger import Ledger
+from .rank_streams import RankStreams
 
 _DIGESTED_BYTES = 32 << 20
 _ALL_UP_TO = 10_000
@@ -30,6 +31,7 @@ class Parameters:
         self._torch, self._light, self._seeding = torch, light, seeding
         self._steps = 0
         self._ledger = Ledger()
+        self._streams = RankStreams(light)
         light.at_end.append(self._loaders)
         self._named: dict[int, list[tuple[str, Any]]] = {}
         self._numbers: dict[int, int] = {}
@@ -40,7 +42,9 @@ class Parameters:
         optim.register_optimizer_step_pre_hook(lambda one, *_: self._begins(one))
         optim.register_optimizer_step_post_hook(lambda one, *_: self._stepped(one))
         os.register_at_fork(after_in_child=self._ledger.restart)
+        os.register_at_fork(after_in_child=self._streams.restart)
         imports.after("torch.utils.data.dataloader", self._ledger.watch)
+        imports.after("accelerate.data_loader", lambda module: read_ahead.watch(module, self._ledger))
 
     def _begins(self, optimizer: Any) -> None:
         """The first step is to come: what it begins with says where a resumed program goes on."""
@@ -89,6 +93,7 @@ class Parameters:
         record |= self._ledger.take()
         record["parameters"] = {name: _digest(one) for name, one in named}
         record["random"] = dict(self._states())
+        self._streams.update(record)
         self._light.line(record)
 
     def _states(self) -> Iterator[tuple[str, str]]:

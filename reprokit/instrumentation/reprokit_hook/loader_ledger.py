@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .light_seeds import where
+from .read_ahead import ReadAhead
 
 _MOST_WORDS = 2_048
 _MOST_CONTENTS = 4_096
@@ -36,6 +37,7 @@ class Ledger:
         loaders: What is known of each loader, in the order in which they were first used: one is known by
             the lines that made it and iterate over it, since a program may make one anew each epoch.
         problem: Why something could not be recorded; "" where all could.
+        ahead: What is being read before it is handed out, by a wrapper; None where a program reads itself.
     """
 
     def __init__(self) -> None:
@@ -45,6 +47,7 @@ class Ledger:
         """Begin anew: the process was forked."""
         self.loaders: list[dict[str, Any]] = []
         self.problem = ""
+        self.ahead: ReadAhead | None = None
         self._numbers: dict[Any, int] = {}
         self._handed: dict[int, list[_Batch]] = {}
         self._known: dict[int, dict[Any, int]] = {}  # loader → id → content
@@ -66,9 +69,14 @@ class Ledger:
 
         @functools.wraps(natural)
         def handed(iterator: Any) -> Any:
-            batch = natural(iterator)
             try:
-                self._hand(iterator, batch)
+                batch = natural(iterator)
+            except StopIteration:
+                if self.ahead is not None:
+                    self.ahead.ended = True
+                raise
+            try:
+                self._read(iterator, batch)
             except Exception as error:  # said in the record; the program must not fail by it
                 self.problem = f"the samples of a batch could not be recorded: {error!r}"
             return batch
@@ -84,15 +92,23 @@ class Ledger:
             for number, batches in sorted(handed.items())
         }
 
-    def _hand(self, iterator: Any, batch: Any) -> None:
+    def hand_out(self, number: int, found: _Batch) -> None:
+        """The program gets a batch of the loader of that number."""
+        facts = self.loaders[number]
+        facts["batches"] += 1
+        facts["samples"] += len(found.ids)
+        facts["without_gradients"] += not sys.modules["torch"].is_grad_enabled()
+        self._handed.setdefault(number, []).append(found)
+
+    def _read(self, iterator: Any, batch: Any) -> None:
         number = self._number(iterator)
         if number >= _MOST_LOADERS:
             return
         found = _Batch(iterator, batch)
-        facts = self.loaders[number]
-        facts["batches"] += 1
-        facts["samples"] += len(found.ids)
-        self._handed.setdefault(number, []).append(found)
+        if self.ahead is None:
+            self.hand_out(number, found)
+        else:
+            self.ahead.batches.append((number, found))
 
     def _number(self, iterator: Any) -> int:
         loader = vars(iterator)["_reprokit_loader"]
@@ -102,7 +118,8 @@ class Ledger:
             names = dict(zip(("file", "line", "function"), made or used, strict=False))
             names |= {"used_at": used[1], "data_set": data_set}
             known = {"workers": iterator._num_workers, "stream": _is_stream(iterator), "redrawn": None}
-            self.loaders.append({**names, **known, "batches": 0, "samples": 0})
+            counts = {"batches": 0, "samples": 0, "without_gradients": 0}
+            self.loaders.append({**names, **known, **counts})
         return number
 
     def _joined(self, number: int, batches: list[_Batch]) -> dict[str, Any]:

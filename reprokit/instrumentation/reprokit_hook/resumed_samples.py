@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import digests, imports
+from . import digests, imports, read_ahead
 from .loader_ledger import Ledger
 from .watch import Watch
 
@@ -28,6 +28,7 @@ def watch(watched: Watch) -> None:
     watched.at_end.append(seen)
     imports.after("torch", listen)
     imports.after("torch.utils.data.dataloader", ledger.watch)
+    imports.after("accelerate.data_loader", lambda module: read_ahead.watch(module, ledger))
 
 
 def _parameters(optimizer: Any) -> str:

@@ -1,4 +1,4 @@
-"""Lightning, with a checkpoint after every step."""
+"""Lightning, with a checkpoint after every step; it saves the place of a loader that has a state."""
 
 import warnings
 
@@ -6,11 +6,11 @@ warnings.filterwarnings("ignore")
 import lightning
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
-from parts import Log, Model, Rows, arguments
+from parts import Log, Model, Resumable, Rows, arguments
 from torch.utils.data import DataLoader
 
 given = arguments()
-log = Log(given.folder)
+log, rows, order = Log(given.folder), Rows(), torch.Generator().manual_seed(3)
 
 
 class Net(lightning.LightningModule):
@@ -27,7 +27,12 @@ class Net(lightning.LightningModule):
         return torch.optim.SGD(self.parameters(), lr=0.05)
 
 
-loader = DataLoader(Rows(given.noise), 4, shuffle=True, num_workers=given.workers)
+if given.forget == "place":
+    loader = DataLoader(rows, 4, shuffle=True, num_workers=2, generator=order)  # LINE place
+elif given.forget == "draws":
+    loader = Resumable(rows, order)
+else:
+    loader = Resumable(rows, order, seeds=order)
 keep = ModelCheckpoint(dirpath=given.folder, every_n_train_steps=1, save_top_k=-1, filename="{step}")
 trainer = lightning.Trainer(
     max_steps=given.stop_after,
@@ -37,4 +42,4 @@ trainer = lightning.Trainer(
     enable_progress_bar=False,
     enable_model_summary=False,
 )
-trainer.fit(Net(), loader, ckpt_path=str(given.resume / "step=5.ckpt") if given.resume else None)
+trainer.fit(Net(), loader, ckpt_path=str(given.resume / "step=13.ckpt") if given.resume else None)

@@ -2,23 +2,26 @@
 
 import torch
 from parts import Log, Model, Rows, arguments
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, RandomSampler
 
 given = arguments()
-model, log, order = Model(), Log(given.folder), torch.Generator()
+model, log, rows = Model(), Log(given.folder), Rows()
+order, seeds = torch.Generator().manual_seed(3), torch.Generator().manual_seed(4)
 sgd = torch.optim.SGD(model.parameters(), lr=0.05)
-order.manual_seed(3)
-step, begun = 0, order.get_state()
+step, behind = 0, 0
 if given.resume:
     saved = torch.load(given.resume / "saved.pt")
     model.load_state_dict(saved["model"])
-    step, begun = saved["step"], saved["begun"]
+    step = saved["step"]
+    if given.forget != "place":
+        order.set_state(saved["order"])
+        behind = saved["behind"]
     if given.forget != "draws":
-        order.set_state(begun)
-loader = DataLoader(Rows(given.noise), 4, shuffle=True, num_workers=given.workers, generator=order)
-behind = 0 if given.forget == "place" and given.resume else step % len(loader)
+        seeds.set_state(saved["seeds"])
+sampler = RandomSampler(rows, generator=order)
+loader = DataLoader(rows, 4, sampler=sampler, num_workers=2, generator=seeds)  # LINE place draws
 while step < given.stop_after:
-    begun = order.get_state()
+    begun = {"order": order.get_state(), "seeds": seeds.get_state()}
     for number, batch in enumerate(loader):
         if number < behind:
             continue
@@ -31,4 +34,5 @@ while step < given.stop_after:
         if step == given.stop_after:
             break
     behind = 0
-torch.save({"model": model.state_dict(), "step": step, "begun": begun}, given.folder / "saved.pt")
+saved = {"model": model.state_dict(), "step": step, "behind": step % len(loader), **begun}
+torch.save(saved, given.folder / "saved.pt")

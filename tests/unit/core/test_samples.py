@@ -2,7 +2,7 @@
 
 import pytest
 
-from reprokit.core.samples import continued, first_wrong_sample, read_ids
+from reprokit.core.samples import first_wrong_sample, read_ids
 
 
 def _ledger(*batches, first=1, **more):
@@ -86,26 +86,3 @@ def test_ranges_and_negative_ids_are_read():
     assert read_ids("-2-0,7") == (-2, -1, 0, 7)
     assert read_ids(["a", 3]) == ("a", 3)
     assert read_ids("") == ()
-
-
-def _after(records):
-    return [{**one, "parameters": {"w": f"p{one['update']}"}} for one in records]
-
-
-def test_a_resumed_program_is_numbered_from_the_parameters_that_it_began_with():
-    whole, resumed = _after(WHOLE), _ledger([8, 1, 3], [7, 0, 4])
-    numbered = continued(whole, resumed, began_with={"w": "p2"})
-    assert [one["update"] for one in numbered] == [3, 4]
-    assert first_wrong_sample(whole, numbered).told.startswith("update 4 trained on samples 7, 0, 4 again")
-
-
-def test_batches_that_a_resumed_loop_goes_past_are_not_those_of_its_first_update():
-    whole, resumed = _after(WHOLE), _ledger([5, 9, 2, 7, 0, 4, 8, 1, 3], [6, 10, 11])
-    assert first_wrong_sample(whole, continued(whole, resumed, began_with={"w": "p2"})) is None
-    short = _ledger([5, 9, 2, 7, 0, 4], [8, 1, 3])
-    found = first_wrong_sample(whole, continued(whole, short, began_with={"w": "p2"}))
-    assert (found.update, found.how) == (3, "again")
-
-
-def test_a_resumed_program_that_began_with_other_parameters_has_no_place():
-    assert continued(_after(WHOLE), WHOLE, began_with={"w": "else"}) is None

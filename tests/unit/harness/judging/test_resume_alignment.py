@@ -104,3 +104,31 @@ def test_a_first_step_that_the_whole_run_has_not_cannot_be_aligned(tmp_path):
 def test_steps_that_fall_cannot_be_aligned(answer):
     with pytest.raises(CannotJudgeError, match="do not increase"):
         answer(stopped=range(3), resumed=[3, 5, 4])
+
+
+def _beside_checkpoint(folder, name, losses):
+    (folder / name).mkdir()
+    records = [{"step": at, "loss": loss} for at, loss in enumerate(losses)]
+    (folder / name / "metrics.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+
+
+def _with_checkpoints(tmp_path, *, stopped):
+    """Three runs; the whole and the stopped one left a log beside a checkpoint before the stop."""
+    made = [
+        _log(tmp_path / name, steps)
+        for name, steps in (("whole", range(6)), ("stopped", range(3)), ("resumed", range(3, 6)))
+    ]
+    _beside_checkpoint(made[0], "checkpoint-2", LOSSES[:2])
+    if stopped is not None:
+        _beside_checkpoint(made[1], "checkpoint-2", stopped)
+    return made
+
+
+def test_a_log_that_was_whole_before_the_stop_need_not_be_in_the_resumed_run(tmp_path):
+    assert rejoined(*_with_checkpoints(tmp_path, stopped=LOSSES[:2])).divergence is None
+
+
+@pytest.mark.parametrize("stopped", [None, LOSSES[:1], [0.9, 0.85]])
+def test_a_log_that_the_stopped_run_has_otherwise_or_not_is_missed_in_the_resumed_one(tmp_path, stopped):
+    with pytest.raises(CannotJudgeError, match="logs differ"):
+        rejoined(*_with_checkpoints(tmp_path, stopped=stopped))

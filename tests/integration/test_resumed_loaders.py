@@ -1,0 +1,82 @@
+"""Samples lost by resuming, in programs that know nothing of reprokit: named by update, samples and line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "planted" / "loaders"))
+
+from ask_diagnose import FORMS, PROGRAMS, ask, lines_of, python_of, why_wrong
+from real_programs import CannotBeMadeError
+
+from support.command_recipe import Repository
+
+FOLDER = Path(__file__).resolve().parents[1] / "planted" / "loaders"
+RECIPE = """\
+schema: 1
+name: train
+title: A program that nobody here wrote
+variant: none
+command: [python, train.py, "{run_dir}"FORM]
+instrument: light
+resume: {stop_args: [--stop-after, "13"], resume_args: [--resume, "{stopped_run_dir}"]}
+seeds: [3]
+platforms: [cpu-x86_64]
+"""
+
+
+def _cases():
+    return [
+        pytest.param(one, form, marks=() if one == "torch_loop" else (pytest.mark.slow,), id=f"{one}-{form}")
+        for one in PROGRAMS
+        for form in FORMS
+    ]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("program", "form"), _cases())
+def test_a_resumed_loader_is_equal_or_its_first_wrong_update_and_its_line_are_named(tmp_path, program, form):
+    try:
+        python_of(program)
+    except CannotBeMadeError as problem:
+        pytest.skip(f"the environment of {program} cannot be made here: {problem}")
+    answer = ask(program, form, reports=tmp_path)
+    assert not answer.wrong, f"{answer.wrong}: {answer.code} {answer.cause}\n{answer.words[-2000:]}"
+
+
+def test_an_answer_that_names_nothing_or_something_else_is_not_taken_for_right():
+    (place,) = lines_of("torch_loop", "place")
+    right = {"what": "this loader does not go on where it stopped: update 14 trained on samples 3 again"}
+    right |= {"file": f"/x/{place[0]}", "line": place[1]}
+    assert why_wrong("torch_loop", "place", 1, {"cause": right}) == ""
+    assert why_wrong("torch_loop", "draws", 1, {"cause": right})
+    assert why_wrong("torch_loop", "place", 1, {"cause": {**right, "line": place[1] + 1}})
+    later = {**right, "what": right["what"].replace("14", "15")}
+    assert why_wrong("torch_loop", "place", 1, {"cause": later})
+    assert why_wrong("torch_loop", "place", 1, {"cause": None})
+    assert why_wrong("torch_loop", "clean", 1, {"verdict": "NONDETERMINISTIC"})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("form", FORMS)
+def test_the_row_of_a_recipe_says_the_same(tmp_path, form):
+    made = Repository(tmp_path / "theirs")
+    made.root.mkdir()
+    made.git("init", "--quiet")
+    (made.root / ".gitignore").write_text("runs/\nreports/\n__pycache__/\n")
+    recipe = RECIPE.replace("FORM", "".join(f", {word}" for word in FORMS[form]))
+    files = {f"{name}_py": (FOLDER / f"{name}.py").read_text() for name in ("parts", "torch_loop")}
+    made.write(train_py=files.pop("torch_loop_py"), **files, recipes__train__recipe_yaml=recipe)
+    report = made.reproduce()
+    row = next(one for one in report.checks if one.id == "resume_equal")
+    if form == "clean":
+        assert row.status == "PASSED", row.reason
+    else:
+        ((_, line),) = lines_of("torch_loop", form)
+        assert row.status == "FAILED"
+        assert "in the resumed run update 14 trained on sample" in row.reason
+        assert row.reason.endswith(f"(the loader of train.py:{line})"), row.reason

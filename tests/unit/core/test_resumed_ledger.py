@@ -1,0 +1,76 @@
+"""A resumed program's samples are told as the whole run's, however it counts its updates and its loaders."""
+
+from reprokit.core.resumed_ledger import continued
+from reprokit.core.samples import first_wrong_sample
+
+TRAIN, SKIP, EVALUATE = ({"file": "train.py", "line": line, "used_at": 30} for line in (9, 22, 25))
+
+
+def _ledger(*batches, first=1, name="samples"):
+    return [
+        {"update": n, name: {"ids": ",".join(map(str, ids))}} for n, ids in enumerate(batches, start=first)
+    ]
+
+
+WHOLE = _ledger([5, 9, 2], [7, 0, 4], [8, 1, 3], [6, 10, 11])
+
+
+def _after(records):
+    return [{**one, "parameters": {"w": f"p{one['update']}"}} for one in records]
+
+
+def test_a_resumed_program_is_numbered_from_the_parameters_that_it_began_with():
+    whole, resumed = _after(WHOLE), _ledger([8, 1, 3], [7, 0, 4])
+    numbered = continued(whole, resumed, began_with={"w": "p2"})
+    assert [one["update"] for one in numbered] == [3, 4]
+    assert first_wrong_sample(whole, numbered).told.startswith("update 4 trained on samples 7, 0, 4 again")
+
+
+def test_batches_that_a_resumed_loop_goes_past_are_not_those_of_its_first_update():
+    whole, resumed = _after(WHOLE), _ledger([5, 9, 2, 7, 0, 4, 8, 1, 3], [6, 10, 11])
+    assert first_wrong_sample(whole, continued(whole, resumed, began_with={"w": "p2"})) is None
+    short = _ledger([5, 9, 2, 7, 0, 4], [8, 1, 3])
+    found = first_wrong_sample(whole, continued(whole, short, began_with={"w": "p2"}))
+    assert (found.update, found.how) == (3, "again")
+
+
+def test_a_resumed_program_that_began_with_other_parameters_has_no_place():
+    assert continued(_after(WHOLE), WHOLE, began_with={"w": "else"}) is None
+
+
+def _numbered(whole, resumed, loaders):
+    return continued(whole, resumed, began_with={"w": "p2"}, loaders=loaders)
+
+
+def _fed_by(number, ids):
+    return {("samples" if number == 1 else f"samples_{number}"): {"ids": ids}}
+
+
+def test_a_loader_that_only_a_resumed_run_makes_is_held_against_the_one_that_it_stands_for():
+    whole = _after(WHOLE)
+    loaders = ([TRAIN], [SKIP, TRAIN])
+    resumed = [{"update": 1, **_fed_by(1, "8,1,3")}, {"update": 2, **_fed_by(2, "6,10,11")}]
+    assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)) is None
+    resumed[1] |= _fed_by(2, "7,0,4")
+    found = first_wrong_sample(whole, _numbered(whole, resumed, loaders))
+    assert (found.update, found.how, found.ledger) == (4, "again", "samples_2")
+
+
+def test_loaders_are_known_by_their_lines_and_not_by_which_is_used_first():
+    whole = _after([{**one, **_fed_by(2, "0-3")} for one in WHOLE])
+    loaders = ([TRAIN, EVALUATE], [EVALUATE, TRAIN])
+    resumed = [{"update": 1, **_fed_by(1, "0-3"), **_fed_by(2, "8,1,3")}]
+    assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)) is None
+
+
+def test_two_loaders_that_feed_one_update_of_a_resumed_run_are_read_one_after_the_other():
+    whole, loaders = _after(WHOLE), ([TRAIN], [SKIP, TRAIN])
+    resumed = [{"update": 1, **_fed_by(1, "8,1"), **_fed_by(2, "3")}]
+    assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)) is None
+
+
+def test_a_loader_that_evaluates_before_a_resumed_run_trains_feeds_no_update():
+    whole = _after([*WHOLE[:3], {**WHOLE[3], **_fed_by(2, "0-3")}])
+    loaders = ([TRAIN, EVALUATE], [EVALUATE, TRAIN])
+    resumed = [{"update": 1, **_fed_by(1, "0-3"), **_fed_by(2, "8,1,3")}]
+    assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)) is None
