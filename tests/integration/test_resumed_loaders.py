@@ -14,6 +14,8 @@ from real_programs import CannotBeMadeError
 
 from support.command_recipe import Repository
 
+#: Four runs each; all other forms take longer than a test of `make test` may.
+FAST = {("torch_loop", "place")}
 FOLDER = Path(__file__).resolve().parents[1] / "planted" / "loaders"
 RECIPE = """\
 schema: 1
@@ -30,7 +32,7 @@ platforms: [cpu-x86_64]
 
 def _cases():
     return [
-        pytest.param(one, form, marks=() if one == "torch_loop" else (pytest.mark.slow,), id=f"{one}-{form}")
+        pytest.param(one, form, marks=() if (one, form) in FAST else pytest.mark.slow, id=f"{one}-{form}")
         for one in PROGRAMS
         for form in FORMS
     ]
