@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import secrets
 import stat
@@ -19,6 +20,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
+
+from reprokit.errors import CannotRunError
+
+#: How the digest of a folder begins.
+FOLDER = "folder:"
 
 
 class Kind(StrEnum):
@@ -104,6 +110,29 @@ def walk(folder: Path, *, skipped: Collection[str] = (), limits: Limits = _LIMIT
             return
         num_entries += len(inside)
         waiting.extend(reversed(below))
+
+
+def digest_of(folder: Path) -> str:
+    """``folder:sha256:<64 hex digits>`` of all names below a folder, and of the bytes of its files.
+
+    Raises:
+        CannotRunError: Something in it is no plain file or folder, or cannot be read: it has no digest.
+        OSError: There is no such folder, or a file went away.
+    """
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    sha256 = hashlib.sha256()
+    for entry in walk(folder):
+        if entry.kind not in {Kind.FILE, Kind.FOLDER}:
+            why = entry.because or "it is a link or a device"
+            raise CannotRunError(f"the folder has no digest: {why}", where=str(folder / entry.name))
+        content = "folder"
+        if entry.kind is Kind.FILE:
+            with (folder / entry.name).open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+        name = os.fsencode(entry.name)
+        sha256.update(f"{len(name)}:".encode() + name + f" {content}\n".encode())
+    return f"{FOLDER}sha256:{sha256.hexdigest()}"
 
 
 def remove(folder: Path) -> None:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
@@ -21,7 +21,7 @@ def read_texts(archive: Path, members: str) -> dict[str, str]:
     """Name → text, in the order of the names.
 
     Args:
-        archive: A tar file, compressed or not. Nothing is unpacked to the disk.
+        archive: A tar file, compressed or not, of which nothing is unpacked to the disk; or a folder.
         members: Pattern of the paths of the texts in it, such as ``*/texts/*.txt``; ``*`` also stands for
             slashes. A text is ASCII, and its name is its file's without the ending.
 
@@ -30,11 +30,8 @@ def read_texts(archive: Path, members: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                stream = tar.extractfile(member) if fnmatchcase(member.name, members) else None
-                if stream is not None:
-                    found[PurePosixPath(member.name).stem] = stream.read().decode("ascii")
+        for name, content in _members(archive, members):
+            found[PurePosixPath(name).stem] = content.decode("ascii")
     except (tarfile.TarError, UnicodeDecodeError, EOFError) as error:
         raise CannotRunError(f"the texts cannot be read: {error}", where=str(archive)) from error
     return dict(sorted(found.items()))
@@ -103,3 +100,18 @@ class Corpus:
         """
         blocks = split[offsets.to(split.device)[:, None] + self._places]
         return blocks[:, :-1], blocks[:, 1:]
+
+
+def _members(archive: Path, pattern: str) -> Iterator[tuple[str, bytes]]:
+    """Path and content of each file that fits."""
+    if archive.is_dir():
+        for path in sorted(archive.rglob("*")):
+            name = path.relative_to(archive).as_posix()
+            if path.is_file() and fnmatchcase(name, pattern):
+                yield name, path.read_bytes()
+        return
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            stream = tar.extractfile(member) if fnmatchcase(member.name, pattern) else None
+            if stream is not None:
+                yield member.name, stream.read()

@@ -37,7 +37,7 @@ class Texts:
     """What is read.
 
     Attributes:
-        archive: A data set of the recipe: a tar file.
+        archive: A data set of the recipe: a tar file, or one that is unpacked into a folder.
         members: Pattern of the texts' paths in it; a text's name is its file's without the ending.
         validation: The texts that are held out, by name: nothing in them is trained on.
     """

@@ -21,7 +21,7 @@ SUFFIXES = (".tar.gz", ".tgz")
 #: Folders and files at the top of a bundle.
 TOP = (
     *("README.md", "ro-crate-metadata.json"),
-    *("golden", "images", "package", "reports", "runs", "source", "vendored"),
+    *("data", "golden", "images", "package", "reports", "runs", "source", "vendored"),
 )
 # RFC 1952: magic, deflate, FCOMMENT, no time, best compression, no operating system named.
 HEADER = b"\x1f\x8b\x08\x10\x00\x00\x00\x00\x02\xff"

@@ -33,10 +33,28 @@ _SHOWN = 12
     help="The archive, NAME.tar.gz.",
 )
 @click.option("--vendor", is_flag=True, help="Put the packages of the environment into it too.")
+@click.option("--no-data", is_flag=True, help="Name data by its digest only.")
+@click.option(
+    "--max-data-mib",
+    type=click.IntRange(min=1),
+    default=256,
+    show_default=True,
+    help="How much data goes along, MiB.",
+)
 @json_option("Print digest, files and what is left out as a JSON object.")
 @folder_options
-def command(path: Path, output: Path, vendor: bool, as_json: bool, **options: Any) -> int:
+def command(
+    path: Path,
+    output: Path,
+    vendor: bool,
+    no_data: bool,
+    max_data_mib: int,
+    as_json: bool,
+    **options: Any,
+) -> int:
     """Write code, recipe, lock, golden and records into one archive; the same result gives the same bytes.
+
+    Data of the recipe goes along where it states a licence; all else is named by its digest.
 
     The files must be those that the result was made from. No file that git ignores or that looks like
     credentials goes into it. Publish the digest that is printed apart from the archive: with it a reviewer
@@ -47,7 +65,14 @@ def command(path: Path, output: Path, vendor: bool, as_json: bool, **options: An
     from reprokit.reports import bytes_text, one_line
 
     with show_report.progress() as progress:
-        made = harness.bundle(path, output, project=project_of(options), vendor=vendor, progress=progress)
+        made = harness.bundle(
+            path,
+            output,
+            project=project_of(options),
+            vendor=vendor,
+            most_data_bytes=0 if no_data else max_data_mib << 20,
+            progress=progress,
+        )
     total = sum(made.files.values())
     tops: dict[str, tuple[int, int]] = {}
     for name, size in made.files.items():
@@ -74,6 +99,16 @@ def command(path: Path, output: Path, vendor: bool, as_json: bool, **options: An
             "bytes": total,
             "files": dict(made.files),
             "left_out": list(made.left_out),
+            "data": [
+                {
+                    "name": one.source.name,
+                    "sha256": one.source.sha256,
+                    "bytes": one.source.num_bytes,
+                    "licence": one.source.licence or None,
+                    "bundled": one.path is not None,
+                }
+                for one in made.data
+            ],
         },
     )
     return 0

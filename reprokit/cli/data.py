@@ -106,10 +106,13 @@ def verify(names: tuple[str, ...], as_json: bool) -> int:
 
 
 @command.command("show", epilog=examples("reprokit data show my_recipe", "reprokit data show train.csv"))
-@click.argument("name", metavar="RECIPE|FILE")
+@click.argument("name", metavar="RECIPE|TABLE")
 @json_option()
 def show(name: str, as_json: bool) -> int:
-    """Show the manifest of each table (CSV, TSV, JSON Lines, Parquet, Arrow): rows, columns, duplicates.
+    """Show the manifest of each table: rows, columns, duplicates, and what texts and tokens hold.
+
+    TABLE is a file or a folder, with its form behind it where the name does not say it:
+    train.csv, all.h5::h5/train, photos::images, corpus.txt::documents, train.bin::tokens/uint16/64.
 
     Exit codes: 0; 2 no such table; 3 the data is not in the cache as declared.
     """
@@ -135,7 +138,7 @@ def show(name: str, as_json: bool) -> int:
 def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
     """Say which rows came, went and changed from table A to table B.
 
-    A and B are files, RECIPE:NAME, or sha256:DIGEST:csv of the cache.
+    A and B are files or folders (see show), RECIPE:NAME, or sha256:DIGEST:csv of the cache.
     Exit codes: 0 the same rows in the same order; 1 they differ; 2 one is no table.
     """
     from reprokit.harness import datasets
@@ -150,7 +153,7 @@ def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
     "split",
     epilog=examples("reprokit data split all.csv --part train=0.8 --part test=0.2 --output DIR"),
 )
-@click.argument("table", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("table", metavar="TABLE")
 @click.option(
     "--part", "parts", multiple=True, required=True, metavar="NAME=SHARE", help="A part; shares make 1."
 )
@@ -164,7 +167,7 @@ def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
 @click.option("--salt", default="", metavar="TEXT", help="Another one gives another split.")
 @json_option("Print split.json.")
 def split(
-    table: Path,
+    table: str,
     parts: tuple[str, ...],
     output: Path,
     key: tuple[str, ...],
@@ -179,7 +182,15 @@ def split(
     from reprokit.harness import datasets
     from reprokit.reports import one_line
 
-    made = datasets.split_into(table, output, _shares(parts), key=key, stratify=stratify, salt=salt)
+    made = datasets.split_into(
+        table,
+        output,
+        _shares(parts),
+        key=key,
+        stratify=stratify,
+        salt=salt,
+        project=project_of({}),
+    )
     lines = (
         one_line(f"{name}  {one['rows']:,} rows  {one['sha256']}") for name, one in made["parts"].items()
     )
@@ -196,7 +207,7 @@ def split(
 def check_splits(tables: tuple[str, ...], key: tuple[str, ...], as_json: bool) -> int:
     """Say which rows stand in more than one table.
 
-    A table is a file, RECIPE:NAME, or sha256:DIGEST:csv of the cache.
+    A table is a file or folder (see show), RECIPE:NAME, or sha256:DIGEST:csv of the cache.
     Exit codes: 0 none does; 1 some do, with their lines; 2 one is no table.
     """
     from reprokit.harness import datasets
@@ -208,17 +219,31 @@ def check_splits(tables: tuple[str, ...], key: tuple[str, ...], as_json: bool) -
 
 
 @command.command("export", epilog=examples("reprokit data export my_recipe --output data"))
-@click.argument("name", metavar="RECIPE")
+@click.argument("name", metavar="RECIPE|TABLE")
 @click.option(
-    "--output", required=True, type=click.Path(file_okay=False, path_type=Path), help="A new folder."
+    "--output", required=True, type=click.Path(path_type=Path), help="A new folder; of a TABLE, a new file."
+)
+@click.option(
+    "--vocabulary",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A JSON list of characters: their places are the tokens.",
 )
 @json_option("Print manifest.json.")
-def export(name: str, output: Path, as_json: bool) -> int:
-    """Copy the data of a recipe out of the cache, with a manifest.json of digests."""
+def export(name: str, output: Path, vocabulary: Path | None, as_json: bool) -> int:
+    """Copy the data of a recipe out of the cache, with a manifest.json of digests; or convert a table.
+
+    A table is written as what the name of the output ends in: .csv, .tsv, .jsonl, .parquet, .arrow or .h5.
+    A text becomes tokens in .npy or .bin, and tokens with --vocabulary a .txt. Where a row would not be the
+    same, nothing is written.
+    """
     from reprokit.harness import datasets
     from reprokit.reports import one_line
 
-    made = datasets.exported(name, output, project=project_of({}))
+    project = project_of({})
+    if datasets.is_table(output):
+        made = {"files": datasets.converted(name, output, vocabulary=vocabulary, project=project)}
+    else:
+        made = datasets.exported(name, output, project=project)
     lines = (
         one_line(f"{called}  {one['bytes']:,} bytes  {one['sha256']}")
         for called, one in made["files"].items()

@@ -4,18 +4,25 @@ Nothing here runs beside a training: the network is used by `reprokit data fetch
 """
 
 from reprokit.data.cache import State, Status, check, fetch, glance, place_of, signature
-from reprokit.data.columnar import FORMS as COLUMNAR
-from reprokit.data.columnar import taken
+from reprokit.data.conversion import converted
 from reprokit.data.downloading import OnProgress
-from reprokit.data.manifest import Column, Manifest, manifest_of
+from reprokit.data.hdf5 import FORM as HDF5
+from reprokit.data.hdf5 import groups_of
+from reprokit.data.manifest import Column, Manifest, digest_and_size, manifest_of
+from reprokit.data.parts import write_part
 from reprokit.data.row_diff import ChangedRow, RowDiff, diff_rows
 from reprokit.data.sources import DataSource
 from reprokit.data.splitting import Overlaps, Part, overlaps, split
-from reprokit.data.tables import SUFFIXES, Row, form_of, rows, table_bytes
+from reprokit.data.tables import SUFFIXES, Row, form_of, kind_of, rows, table_bytes
+from reprokit.data.texts import LINES
+from reprokit.data.tokens import FORM as TOKENS
+from reprokit.data.tokens import decode, encode, read_vocabulary
 
 __all__ = [
-    "COLUMNAR",
+    "HDF5",
+    "LINES",
     "SUFFIXES",
+    "TOKENS",
     "ChangedRow",
     "Column",
     "DataSource",
@@ -28,16 +35,23 @@ __all__ = [
     "State",
     "Status",
     "check",
+    "converted",
+    "decode",
     "diff_rows",
+    "digest_and_size",
+    "encode",
     "fetch",
     "form_of",
     "glance",
+    "groups_of",
+    "kind_of",
     "manifest_of",
     "overlaps",
     "place_of",
+    "read_vocabulary",
     "rows",
     "signature",
     "split",
     "table_bytes",
-    "taken",
+    "write_part",
 ]

@@ -84,7 +84,7 @@ def unpack(archive: Path, folder: Path, *, kind: str, limits: Limits = LIMITS) -
                 stream.write(block)
         path.chmod(0o444)
 
-    _each(archive, write, kind=kind, limits=limits)
+    each(archive, write, kind=kind, limits=limits)
 
 
 def first_difference(archive: Path, folder: Path, *, kind: str, limits: Limits = LIMITS) -> str:
@@ -109,13 +109,17 @@ def first_difference(archive: Path, folder: Path, *, kind: str, limits: Limits =
         elif not _has_content(path, member.blocks):
             differing.append(f"{member.name} has other content")
 
-    _each(archive, compare, kind=kind, limits=limits)
+    each(archive, compare, kind=kind, limits=limits)
     added = sorted({path.relative_to(folder).as_posix() for path in folder.rglob("*")} - expected)
     return next(iter([*differing, *(f"{name} is not in the archive" for name in added)]), "")
 
 
-def _each(archive: Path, do: Callable[[Member], None], *, kind: str, limits: Limits) -> None:
-    """Every member in the order of the archive, each read to its end before the next."""
+def each(archive: Path, do: Callable[[Member], None], *, kind: str, limits: Limits) -> None:
+    """Every member in the order of the archive, each read to its end before the next.
+
+    Raises:
+        DataError: The archive is damaged, too large, or holds what is never unpacked.
+    """
     members = _of_zip if kind == "zip" else _of_tar
     seen: dict[str, bool] = {}
     left = limits.most_bytes(archive)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from reprokit.data.optional import imported
 from reprokit.errors import UsageError
 
 FORMS = ("parquet", "arrow")
@@ -27,7 +27,7 @@ def rows_of(path: Path, form: str) -> Iterator[Mapping[str, Any]]:
             if len(set(batch.schema.names)) < len(batch.schema.names):
                 raise UsageError("the table names a column twice", where=str(path))
             for values in batch.to_pylist():
-                yield {name: _plain(value) for name, value in values.items()}
+                yield {name: plain(value) for name, value in values.items()}
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(f"no {form} file: {str(error)[:200]}", where=str(path)) from error
 
@@ -43,20 +43,49 @@ def taken(path: Path, form: str, indices: Sequence[int]) -> bytes:
     Raises:
         UsageError: pyarrow is not installed, or this is no such file.
     """
-    arrow, parquet, ipc = (_imported(name, path) for name in ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"))
+    arrow = _imported("pyarrow", path)
+    table = arrow_table(path, form)
+    return file_bytes(table.take(arrow.array(indices, arrow.int64())), form, path=path)
+
+
+def arrow_table(path: Path, form: str) -> Any:
+    """A whole file as a ``pyarrow.Table``.
+
+    Raises:
+        UsageError: pyarrow is not installed, or this is no such file.
+    """
+    arrow, parquet = _imported("pyarrow", path), _imported("pyarrow.parquet", path)
     try:
-        batches = list(_batches(path, form))
         schema = parquet.read_schema(path) if form == "parquet" else _schema(path)
-        table = arrow.Table.from_batches(batches, schema=schema).take(arrow.array(indices, arrow.int64()))
-        out = io.BytesIO()
-        if form == "parquet":
-            parquet.write_table(table, out)
-        else:
-            with ipc.new_file(out, table.schema) as writer:
-                writer.write_table(table.combine_chunks())
+        return arrow.Table.from_batches(list(_batches(path, form)), schema=schema)
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(f"no {form} file: {str(error)[:200]}", where=str(path)) from error
+
+
+def file_bytes(table: Any, form: str, *, path: Path) -> bytes:
+    """A ``pyarrow.Table`` as a Parquet or Arrow file; ``path`` is for the message."""
+    parquet, ipc, out = _imported("pyarrow.parquet", path), _imported("pyarrow.ipc", path), io.BytesIO()
+    if form == "parquet":
+        parquet.write_table(table, out)
+    else:
+        with ipc.new_file(out, table.schema) as writer:
+            writer.write_table(table.combine_chunks())
     return out.getvalue()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: what JSON has not is text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, bytes):
+        return f"bytes:{value.hex()}"
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def _batches(path: Path, form: str) -> Iterator[Any]:
@@ -76,22 +105,4 @@ def _schema(path: Path) -> Any:
 
 
 def _imported(name: str, path: Path) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        fix = "pip install 'reprokit-verify[data]'"
-        raise UsageError("pyarrow is not installed", where=str(path), fix=fix) from error
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else repr(value)
-    if isinstance(value, bytes):
-        return f"bytes:{value.hex()}"
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return imported(name, package="pyarrow", path=path)

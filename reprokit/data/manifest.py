@@ -13,9 +13,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reprokit import file_tree
 from reprokit.core.records import SCHEMA_VERSION, digest
-from reprokit.data.tables import rows
-from reprokit.errors import UsageError
+from reprokit.data import texts, tokens
+from reprokit.data.tables import form_of, kind_of, rows
+from reprokit.errors import CannotRunError, UsageError
 from reprokit.workspace import sha256_of
 
 #: What counts as a missing value of a CSV file, whatever the case.
@@ -52,6 +54,7 @@ class Manifest:
 
     Attributes:
         duplicates: Rows that stand there already.
+        statistics: Of texts, their characters; of tokens, how many and which numbers; else {}.
     """
 
     version: str
@@ -59,6 +62,7 @@ class Manifest:
     num_rows: int
     duplicates: int
     columns: dict[str, Column]
+    statistics: dict[str, Any] = field(default_factory=dict)
     schema: int = SCHEMA_VERSION
 
     def as_data(self) -> dict[str, Any]:
@@ -79,12 +83,15 @@ def manifest_of(paths: Sequence[Path], *, form: str = "", names: Sequence[str] =
     called = list(names) or [path.name for path in paths]
     files, summaries = {}, {}
     seen: set[str] = set()
+    gauge = _gauge(kind_of(form or form_of(paths[0]))) if paths else None
     num_rows = 0
     for name, path in zip(called, paths, strict=True):
-        files[name] = {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+        files[name] = digest_and_size(path)
         for row in rows(path, form=form):
             num_rows += 1
-            seen.add(row.identity())
+            seen.add(row.thing())
+            if gauge is not None:
+                gauge.add(row.values)
             if num_rows == 1:
                 summaries = {column: _Summary() for column in row.values}
             if form != "jsonl" and path.suffix != ".jsonl" and row.values.keys() != summaries.keys():
@@ -99,7 +106,29 @@ def manifest_of(paths: Sequence[Path], *, form: str = "", names: Sequence[str] =
         num_rows=num_rows,
         duplicates=num_rows - len(seen),
         columns={name: summary.column() for name, summary in sorted(summaries.items())},
+        statistics={} if gauge is None else gauge.as_data(),
     )
+
+
+def digest_and_size(path: Path) -> dict[str, Any]:
+    """``sha256`` and ``bytes`` of a file; of a folder, the digest of all below it and the bytes of its files.
+
+    Raises:
+        UsageError: Something in a folder is no plain file.
+    """
+    if not path.is_dir():
+        return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+    try:
+        sizes = (entry.num_bytes for entry in file_tree.walk(path))
+        return {"sha256": file_tree.digest_of(path), "bytes": sum(sizes)}
+    except CannotRunError as error:
+        raise UsageError(error.what, where=error.where) from error
+
+
+def _gauge(kind: str) -> texts.Characters | tokens.Bounds | None:
+    if kind in {texts.LINES, texts.DOCUMENTS}:
+        return texts.Characters()
+    return tokens.Bounds() if kind == tokens.FORM else None
 
 
 class _Summary:

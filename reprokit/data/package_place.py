@@ -25,6 +25,7 @@ from urllib.parse import unquote, urlsplit
 
 from reprokit.data.never_build import sitecustomize
 from reprokit.data.transfer import BLOCK_BYTES, PlaceRefusedError, Transfer
+from reprokit.errors import DiskFullError
 from reprokit.redaction import redact_text
 
 PROTOCOL = "package"
@@ -50,13 +51,14 @@ def opened(url: str, *, offset: int) -> Iterator[Transfer]:
 
     Raises:
         PlaceRefusedError: No index has that version, or it has no such file.
+        DiskFullError: The temporary folder has no room for the package.
     """
     pin, member = _parts_of(url)
     problems = []
     for kind, option in _KINDS.items():
-        with tempfile.TemporaryDirectory(prefix="reprokit-package-") as folder:
+        with _temporary_folder() as folder:
             try:
-                archive = _brought(pin, option, Path(folder))
+                archive = _brought(pin, option, folder)
                 with _member(archive, member) as (stream, size):
                     _skip(stream, offset)
                     yield Transfer(begins_at=offset, total_bytes=size, blocks=_blocks(stream, archive))
@@ -64,6 +66,16 @@ def opened(url: str, *, offset: int) -> Iterator[Transfer]:
             except _NotThereError as error:
                 problems.append(f"{kind}: {error}")
     raise PlaceRefusedError("; ".join(dict.fromkeys(problems)))
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    try:
+        made = tempfile.TemporaryDirectory(prefix="reprokit-package-")
+    except OSError as error:
+        raise PlaceRefusedError(f"no temporary folder: {error.strerror}") from error
+    with made as folder:
+        yield Path(folder)
 
 
 class _NotThereError(Exception):
@@ -97,7 +109,11 @@ def _brought(pin: str, option: str, folder: Path) -> Path:
     found = [path for path in sorted(folder.iterdir()) if path.is_file()]
     if done.returncode == 0 and len(found) == 1:
         return found[0]
-    raise _NotThereError(_why(done.stdout + done.stderr, pin))
+    said = done.stdout + done.stderr
+    if "No space left on device" in said or "Disk quota exceeded" in said:
+        fix = "free some space, or name another folder with TMPDIR"
+        raise DiskFullError("no space left on the disk for the package", where=str(folder.parent), fix=fix)
+    raise _NotThereError(_why(said, pin))
 
 
 def _why(text: str, pin: str) -> str:

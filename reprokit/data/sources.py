@@ -24,6 +24,9 @@ class DataSource:
         places: URLs, tried in this order.
         unpack: ``zip`` or ``tar``, or None for a file that is used as it is.
         prepared_by: The step that makes it, where it is not fetched; else "".
+        form: How it is read as a table; "" for what its name says.
+        licence: Under which licence it is published, as the recipe states; "" where it does not.
+        redistribute: Whether that licence lets it be passed on.
         where: ``file:line`` of its declaration.
     """
 
@@ -33,6 +36,9 @@ class DataSource:
     places: tuple[str, ...]
     unpack: str | None = None
     prepared_by: str = ""
+    form: str = ""
+    licence: str = ""
+    redistribute: bool = True
     where: str = ""
 
     @property
@@ -53,6 +59,9 @@ class DataSource:
             places=places,
             unpack=entry.get("unpack"),
             prepared_by=entry.get("prepared") or "",
+            form=entry.get("form") or "",
+            licence=entry.get("licence") or "",
+            redistribute=entry.get("redistribute", True),
             where=where,
         )
 

@@ -12,11 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprokit.data.tables import Row, rows
+from reprokit.data import tokens
+from reprokit.data.tables import Row, form_of, kind_of, rows
 from reprokit.errors import UsageError
 
 _WHOLE = 1 << 53
 _MOST_NAMED = 20
+#: Forms that keep the same values: texts only, values with types, texts of a line or document.
+_VALUES = ("csv tsv", "jsonl parquet arrow h5", "lines documents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,8 @@ def split(
     Args:
         path: The table.
         shares: Name → share of the rows; together 1.
-        key: Columns that identify a row; all where none is named. Rows of one identity are in one part.
+        key: Columns that identify a row; where none is named, those of its form. Rows of one identity are in
+            one part.
         stratify: A column whose values each part has in the same shares, as far as their numbers allow.
             The rows of each value are then taken in the order of their hashes, so a row near a border can
             change its part when rows are added; without it none ever does.
@@ -56,7 +60,7 @@ def split(
             "the shares of a split must be more than 0, and 1 together", expected="train=0.8 test=0.2"
         )
     found = list(rows(path, form=form, columns=[*key, *([stratify] if stratify else [])]))
-    hashes = [_hash(row.identity(key), salt) for row in found]
+    hashes = [_hash(row.thing(key), salt) for row in found]
     borders = list(itertools.accumulate(shares.values()))
     borders[-1] = 1.0
     if stratify:
@@ -100,17 +104,56 @@ def overlaps(
         forms: Formats, of those that their names do not tell.
 
     Raises:
-        UsageError: One is no such table.
+        UsageError: One is no such table, or no row of one could be a row of another: other columns, or a
+            format that keeps other values.
     """
     seen: dict[str, tuple[str, int]] = {}
     count, found = 0, []
+    known = {name: (forms or {}).get(name) or form_of(path) for name, path in tables.items()}
+    _must_be_comparable(known)
+    columns: dict[str, frozenset[str]] = {}
     for name, path in tables.items():
-        for row in rows(path, form=(forms or {}).get(name, ""), columns=key):
+        for row in rows(path, form=known[name], columns=key):
+            if name not in columns and not key and not row.same_by and known[name] != "jsonl":
+                columns[name] = frozenset(row.values)
+                _must_have_the_same(columns)
             count += 1
-            first, line = seen.setdefault(row.identity(key), (name, row.line))
+            first, line = seen.setdefault(row.thing(key), (name, row.line))
             if first != name:
                 found.append((name, row.line, first, line))
     return Overlaps(num_rows=count, num_duplicates=len(found), first=tuple(found[:_MOST_NAMED]))
+
+
+def _must_be_comparable(forms: Mapping[str, str]) -> None:
+    """Refuse forms of which no two rows are ever equal: that none is shared would say nothing."""
+    groups = {name: _comparable(form) for name, form in forms.items()}
+    first, *others = groups
+    for name in others:
+        if groups[name] != groups[first]:
+            raise UsageError(
+                f"a row of {forms[name]} is never equal to one of {forms[first]}",
+                where=f"{first}, {name}",
+                fix="convert one of them: reprokit data export TABLE --output FILE",
+            )
+
+
+def _comparable(form: str) -> str:
+    """The same text for forms whose rows can be equal."""
+    kind = kind_of(form)
+    if kind == tokens.FORM:
+        return f"{kind}, {'/'.join(form.split('/')[2:]) or 'default'} a row"
+    return next((group for group in _VALUES if kind in group.split()), kind)
+
+
+def _must_have_the_same(columns: Mapping[str, frozenset[str]]) -> None:
+    names = list(columns)
+    odd = sorted(columns[names[0]] ^ columns[names[-1]])
+    if odd:
+        raise UsageError(
+            f"only one of them has the column {odd[0]!r}, so no row can be in both",
+            where=f"{names[0]}, {names[-1]}",
+            fix="name the columns that identify a row, with --key or under `disjoint`",
+        )
 
 
 def _must_stay_together(

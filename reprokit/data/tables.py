@@ -1,7 +1,8 @@
-"""Reads CSV, JSON Lines, Parquet and Arrow files as rows of text and numbers, one at a time.
+"""Reads tables as rows of text and numbers, one at a time: files, and folders of images or documents.
 
 A row is a mapping of column → value; its identity is a digest of all its values, or of the columns that a
-person names. The order of columns does not matter.
+person names. The order of columns does not matter. A form is a kind of table, and what more its reader must
+know: ``csv``, ``h5/train``, ``images``, ``lines``, ``documents``, ``tokens/uint16/64``.
 """
 
 from __future__ import annotations
@@ -16,23 +17,42 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import digest
-from reprokit.data import columnar
+from reprokit.data import columnar, folders, hdf5, images, texts, tokens
 from reprokit.errors import UsageError
 
+#: Tables by the end of their name alone, wherever they lie.
 SUFFIXES = (".csv", ".tsv", ".jsonl", *(f".{form}" for form in columnar.FORMS))
+_FORM_OF_SUFFIX = {
+    **{suffix: suffix.removeprefix(".") for suffix in SUFFIXES},
+    **dict.fromkeys(hdf5.SUFFIXES, hdf5.FORM),
+    ".npy": tokens.FORM,
+    ".txt": texts.LINES,
+}
+KINDS = (*(one.removeprefix(".") for one in SUFFIXES), "h5", "images", "lines", "documents", "tokens")
+#: What makes two rows the same thing, of forms whose other columns say where it stands or how it is kept.
+_SAME_BY = {images.FORM: ("pixels",), texts.DOCUMENTS: ("text",), tokens.FORM: ("tokens",)}
 _LONGEST_FIELD = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One row, and the line of its file that it ends on, counted from 1; without lines, its number."""
+    """One row, and the line of its file that it ends on, counted from 1; without lines, its number.
+
+    Attributes:
+        same_by: Columns that tell whether two rows are the same thing; all of them where empty.
+    """
 
     line: int
     values: Mapping[str, Any]
+    same_by: tuple[str, ...] = ()
 
     def identity(self, columns: Sequence[str] = ()) -> str:
         """Digest of all values, or of those of some columns; ``1`` and ``1.0`` in JSON are two values."""
         return digest({name: self.values[name] for name in columns} if columns else dict(self.values))
+
+    def thing(self, columns: Sequence[str] = ()) -> str:
+        """The identity by some columns, or by ``same_by``: two images of equal pixels are one thing."""
+        return self.identity(columns or self.same_by)
 
 
 def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator[Row]:
@@ -40,7 +60,7 @@ def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator
 
     Args:
         path: The file.
-        form: ``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``; by the file's name where it is "".
+        form: How it is read; by the file's name where it is "".
         columns: Columns that every row must have.
 
     Raises:
@@ -57,16 +77,25 @@ def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator
 
 
 def form_of(path: Path) -> str:
-    """``csv``, ``tsv``, ``jsonl``, ``parquet`` or ``arrow``, by the end of a file's name.
+    """The form that the end of a name stands for; a folder or an archive is one of images.
 
     Raises:
         UsageError: It ends otherwise.
     """
-    if path.suffix not in SUFFIXES:
-        raise UsageError(
-            "not a table", where=str(path), expected=f"a name that ends in {', '.join(SUFFIXES)}"
-        )
-    return path.suffix.removeprefix(".")
+    if path.suffix in _FORM_OF_SUFFIX:
+        return _FORM_OF_SUFFIX[path.suffix]
+    if path.is_dir() or path.name.endswith(folders.ENDINGS):
+        return images.FORM
+    raise UsageError(
+        "not a table",
+        where=str(path),
+        expected=f"a name that ends in {', '.join(_FORM_OF_SUFFIX)}, or a form after it: {path.name}::FORM",
+    )
+
+
+def kind_of(form: str) -> str:
+    """What stands before the first ``/`` of a form."""
+    return form.partition("/")[0]
 
 
 def table_bytes(found: Sequence[Row], *, form: str, columns: Sequence[str] = ()) -> bytes:
@@ -83,12 +112,29 @@ def table_bytes(found: Sequence[Row], *, form: str, columns: Sequence[str] = ())
 
 
 def _each(path: Path, form: str) -> Iterator[Row]:
-    if form in columnar.FORMS:
-        for number, values in enumerate(columnar.rows_of(path, form), start=1):
-            yield Row(line=number, values=values)
+    if (kind := kind_of(form)) not in KINDS or (form != kind and kind not in {hdf5.FORM, tokens.FORM}):
+        raise UsageError(f"no form: {form}", where=str(path), expected=", ".join(KINDS))
+    if numbered := _numbered(path, form, kind):
+        same_by = _SAME_BY.get(kind, ())
+        yield from (Row(line=number, values=values, same_by=same_by) for number, values in numbered)
         return
     with path.open(encoding="utf-8", newline="") as stream:
         yield from _json_rows(stream, path) if form == "jsonl" else _csv_rows(stream, path, form=form)
+
+
+def _numbered(path: Path, form: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any]]] | None:
+    """Number and values of each row, of a form that is read by a module of its own; else None."""
+    if kind in columnar.FORMS:
+        return enumerate(columnar.rows_of(path, form), start=1)
+    if kind == hdf5.FORM:
+        return enumerate(hdf5.rows_of(path, form), start=1)
+    if kind == images.FORM:
+        return enumerate(images.rows_of(path), start=1)
+    if kind == tokens.FORM:
+        return enumerate(tokens.rows_of(path, form), start=1)
+    if kind == texts.LINES:
+        return texts.lines_of(path)
+    return texts.documents_of(path) if kind == texts.DOCUMENTS else None
 
 
 def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:

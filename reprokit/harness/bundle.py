@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit import bundles, file_tree
 from reprokit.core.checklist import Report
-from reprokit.errors import BundleError, UsageError
+from reprokit.errors import BundleError, DataError, UsageError
 from reprokit.harness import bundling
 from reprokit.harness.audit import audit
+from reprokit.harness.preparing import prepare
 from reprokit.harness.reproduce import reproduce
 from reprokit.harness.running.execute import Progress
 from reprokit.layout import REPORT
 from reprokit.project import Project
+from reprokit.recipes import NO_VARIANT
 from reprokit.request import Request
 from reprokit.workspace import cannot_write
 
@@ -31,6 +33,7 @@ class WrittenBundle:
         recipe: The recipe that it reproduces.
         files: Name → size in bytes.
         left_out: One sentence for each thing that does not come with it.
+        data: What the recipe declares by name, and whether it goes along.
     """
 
     path: Path
@@ -38,9 +41,18 @@ class WrittenBundle:
     recipe: str
     files: Mapping[str, int]
     left_out: tuple[str, ...]
+    data: tuple[bundling.BundledData, ...] = ()
 
 
-def bundle(path: Path, output: Path, *, project: Project, vendor: bool, progress: Progress) -> WrittenBundle:
+def bundle(
+    path: Path,
+    output: Path,
+    *,
+    project: Project,
+    vendor: bool,
+    most_data_bytes: int = bundling.MOST_BYTES,
+    progress: Progress,
+) -> WrittenBundle:
     """Write all that a result is reproduced from into one archive; the same archive for the same result.
 
     Args:
@@ -48,6 +60,7 @@ def bundle(path: Path, output: Path, *, project: Project, vendor: bool, progress
         output: The archive, a name that ends in ``.tar.gz``.
         project: Whose tree the result stands on.
         vendor: Whether the packages of the environment come with it.
+        most_data_bytes: Of the data that comes with it, together; 0 for none.
         progress: Told what is fetched.
 
     Raises:
@@ -63,7 +76,13 @@ def bundle(path: Path, output: Path, *, project: Project, vendor: bool, progress
         _must_follow(subject.path, project)
     with tempfile.TemporaryDirectory(prefix="reprokit-bundle-") as folder:
         place = Path(folder) / "vendored" if vendor else None
-        made = bundling.gather_files(subject, project=project, vendored=place, on_progress=progress.note)
+        made = bundling.gather_files(
+            subject,
+            project=project,
+            vendored=place,
+            most_data_bytes=most_data_bytes,
+            on_progress=progress.note,
+        )
         sha256 = bundles.write(output, made.files, manifest=made.manifest)
         sizes = {name: one.num_bytes for name, one in sorted(made.files.items())}
     return WrittenBundle(
@@ -72,6 +91,7 @@ def bundle(path: Path, output: Path, *, project: Project, vendor: bool, progress
         recipe=made.manifest.recipe,
         files=sizes,
         left_out=made.manifest.left_out,
+        data=made.data,
     )
 
 
@@ -105,7 +125,26 @@ def reproduce_bundle(
         found = bundling.opened(
             file.absolute(), folder, request, sha256=sha256, home=home, on_progress=progress.note
         )
+        _prepare_again(found, note=progress.note)
         return reproduce(found.recipe.name, found.request, project=found.project, progress=progress)
+
+
+def _prepare_again(found: bundling.OpenBundle, *, note: Callable[[str], None]) -> None:
+    """Run the steps that prepare the bundle's data here, twice: what its author recorded is not believed.
+
+    What does not come out as declared, or cannot be prepared for want of what a step reads, is said; the row
+    on data judges it.
+    """
+    if not found.recipe.plain.get("prepare") or found.recipe.variant == NO_VARIANT:
+        return
+    try:
+        for result in prepare(
+            found.recipe, found.request, project=found.project, twice=True, again=False, note=note
+        ):
+            if result.problem:
+                note(f"{result.prepared.inputs.step}: {result.problem}")
+    except DataError as error:
+        note(f"the data of the bundle is not prepared here: {error.told()}")
 
 
 def _must_follow(folder: Path, project: Project) -> None:

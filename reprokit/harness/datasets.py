@@ -6,15 +6,17 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from reprokit import data, recipes, workspace
-from reprokit.core.records import SCHEMA_VERSION, digest_bytes
+from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import DataError, UsageError
 from reprokit.harness.preparing import StepResult, prepare
 from reprokit.harness.running.recipe_data import sources_of
 from reprokit.images.cache import cache_folder
+from reprokit.layout import RECIPE
 from reprokit.project import Project
 from reprokit.request import Request
 
@@ -95,42 +97,67 @@ def prepared(
     return list(prepare(recipe, request, project=project, twice=twice, again=again, note=note))
 
 
-def tables_of(name: str, *, project: Project) -> Iterator[tuple[str, Path]]:
-    """What a table is called, and its file: of a file, or of all tables that a recipe declares.
+def tables_of(name: str, *, project: Project) -> Iterator[tuple[str, Path, str]]:
+    """What a table is called, where it is and its form: of a file or folder, or of all tables of a recipe.
+
+    A form is named behind the place: ``train.bin::tokens/uint16``.
 
     Raises:
         DataError: Data of the recipe is not in the cache as declared.
         UsageError: There is no table of that name.
     """
-    if Path(name).suffix in data.SUFFIXES:
-        yield Path(name).name, Path(name)
+    place, _, form = name.partition("::")
+    path = Path(place)
+    is_folder = path.is_dir() and not (project.recipes_dir / name / RECIPE).is_file()
+    if form or path.suffix or "/" in place or is_folder:
+        if not path.exists():
+            raise UsageError("there is no such file or folder", where=place)
+        yield from _expanded(path.name, path, form or data.form_of(path))
         return
     count = 0
     for state in _ready(name, project=project):
-        if state.path.is_dir():
-            found = {
-                f"{state.source.name}/{path.relative_to(state.path).as_posix()}": path
-                for path in sorted(state.path.rglob("*"))
-            }
-        else:
-            found = {state.source.name: state.path}
-        tables = [(called, path) for called, path in found.items() if Path(called).suffix in data.SUFFIXES]
-        count += len(tables)
-        yield from tables
+        for called, found, its_form in _declared_tables(state):
+            count += 1
+            yield from _expanded(called, found, its_form)
     if not count:
-        raise UsageError(f"{name} declares no table", expected=f"a file of {', '.join(data.SUFFIXES)}")
+        expected = f"a file of {', '.join(data.SUFFIXES)}, or a `form` in the recipe"
+        raise UsageError(f"{name} declares no table", expected=expected)
+
+
+def _declared_tables(state: data.State) -> Iterator[tuple[str, Path, str]]:
+    """What of a recipe's data is a table: by its ``form``, else by the ends of names."""
+    name = state.source.name
+    if state.source.form:
+        yield name, state.path, state.source.form
+        return
+    found = {name: state.path}
+    if state.path.is_dir():
+        below = sorted(state.path.rglob("*"))
+        found = {f"{name}/{path.relative_to(state.path).as_posix()}": path for path in below}
+    for called, path in found.items():
+        if Path(called).suffix in data.SUFFIXES:
+            yield called, path, data.form_of(Path(called))
+
+
+def _expanded(called: str, path: Path, form: str) -> Iterator[tuple[str, Path, str]]:
+    """A table; each of its own of an HDF5 file with several."""
+    groups = data.groups_of(path) if form == data.HDF5 else []
+    if len(groups) < 2:
+        yield called, path, form
+        return
+    yield from ((f"{called}::{form}/{group}", path, f"{form}/{group}") for group in groups)
 
 
 def shown(name: str, *, project: Project) -> dict[str, data.Manifest]:
     """Table → manifest, of a file or of all tables of a recipe."""
     return {
-        called: data.manifest_of([path], form=data.form_of(Path(called)), names=[called])
-        for called, path in tables_of(name, project=project)
+        called: data.manifest_of([path], form=form, names=[called])
+        for called, path, form in tables_of(name, project=project)
     }
 
 
 def compared(before: str, after: str, *, key: Sequence[str], project: Project) -> data.RowDiff:
-    """The rows that differ between two tables: files, ``RECIPE:NAME``, or ``sha256:…:FORM`` of the cache.
+    """The rows that differ between two tables: places, ``RECIPE:NAME``, or ``sha256:…:FORM`` of the cache.
 
     Raises:
         UsageError: One is no table.
@@ -153,40 +180,88 @@ def shared_rows(references: Sequence[str], *, key: Sequence[str], project: Proje
 
 
 def split_into(
-    path: Path, folder: Path, shares: Mapping[str, float], *, key: Sequence[str], stratify: str, salt: str
+    reference: str | Path,
+    folder: Path,
+    shares: Mapping[str, float],
+    *,
+    key: Sequence[str],
+    stratify: str,
+    salt: str,
+    project: Project | None = None,
 ) -> dict[str, Any]:
     """Write the parts of a table into a folder, and ``split.json``, which says how they were made, last.
 
     Raises:
         UsageError: The folder is not empty, or the table cannot be split so.
+        WorkspaceError: The folder cannot be written, or the disk is full.
     """
-    _must_be_empty(folder)
-    form = data.form_of(path)
-    parts = data.split(path, shares, key=key, stratify=stratify, salt=salt)
+    path, form = _table(str(reference), project=project or Project.around(Path.cwd()))
+    parts = data.split(path, shares, key=key, stratify=stratify, salt=salt, form=form)
     columns = next((list(row.values) for part in parts for row in part.rows), [])
     made = {}
-    for part in parts:
-        if form in data.COLUMNAR:
-            content = data.taken(path, form, [row.line - 1 for row in part.rows])
-        else:
-            content = data.table_bytes(part.rows, form=form, columns=columns)
-        workspace.write_atomic(folder / f"{part.name}.{form}", content)
-        made[part.name] = {
-            "file": f"{part.name}.{form}",
-            "rows": len(part.rows),
-            "share": shares[part.name],
-            "sha256": digest_bytes(content),
+    with _filling(folder):
+        for part in parts:
+            written = data.write_part(path, form, part.rows, folder, name=part.name, columns=columns)
+            made[part.name] = {
+                "file": written.name,
+                "rows": len(part.rows),
+                "share": shares[part.name],
+                "sha256": data.digest_and_size(written)["sha256"],
+            }
+        record = {
+            "schema": SCHEMA_VERSION,
+            "of": data.digest_and_size(path)["sha256"],
+            "key": list(key),
+            "stratify": stratify or None,
+            "salt": salt,
+            "parts": made,
         }
-    record = {
-        "schema": SCHEMA_VERSION,
-        "of": workspace.sha256_of(path),
-        "key": list(key),
-        "stratify": stratify or None,
-        "salt": salt,
-        "parts": made,
-    }
-    workspace.write_json(folder / "split.json", record)
+        workspace.write_json(folder / "split.json", record)
     return record
+
+
+def is_table(output: Path) -> bool:
+    """Whether a name says that a table is to be written, not a folder."""
+    return output.suffix in {*data.SUFFIXES, ".h5", ".npy", ".bin", ".txt"}
+
+
+def converted(reference: str, output: Path, *, vocabulary: Path | None, project: Project) -> dict[str, Any]:
+    """Write a table in another format; a text as tokens, or tokens as the text that they stand for.
+
+    Returns:
+        File → ``sha256`` and ``bytes`` of all that was written: beside tokens, the vocabulary that was made.
+
+    Raises:
+        UsageError: The output is there already, a row would not survive, or the vocabulary does not fit.
+        WorkspaceError: The output cannot be written, or the disk is full.
+    """
+    path, form = _table(reference, project=project)
+    if output.exists() or output.is_symlink():
+        raise UsageError("there is such a file already", where=str(output), fix="name a new one")
+    partial = output.with_name(f".{output.name}.partial{output.suffix}")
+    made = [output]
+    try:
+        partial.unlink(missing_ok=True)
+        if output.suffix in {".npy", ".bin"}:
+            if data.kind_of(form) != data.LINES:
+                raise UsageError("only a text becomes tokens", where=reference, expected=".txt, or ::lines")
+            known = None if vocabulary is None else data.read_vocabulary(vocabulary)
+            chosen = data.encode(path, partial, known)
+            if vocabulary is None:
+                made.append(output.with_name(f"{output.name}.vocabulary.json"))
+                workspace.write_json(made[-1], list(chosen))
+        elif output.suffix == ".txt":
+            if vocabulary is None or data.kind_of(form) != data.TOKENS:
+                raise UsageError("only tokens with a --vocabulary become a text", where=reference)
+            data.decode(path, form, partial, data.read_vocabulary(vocabulary))
+        else:
+            partial.write_bytes(data.converted(path, form, output.suffix.removeprefix(".")))
+        partial.replace(output)
+    except OSError as error:
+        raise workspace.cannot_write(output, error) from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return {one.name: data.digest_and_size(one) for one in made}
 
 
 def exported(name: str, folder: Path, *, project: Project) -> dict[str, Any]:
@@ -197,30 +272,36 @@ def exported(name: str, folder: Path, *, project: Project) -> dict[str, Any]:
         DataError: Something is not in the cache as declared.
     """
     states = _ready(name, project=project)
-    _must_be_empty(folder)
     files: dict[str, Any] = {}
-    for state in states:
-        target = folder / state.source.name
-        try:
-            shutil.copytree(state.path, target) if state.path.is_dir() else shutil.copyfile(
-                state.path, target
-            )
-        except OSError as error:
-            raise workspace.cannot_write(target, error) from error
-        copies = (
-            [path for path in sorted(target.rglob("*")) if path.is_file()] if target.is_dir() else [target]
-        )
-        for path in copies:
-            called = path.relative_to(folder).as_posix()
-            files[called] = {"sha256": workspace.sha256_of(path), "bytes": path.stat().st_size}
-    record = {
-        "schema": SCHEMA_VERSION,
-        "recipe": name,
-        "data": {state.source.name: state.source.sha256 for state in states},
-        "files": files,
-    }
-    workspace.write_json(folder / "manifest.json", record)
+    with _filling(folder):
+        for state in states:
+            for copy in _copied(state.path, folder / state.source.name):
+                called = copy.relative_to(folder).as_posix()
+                files[called] = {"sha256": workspace.sha256_of(copy), "bytes": copy.stat().st_size}
+        record = {
+            "schema": SCHEMA_VERSION,
+            "recipe": name,
+            "data": {state.source.name: state.source.sha256 for state in states},
+            "files": files,
+        }
+        workspace.write_json(folder / "manifest.json", record)
     return record
+
+
+def _copied(source: Path, target: Path) -> Iterator[Path]:
+    """Each file of a copy, in order; of a folder, all below it."""
+    if not source.is_dir():
+        shutil.copyfile(source, target)
+        yield target
+        return
+    target.mkdir()
+    for path in sorted(source.rglob("*")):
+        place = target / path.relative_to(source)
+        if path.is_dir():
+            place.mkdir()
+        else:
+            shutil.copyfile(path, place)
+            yield place
 
 
 def _ready(name: str, *, project: Project) -> list[data.State]:
@@ -236,30 +317,51 @@ def _ready(name: str, *, project: Project) -> list[data.State]:
 
 
 def _table(reference: str, *, project: Project) -> tuple[Path, str]:
-    """The file and the format of a table that a person named."""
-    if Path(reference).exists():
-        return Path(reference), data.form_of(Path(reference))
-    if found := re.fullmatch(r"sha256:([0-9a-f]{64}):(csv|tsv|jsonl|parquet|arrow)", reference):
+    """The place and the form of a table that a person named."""
+    place, _, form = reference.partition("::")
+    if Path(place).exists():
+        return Path(place), form or data.form_of(Path(place))
+    if found := re.fullmatch(r"sha256:([0-9a-f]{64}):(csv|tsv|jsonl|parquet|arrow)", place):
         path = cache_folder(None) / "data" / found[1]
         if not path.is_file() or workspace.sha256_of(path) != f"sha256:{found[1]}":
             raise UsageError("the cache has no such file, or it was changed there", where=reference)
-        return path, found[2]
-    recipe, _, name = reference.partition(":")
-    known = dict(tables_of(recipe, project=project)) if name else {}
+        return path, form or found[2]
+    recipe, _, name = place.partition(":")
+    known = {}
+    if name:
+        known = {
+            state.source.name: (state.path, state.source.form) for state in _ready(recipe, project=project)
+        }
+        if name not in known:
+            known = {called: (path, its) for called, path, its in tables_of(recipe, project=project)}
     if name not in known:
         raise UsageError(
             "there is no such table",
             where=reference,
-            expected="a file, RECIPE:NAME, or sha256:<64 hex digits>:csv of the cache",
+            expected="a file or folder, RECIPE:NAME, or sha256:<64 hex digits>:csv of the cache",
         )
-    return known[name], data.form_of(Path(name))
+    path, declared = known[name]
+    return path, form or declared or data.form_of(Path(name))
 
 
-def _must_be_empty(folder: Path) -> None:
+@contextmanager
+def _filling(folder: Path) -> Iterator[None]:
+    """Make a folder and let it be filled; where that does not succeed, it is as empty as before.
+
+    Raises:
+        UsageError: It is not empty.
+        WorkspaceError: It cannot be written, or the disk is full.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise UsageError("the folder is not empty", where=str(folder), fix="name a new one")
+        try:
+            yield
+        except BaseException:  # whatever it was, half of a copy is nothing
+            for left in folder.iterdir():
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            raise
     except OSError as error:
         raise workspace.cannot_write(folder, error) from error
 

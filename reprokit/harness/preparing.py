@@ -7,6 +7,7 @@ second time the clocks are a day ahead; both must leave the same bytes.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,10 +17,11 @@ from typing import Any, cast
 
 from reprokit import data, file_tree, images, workspace
 from reprokit.core import numerics
-from reprokit.core.records import Limits, Mount, Realisation, RunSpec
+from reprokit.core.records import Limits, Mount, Outcome, Realisation, RunSpec
 from reprokit.data import preparation
+from reprokit.data.partial_file import cache_unwritable
 from reprokit.data.preparation import PREPARED, Prepared, StepInputs
-from reprokit.errors import DataError, RecipeError, UsageError
+from reprokit.errors import DataError, DiskFullError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
@@ -35,6 +37,7 @@ from reprokit.request import Request
 #: zip files keep times to two seconds: a step that stamps them must not get the same stamp twice.
 _APART_S = 2.1
 _CALL = "call.json"
+_ROOM = "free some space, or name another folder with REPROKIT_CACHE"
 
 Note = Callable[[str], None]
 
@@ -82,6 +85,7 @@ def prepare(
         UsageError: The recipe prepares nothing.
         RecipeError: Nothing pins its environment, or its code is not there.
         DataError: A step failed, or what it reads is not in the cache as declared.
+        DiskFullError: The disk has no room for what a step makes; nothing of it is kept.
         CannotRunError: Environment or cache cannot be used.
     """
     shop = _workshop(recipe, request, project=project, note=note)
@@ -138,7 +142,7 @@ def _held(shop: _Workshop, inputs: StepInputs) -> Iterator[Path]:
             folder.mkdir(parents=True)
             yield folder
         except OSError as error:
-            raise workspace.cannot_write(folder, error) from error
+            raise cache_unwritable(folder, error) from error
         finally:
             if folder.exists():
                 file_tree.remove(folder)
@@ -206,6 +210,12 @@ def _run(shop: _Workshop, inputs: StepInputs, folder: Path, *, days_ahead: int) 
         ),
     )
     result = shop.backend.run(spec, folder, on_tick=lambda: None)
+    if result.outcome is Outcome.DISK_FULL or not _has_room(folder):
+        raise DiskFullError(
+            f"no space left on the disk for what the step {inputs.step} makes{_tail(folder)}",
+            where=str(shop.cache / PREPARED),
+            fix=_ROOM if not result.remedy else f"{_ROOM}; or {result.remedy}",
+        )
     if not result.completed:
         raise DataError(
             f"the step {inputs.step} failed: {result.message}{_tail(folder)}",
@@ -282,6 +292,12 @@ def _problem(prepared: Prepared, declared: Mapping[str, Mapping[str, Any]]) -> s
         if (made["sha256"], made["bytes"]) != (declared[name]["sha256"], declared[name]["size"])
     ]
     return f"another file than declared; to accept it, declare: {', '.join(other)}" if other else ""
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether the disk was not full when a step ended; what one that goes on regardless left may be cut."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail > 0 and (disk.f_files == 0 or disk.f_favail > 0)
 
 
 def _tail(folder: Path) -> str:

@@ -58,6 +58,19 @@ def _function(text: str) -> str:
     return text
 
 
+def _form(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9]*(?:/[A-Za-z0-9_.-]+)*", text):
+        raise PydanticCustomError("rule", "a format such as images, lines or tokens/uint16/64")
+    return text
+
+
+def _licence(text: str) -> str:
+    if not text.strip() or len(text) > 500 or not text.isprintable():
+        rule = "the name of a licence or a note on it: one line of up to 500 characters"
+        raise PydanticCustomError("rule", "{rule}", {"rule": rule})
+    return text.strip()
+
+
 Url = Annotated[str, AfterValidator(_url)]
 FileName = Annotated[str, AfterValidator(_file_name)]
 
@@ -72,6 +85,9 @@ class DataEntry(BaseModel):
     size: Annotated[int, Field(ge=0)]
     unpack: Literal["zip", "tar"] | None = None
     prepared: FileName | None = None
+    form: Annotated[str, AfterValidator(_form)] | None = None
+    licence: Annotated[str, AfterValidator(_licence)] | None = None
+    redistribute: bool = True
 
     @model_validator(mode="after")
     def _must_have_one_place(self) -> Self:
@@ -79,6 +95,8 @@ class DataEntry(BaseModel):
             raise PydanticCustomError("rule", "given either a url or a path, or as `prepared` by a step")
         if self.prepared and self.unpack:
             raise PydanticCustomError("rule", "given no `unpack`: a prepared file is used as it is")
+        if not self.redistribute and self.licence is None:
+            raise PydanticCustomError("rule", "given the `licence` that keeps it from being passed on")
         return self
 
 

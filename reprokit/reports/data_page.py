@@ -36,6 +36,9 @@ def state_rows(found: Iterable[tuple[str, State]]) -> list[Mapping[str, Any]]:
             "sha256": state.source.sha256,
             "size": state.source.num_bytes,
             "unpack": state.source.unpack,
+            "form": state.source.form or None,
+            "licence": state.source.licence or None,
+            "redistribute": state.source.redistribute,
             "places": [redact_text(place) for place in state.source.places],
             "path": str(state.path),
             "declared_at": state.source.where,
@@ -52,6 +55,14 @@ def manifest_lines(manifests: Mapping[str, Manifest]) -> Iterator[str]:
         yield one_line(f"{row}, {file['bytes']:,} bytes, {file['sha256']}")
         for column, what in found.columns.items():
             yield one_line(f"  {column}  {_column(what)}")
+        for counted, value in found.statistics.items():
+            yield one_line(f"  {counted.replace('_', ' ')}: {_statistic(value)}")
+
+
+def _statistic(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name!r} {count:,}" for name, count in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _column(column: Column) -> str:

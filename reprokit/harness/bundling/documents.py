@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from reprokit.bundles import Manifest, Packed
+from reprokit.harness.bundling.bundled_data import BundledData
 from reprokit.harness.bundling.subject import Subject
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import BUNDLE, PROGRAM, RECIPE, RECORD, SOURCE, read_json
@@ -43,13 +44,16 @@ _WHAT = {
     "images": "the environment: its lock, its Dockerfile and its base",
     "vendored": "the packages of that environment, so that no network is needed",
     "package": "the reprokit that ran beside the training, whose runtime is part of the numbers",
+    "data": "the data that the training reads, each file under its SHA-256",
     "golden": "the golden that new runs are held against",
     "runs": "records of the runs",
     "reports": "the report",
 }
 
 
-def read_me(manifest: Manifest, recipe: Recipe, names: Sequence[str]) -> str:
+def read_me(
+    manifest: Manifest, recipe: Recipe, names: Sequence[str], data: Sequence[BundledData] = ()
+) -> str:
     """The page that somebody reads who opens the archive."""
     local = manifest.variant == NO_VARIANT
     command = ["reprokit", "reproduce", "FILE.tar.gz", "--sha256", "DIGEST"]
@@ -68,6 +72,7 @@ def read_me(manifest: Manifest, recipe: Recipe, names: Sequence[str]) -> str:
                 _HOW_LOCAL if local else _HOW_CONTAINED,
                 "What is here:",
                 "\n".join(listed),
+                *(("Its data, and the licences that its authors state:", _data_lines(data)) if data else ()),
                 "What is not:",
                 "\n".join(f"- {one}" for one in manifest.left_out) or "- nothing that is known of",
                 f"`{BUNDLE}` lists every file with its SHA-256.",
@@ -77,10 +82,26 @@ def read_me(manifest: Manifest, recipe: Recipe, names: Sequence[str]) -> str:
     )
 
 
-def ro_crate(manifest: Manifest, subject: Subject, recipe: Recipe, files: Mapping[str, Packed]) -> bytes:
+def _data_lines(data: Sequence[BundledData]) -> str:
+    """A line a file: what it is called, where it is, its digest and its licence."""
+    return "\n".join(
+        f"- {one.source.name}: {f'`{one.place}`' if one.path else 'not here'}, "
+        f"{one.source.num_bytes:,} bytes, {one.source.sha256}; {one.source.licence or 'no licence is stated'}"
+        for one in data
+    )
+
+
+def ro_crate(
+    manifest: Manifest,
+    subject: Subject,
+    recipe: Recipe,
+    files: Mapping[str, Packed],
+    data: Sequence[BundledData] = (),
+) -> bytes:
     """The metadata file: what every file is, and which run was made with what."""
     license_file = next((f"{PROGRAM}/{one}" for one in _LICENSES if f"{PROGRAM}/{one}" in files), None)
     parts = [*sorted(files), BUNDLE]
+    licences = {one.place: {"name": one.source.name, "license": one.source.licence} for one in data}
     graph: list[dict[str, Any]] = [
         {
             "@id": _METADATA,
@@ -107,7 +128,7 @@ def ro_crate(manifest: Manifest, subject: Subject, recipe: Recipe, files: Mappin
             "name": "reprokit",
             "softwareVersion": manifest.tool,
         },
-        *(_file(name, files.get(name), recipe) for name in parts),
+        *({**_file(name, files.get(name), recipe), **licences.get(name, {})} for name in parts),
         *_actions(subject),
     ]
     return (json.dumps({"@context": _CONTEXT, "@graph": graph}, indent=2) + "\n").encode("ascii")

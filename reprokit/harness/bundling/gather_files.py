@@ -13,11 +13,11 @@ from reprokit.bundles import Manifest, Packed
 from reprokit.core.inputs import INPUTS, changed
 from reprokit.errors import BundleError, ImageError
 from reprokit.execution import mounted_copies
+from reprokit.harness.bundling import bundled_data
 from reprokit.harness.bundling.documents import read_me, ro_crate
 from reprokit.harness.bundling.subject import Subject
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.harness.running.program import sources_of
-from reprokit.harness.running.recipe_data import sources_of as sources_of_data
 from reprokit.images import packages, vendor
 from reprokit.layout import CONFIG, ENVIRONMENT, MARKER, METRICS, RECORD, REPORT, TIMING, TRACE
 from reprokit.project import Project
@@ -36,10 +36,16 @@ class Bundled:
 
     files: Mapping[str, Packed]
     manifest: Manifest
+    data: tuple[bundled_data.BundledData, ...] = ()
 
 
 def gather_files(
-    subject: Subject, *, project: Project, vendored: Path | None, on_progress: Callable[[str], None]
+    subject: Subject,
+    *,
+    project: Project,
+    vendored: Path | None,
+    most_data_bytes: int,
+    on_progress: Callable[[str], None],
 ) -> Bundled:
     """Everything that a reviewer needs, from the project as it lies there now.
 
@@ -47,6 +53,7 @@ def gather_files(
         subject: What is bundled.
         project: Whose tree it stands on.
         vendored: An empty folder to collect the environment's packages in; None to name them only.
+        most_data_bytes: Of the data that goes along, together; 0 to name all of it only.
         on_progress: Told what is fetched.
 
     Raises:
@@ -61,15 +68,14 @@ def gather_files(
         blessed = golden.load(subject.golden).provenance["digests"]
         must_stand_on(blessed, recipe, project.root, what="golden", fix=fix)
     left_out = _Omissions()
-    code = _code(recipe)
+    code = {**bundled_data.steps_of(recipe), **_code(recipe)}
+    data = bundled_data.chosen_data(recipe, most_bytes=most_data_bytes)
     environment = _environment(recipe, project, vendored=vendored, on_progress=on_progress)
     records = dict(_records(subject, left_out))
     _must_hold_no_secret({**code, **environment}, recipe)
     if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
         left_out.sentences.append(f"data: {recipe.data}")
-    for source in sources_of_data(recipe):
-        sentence = f"the data {source.name} ({source.sha256}): `reprokit data fetch {recipe.name}`"
-        left_out.sentences.append(sentence)
+    left_out.sentences.extend(bundled_data.told(data))
     if recipe.variant == NO_VARIANT:
         left_out.sentences.append(
             "the environment: the recipe pins none, so environment.json is all that is known"
@@ -91,10 +97,16 @@ def gather_files(
         left_out=tuple(left_out.sentences),
         files={},
     )
-    files = {**code, **environment, **records, **_own_package(subject.digests)}
-    files["README.md"] = Packed(content=read_me(manifest, recipe, sorted(files)).encode())
-    files["ro-crate-metadata.json"] = Packed(content=ro_crate(manifest, subject, recipe, files))
-    return Bundled(files=files, manifest=manifest)
+    files = {
+        **code,
+        **environment,
+        **records,
+        **_own_package(subject.digests),
+        **bundled_data.packed(data),
+    }
+    files["README.md"] = Packed(content=read_me(manifest, recipe, sorted(files), data).encode())
+    files["ro-crate-metadata.json"] = Packed(content=ro_crate(manifest, subject, recipe, files, data))
+    return Bundled(files=files, manifest=manifest, data=data)
 
 
 def must_stand_on(

@@ -9,6 +9,7 @@ from pathlib import Path
 from reprokit import bundles, golden, images, recipes
 from reprokit.bundles import Manifest
 from reprokit.errors import BundleError, EngineError
+from reprokit.harness.bundling.bundled_data import put_into_cache
 from reprokit.harness.bundling.gather_files import must_stand_on
 from reprokit.harness.running.numbers import PACKAGE, code_digests
 from reprokit.harness.running.start_runs import choose_backend
@@ -52,7 +53,7 @@ def opened(
     home: Project,
     on_progress: Callable[[str], None],
 ) -> OpenBundle:
-    """Unpack a bundle into an empty folder, check it, and put its packages where environments are made from.
+    """Unpack a bundle into an empty folder, check it, and put its data and packages where runs find them.
 
     Args:
         file: The archive.
@@ -72,6 +73,7 @@ def opened(
     recipe = recipes.load(manifest.recipe, recipes_dir=folder / SOURCE, overrides=manifest.modified)
     own = folder / "package" / "reprokit"
     _must_fit_together(manifest, recipe, folder, package=own if own.is_dir() else PACKAGE)
+    put_into_cache(recipe, folder, on_progress=on_progress)
     request = replace(request, seed=manifest.seed, overrides=manifest.modified)
     request = replace(request, backend=_backend(recipe, request.backend, on_progress=on_progress))
     if recipe.variant != NO_VARIANT:

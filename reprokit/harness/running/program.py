@@ -251,7 +251,7 @@ def _options(
     for one in data:
         yield from ("--data", one.name, one.sha256, f"{{mounts}}/recipes/{recipe.name}/{one.name}")
     for file in found:
-        yield from ("--data", file.name, file.sha256, f"{{mounts}}/{recipe_data.FOLDER}/{file.name}")
+        yield from ("--data", file.name, file.contents, f"{{mounts}}/{recipe_data.FOLDER}/{file.name}")
     if profile_step is not None:
         yield from ("--profile-step", str(profile_step))
 

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from reprokit import data
+from reprokit import data, file_tree
 from reprokit.core.records import Mount, Outcome, RunResult
-from reprokit.errors import DataError, RecipeError
+from reprokit.errors import DataError
 from reprokit.images.cache import cache_folder
 from reprokit.recipes import Recipe
 
@@ -23,10 +23,16 @@ FOLDER = "data"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedData:
-    """One file or unpacked folder that runs read, as it was when it was checked."""
+    """One file or unpacked folder that runs read, as it was when it was checked.
+
+    Attributes:
+        sha256: Of the file as it was fetched.
+        contents: What a trainer holds it against: the same, or the digest of an unpacked folder.
+    """
 
     name: str
     sha256: str
+    contents: str
     path: Path
     signature: tuple[tuple[str, int, int, int, int], ...]
 
@@ -48,7 +54,6 @@ def fetched(recipe: Recipe) -> tuple[FetchedData, ...]:
 
     Raises:
         DataError: Something is not there, or is not as declared.
-        RecipeError: A trainer is to read an archive that is unpacked.
     """
     sources = sources_of(recipe)
     cache = cache_folder(None) if sources else Path()
@@ -82,9 +87,10 @@ def shared_rows(recipe: Recipe, found: Iterable[FetchedData]) -> dict[str, Any]:
         UsageError: One is no table, or lacks a column.
     """
     paths = {one.name: one.path for one in found}
+    declared = {source.name: source.form for source in sources_of(recipe)}
     judged = []
     for said in recipe.plain.get("disjoint") or ():
-        forms = {name: data.form_of(Path(name)) for name in said["files"]}
+        forms = {name: declared[name] or data.form_of(Path(name)) for name in said["files"]}
         tables = {name: paths[name] for name in said["files"]}
         shared = data.overlaps(tables, key=said["key"], forms=forms)
         judged.append({**said, **asdict(shared)})
@@ -105,12 +111,6 @@ def unless_changed(result: RunResult, found: Iterable[FetchedData]) -> RunResult
 
 
 def _fetched(recipe: Recipe, source: data.DataSource, *, cache: Path) -> FetchedData:
-    if source.unpack and recipe.trainer is not None:
-        raise RecipeError(
-            f"the data {source.name} is unpacked, and a trainer is given files",
-            where=recipe.where(f"data.{source.name}.unpack"),
-            fix="leave out `unpack`, or declare each file",
-        )
     place = data.place_of(source, cache=cache)
     before = data.signature(place) if place.exists() else ()
     state = data.check(source, cache=cache)
@@ -123,7 +123,12 @@ def _fetched(recipe: Recipe, source: data.DataSource, *, cache: Path) -> Fetched
             where=source.where,
             fix=f"reprokit data {'prepare' if source.prepared_by else 'fetch'} {recipe.name}",
         )
-    return FetchedData(name=source.name, sha256=source.sha256, path=state.path, signature=before)
+    # A command needs no digest of the folder: nothing inside its environment is told one.
+    unpacked = source.unpack is not None and recipe.trainer is not None
+    contents = file_tree.digest_of(state.path) if unpacked else source.sha256
+    return FetchedData(
+        name=source.name, sha256=source.sha256, contents=contents, path=state.path, signature=before
+    )
 
 
 def _is_unchanged(one: FetchedData) -> bool:

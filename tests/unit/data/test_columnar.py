@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import data
-from reprokit.data import columnar
+from reprokit.data import optional
 from reprokit.errors import UsageError
 from reprokit.harness import datasets
 
@@ -68,6 +68,6 @@ def test_without_its_library_the_command_that_installs_it_is_named(tmp_path, mon
     def missing(name: str):
         raise ImportError(name)
 
-    monkeypatch.setattr(columnar.importlib, "import_module", missing)
+    monkeypatch.setattr(optional.importlib, "import_module", missing)
     with pytest.raises(UsageError, match=r"pyarrow is not installed\. Hint: pip install '.*\[data\]'"):
         list(data.rows(tmp_path / "a.parquet"))

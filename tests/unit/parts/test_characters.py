@@ -32,6 +32,16 @@ def test_the_texts_of_an_archive_are_read_in_the_order_of_their_names(tmp_path, 
     assert list(texts.items()) == [("a", "or not\n"), ("b", "to be\n")]
 
 
+def test_the_texts_of_a_folder_are_those_of_the_archive_that_it_was_unpacked_from(tmp_path):
+    members = {"p-1/texts/b.txt": b"to be\n", "p-1/texts/a.txt": b"or not\n", "p-1/other/c.txt": b"\xff"}
+    archive = an_archive(tmp_path / "p.tar", members)
+    with tarfile.open(archive) as tar:
+        tar.extractall(tmp_path / "p", filter="data")
+    assert read_texts(tmp_path / "p", "*/texts/*.txt") == read_texts(archive, "*/texts/*.txt")
+    with pytest.raises(CannotRunError, match="cannot be read"):
+        read_texts(tmp_path / "p", "*.txt")
+
+
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08\x00"])
 def test_what_is_no_archive_is_refused(tmp_path, content):
     path = tmp_path / "p.tar"

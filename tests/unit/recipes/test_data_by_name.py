@@ -22,6 +22,9 @@ WRONG = {
     "a path that leads out": ({"path": "../a"}, "2: data.a.path must be a path below the project's folder"),
     "an absolute path": ({"path": "/a"}, "2: data.a.path must be a path below the project's folder"),
     "an unknown archive": ({"unpack": "rar"}, "2: data.a.unpack must be 'zip' or 'tar'"),
+    "no licence to keep it": ({"redistribute": "false"}, "given the `licence` that keeps it from being"),
+    "an empty licence": ({"licence": "' '"}, "2: data.a.licence must be the name of a licence"),
+    "no form": ({"form": "'A form'"}, "2: data.a.form must be a format such as images"),
     "an unknown key": ({"md5": "x"}, "2: unknown key 'md5' in data.a"),
     "a name that is a path": ("data: {../a: {path: a}}", "named like a file"),
     "no file": ("data: {}", "2: data must be"),
@@ -49,6 +52,7 @@ def test_each_mistake_is_told_with_its_line(folder, mistake):
         {"path": None, "url": "'https://h/a'"},
         {"path": None, "url": "['s3://b/a']"},
         {"path": None, "url": "'package://a==1/b'"},
+        {"licence": "CC0 1.0", "redistribute": "false", "form": "tokens/uint16/64"},
     ],
 )
 def test_a_place_is_no_part_of_the_digest(folder, place):
