@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -87,37 +88,53 @@ def _leaks_of_fold(
     prepare: Prepare, rows: Rows, training: Mask, *, fold: int, called: Sequence[str]
 ) -> Iterator[Leak]:
     usual, held_out = prepare(rows, training), np.flatnonzero(~training)
+    found: dict[tuple[str, int], Leak] = {}
 
-    def changed(changes: dict[str, Any], where: Mask | npt.NDArray[np.int64]) -> list[int]:
-        """The columns in which some of these rows are prepared in another way."""
+    def differing(changes: dict[str, Any], where: npt.NDArray[np.int64]) -> Mask:
+        """Of each of these rows and each column, whether it is prepared in another way; [rows, columns]."""
         one, other = prepare(_changed(rows, **changes), training)[where], usual[where]
-        equal = (one == other) | (np.isnan(one) & np.isnan(other))
-        return np.flatnonzero(~equal.all(axis=0)).tolist()
+        equal: Mask = (one == other) | (np.isnan(one) & np.isnan(other))
+        return ~equal
 
-    def told_of(column: int) -> str:
-        return called[column] if usual.shape[1] == rows.features.shape[1] else str(column)
+    def note(kind: str, column: int, row: int, told: str) -> None:
+        name = called[column] if usual.shape[1] == rows.features.shape[1] else str(column)
+        leak = Leak(kind=kind, fold=fold, row=row, column=column, told=f"column {name} of {told}")
+        found.setdefault((kind, column), leak)
 
-    for column in changed({"features": held_out, "labels": held_out}, training):
-        guilty = (
-            one for one in held_out if column in changed({"features": [one], "labels": [one]}, training)
-        )
-        row = int(next(guilty, held_out[0]))
-        told = f"column {told_of(column)} of the training rows changes with held-out row {row} of fold {fold}"
-        yield Leak(kind="fitted_on_held_out", fold=fold, row=row, column=column, told=told)
-    for column in changed({"labels": held_out}, held_out):
-        row = next(int(row) for row in held_out if changed({"labels": held_out}, np.array([row])))
-        told = f"column {told_of(column)} of held-out row {row} of fold {fold} changes with held-out labels"
-        yield Leak(kind="label_used", fold=fold, row=row, column=column, told=told)
-    half = held_out[len(held_out) // 2 :]
-    for column in changed({"features": half}, rest := held_out[: len(held_out) // 2]):
-        what = f"column {told_of(column)} of held-out row {rest[0]} of fold {fold}"
-        told = f"{what} changes with other held-out rows"
-        yield Leak(kind="held_out_together", fold=fold, row=int(rest[0]), column=column, told=told)
+    trained = np.flatnonzero(training)
+    for some, sign in product(_subsets(held_out), (1, -1)):
+        both = differing({"features": some, "labels": some, "sign": sign}, trained)
+        for column in np.flatnonzero(both.any(axis=0)).tolist():
+            if ("fitted_on_held_out", column) not in found:
+                each = ({"features": [one], "labels": [one], "sign": sign} for one in some)
+                changes = (differing(change, trained)[:, column].any() for change in each)
+                row = int(next((one for one, change in zip(some, changes, strict=True) if change), some[0]))
+                told = f"the training rows changes with held-out row {row} of fold {fold}"
+                note("fitted_on_held_out", column, row, told)
+        for index, column in np.argwhere(differing({"labels": some}, held_out)).tolist():
+            row = int(held_out[index])
+            note("label_used", column, row, f"held-out row {row} of fold {fold} changes with held-out labels")
+        others = np.setdiff1d(held_out, some)
+        for index, column in np.argwhere(differing({"features": some, "sign": sign}, others)).tolist():
+            row = int(others[index])
+            told = f"held-out row {row} of fold {fold} changes with other held-out rows"
+            note("held_out_together", column, row, told)
+    yield from found.values()
 
 
-def _changed(rows: Rows, *, features: Any = (), labels: Any = ()) -> Rows:
-    """The table with other values in some rows, far outside of what is there, and other labels."""
+def _subsets(held_out: npt.NDArray[np.int64]) -> Iterator[npt.NDArray[np.int64]]:
+    """All of them, and then halves: of any two rows, one of these sets has the first and not the second."""
+    yield held_out
+    places = np.arange(len(held_out))
+    for bit in range(int(len(held_out) - 1).bit_length()):
+        for value in (0, 1):
+            yield held_out[(places >> bit & 1) == value]
+
+
+def _changed(rows: Rows, *, features: Any = (), labels: Any = (), sign: int = 1) -> Rows:
+    """The table with other labels in some rows, and values far above, or far below, all that is there."""
     values, classes = rows.features.copy(), rows.labels.copy()
-    values[list(features)] = 1 + 3 * np.abs(rows.features).max(axis=0) + rows.features[list(features)]
+    far = sign * (1 + 3 * np.abs(rows.features).max(axis=0))
+    values[list(features)] = far + rows.features[list(features)]
     classes[list(labels)] = (classes[list(labels)] + 1) % (classes.max() + 1)
     return Rows(values, classes)

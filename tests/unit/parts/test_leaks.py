@@ -110,3 +110,41 @@ def test_a_column_that_has_no_value_is_no_leak(rows, folds):
     features = rows.features.copy()
     features[:, 0] = np.nan
     assert leaks_of(honest, Rows(features, rows.labels), folds) == ()
+
+
+def less_the_mean_of_five(rows, training):
+    values, held_out = rows.features.copy(), np.flatnonzero(~training)
+    values[held_out] -= rows.features[held_out[:5]].mean(axis=0)
+    return values
+
+
+def more_the_row_before(rows, training):
+    values, held_out = rows.features.copy(), np.flatnonzero(~training)
+    values[held_out[1:4]] += rows.features[held_out[:3]]
+    return values
+
+
+@pytest.mark.parametrize("prepare", [less_the_mean_of_five, more_the_row_before])
+def test_a_few_held_out_rows_that_know_of_a_few_others_are_found(prepare, rows, folds):
+    leaks = leaks_of(prepare, rows, folds, names=NAMES)
+    assert {(one.kind, one.fold) for one in leaks} == {("held_out_together", fold) for fold in range(3)}
+
+
+def test_labels_that_are_only_compared_with_each_other_are_found(rows, folds):
+    two = Rows(rows.features, rows.labels % 2)
+
+    def agrees_with_the_one_before(given, training):
+        held_out, column = ~training, np.zeros((len(given.labels), 1), dtype=np.float32)
+        labels = given.labels[held_out]
+        column[held_out, 0] = labels == np.roll(labels, 1)
+        return np.hstack([given.features, column])
+
+    leaks = leaks_of(agrees_with_the_one_before, two, folds)
+    assert {(one.kind, one.column, one.fold) for one in leaks} == {
+        ("label_used", 3, fold) for fold in range(3)
+    }
+
+
+def test_the_smallest_of_all_rows_is_found_in_every_fold(rows, folds):
+    leaks = leaks_of(lambda given, _: given.features - given.features.min(axis=0), rows, folds)
+    assert {one.fold for one in leaks if one.kind == "fitted_on_held_out"} == {0, 1, 2}
