@@ -79,6 +79,6 @@ def test_the_row_of_a_recipe_says_the_same(tmp_path, form):
         assert row.status == "PASSED", row.reason
     else:
         ((_, line),) = lines_of("torch_loop", form)
-        assert row.status == "FAILED"
+        assert row.status == "FAILED", row.reason
         assert "in the resumed run update 14 trained on sample" in row.reason
         assert row.reason.endswith(f"(the loader of train.py:{line})"), row.reason
