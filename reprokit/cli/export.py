@@ -1,4 +1,4 @@
-"""``reprokit export``: recipes in the words of other systems."""
+"""``reprokit export``: recipes and sweeps in the words of other systems."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from reprokit.cli.options import examples
 
 @click.group(
     "export",
-    short_help="Write a recipe as a job for Kubernetes.",
+    short_help="Write a recipe or a sweep as jobs for Kubernetes.",
     epilog=examples("reprokit export k8s cartpole_baseline --image registry/project@sha256:…"),
 )
 def command() -> None:
-    """Write what a recipe runs in the words of another system."""
+    """Write what a recipe or a sweep runs in the words of another system."""
 
 
 @command.command(
     "k8s",
     epilog=examples(
         "reprokit export k8s cartpole_baseline --image it@sha256:… > job.json",
+        "reprokit export k8s runs/sweeps/cartpole_baseline-1f2e3d4c --image it@sha256:… > jobs.json",
         "kubectl apply -f job.json",
     ),
 )
-@click.argument("recipe")
+@click.argument("what", metavar="RECIPE|SWEEP")
 @click.option("--image", required=True, metavar="NAME@sha256:…", help="Tool, project and environment in it.")
 @click.option(
     "--seeds",
@@ -34,9 +35,11 @@ def command() -> None:
 @click.option("--claim", default="reprokit-runs", show_default=True, metavar="NAME", help="Volume for runs.")
 @click.option("--project", default="/project", show_default=True, metavar="PATH", help="Folder in the image.")
 def kubernetes(
-    recipe: str, image: str, seeds: str | None, settings: tuple[str, ...], claim: str, project: str
+    what: str, image: str, seeds: str | None, settings: tuple[str, ...], claim: str, project: str
 ) -> int:
     """Print RECIPE over seeds as an Indexed Job (JSON, as kubectl takes it): one pod a seed.
+
+    SWEEP is the folder of a sweep, or its sweep.json: a List of such Jobs, one a recipe with its settings.
 
     A run that could not be made (exit code 3) is tried twice more; wrong usage fails its index at once. The
     image is not built and nothing is sent to a cluster.
@@ -45,17 +48,23 @@ def kubernetes(
 
     from reprokit import harness
     from reprokit.cli.output import print_json
+    from reprokit.errors import UsageError
     from reprokit.project import Project
 
+    places: dict[str, str] = {"image": image, "claim": claim, "folder": project}
+    if (Path(what) / "sweep.json").is_file() or what.endswith(".json"):
+        if seeds is not None or settings:
+            fix = "leave out --seeds and --set"
+            raise UsageError("a sweep has its own seeds and settings", where=what, fix=fix)
+        print_json(harness.export_sweep(Path(what), project=Project.around(Path.cwd()), **places))
+        return 0
     print_json(
         harness.export_kubernetes(
-            recipe,
+            what,
             project=Project.around(Path.cwd()),
             seeds=seeds,
             settings=settings,
-            image=image,
-            claim=claim,
-            folder=project,
+            **places,
         )
     )
     return 0

@@ -303,16 +303,22 @@ def attach(sweep: Path, as_json: bool, **options: Any) -> int:
 @click.argument("job", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--node", default="", metavar="NAME", help="What Ray or Slurm calls this machine.")
 @click.option("--until-closed", type=int, metavar="FD", help="Stop when this pipe is closed.")
-def carry_out(job: Path, node: str, until_closed: int | None) -> int:
+@click.option("--ask-resume", is_flag=True, help="Exit code 0 where JOB, begun again, would come further.")
+def carry_out(job: Path, node: str, until_closed: int | None, ask_resume: bool) -> int:
     """Make the run that JOB describes, on this machine: what `sweep --on` hands to Ray and Slurm.
 
-    The run's folder says how it ended.
+    The run's folder says how it ended. A job that Slurm began again makes another attempt, from the newest
+    checkpoint where the recipe has a trainer.
 
     Exit codes: 0 it completed; 2 JOB cannot be read; 3 it did not complete; 130 and 143 stopped.
     """
     from reprokit import harness, runs
 
+    if ask_resume:
+        return 0 if harness.goes_on_from_a_checkpoint(job) else 3
+    why = harness.WhyStopped()
+    harness.stop_at_time_limit(why)
     if until_closed is not None:
-        harness.stop_when_closed(until_closed)
-    folder = harness.carry_out_job(job, node=node)
+        harness.stop_when_closed(until_closed, why)
+    folder = harness.carry_out_job(job, node=node, why=why)
     return 0 if folder is None or runs.read(folder, verify=False).complete else 3

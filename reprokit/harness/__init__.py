@@ -8,7 +8,7 @@ story has a package with names of its own: ``diagnosing``, ``portability``, ``at
 from reprokit.harness import init, selftest
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
-from reprokit.harness.kubernetes_job import export_kubernetes
+from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
 from reprokit.harness.learning import Learned, learned
 from reprokit.harness.reproduce import (
     judge_again,
@@ -20,7 +20,13 @@ from reprokit.harness.reproduce import (
 from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
 from reprokit.harness.running.start_runs import choose_backend
 from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
-from reprokit.harness.sweeping.member_job import carry_out_job, stop_when_closed
+from reprokit.harness.sweeping.on_this_machine import (
+    WhyStopped,
+    carry_out_job,
+    goes_on_from_a_checkpoint,
+    stop_at_time_limit,
+    stop_when_closed,
+)
 from reprokit.harness.tune import tune
 from reprokit.harness.tuning import AfterSearch, Asked, Study
 from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
@@ -40,6 +46,7 @@ __all__ = [
     "Request",
     "Study",
     "Sweep",
+    "WhyStopped",
     "WrittenBundle",
     "attach",
     "attribution",
@@ -54,9 +61,11 @@ __all__ = [
     "datasets",
     "diagnosing",
     "export_kubernetes",
+    "export_sweep",
     "finished_runs",
     "gate_code",
     "gate_record",
+    "goes_on_from_a_checkpoint",
     "init",
     "judge_again",
     "judging",
@@ -72,6 +81,7 @@ __all__ = [
     "running",
     "selftest",
     "stats",
+    "stop_at_time_limit",
     "stop_when_closed",
     "sweep",
     "sweeping",

@@ -1,4 +1,4 @@
-"""A recipe over seeds as an Indexed Job of Kubernetes: one pod a seed, each a ``reprokit run``.
+"""A recipe over seeds, or a sweep, as Indexed Jobs of Kubernetes: one pod a run, each a ``reprokit run``.
 
 The manifest is written and validated here, and handed to no cluster. Source:
 https://kubernetes.io/docs/concepts/workloads/controllers/job/ (backoffLimitPerIndex, podFailurePolicy).
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from reprokit import recipes
@@ -16,6 +17,7 @@ from reprokit.errors import UsageError
 from reprokit.harness.sweeping.asked import parse_seeds
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.runs import sweeps
 
 _PINNED = re.compile(r"[a-z0-9][a-z0-9._:/-]*@sha256:[0-9a-f]{64}")
 _USER = 65532
@@ -45,6 +47,34 @@ def export_kubernetes(
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=settings)
     chosen = parse_seeds(seeds)(recipe.seeds)
     return kubernetes_job(recipe, chosen, image=image, claim=claim, project=folder)
+
+
+def export_sweep(record: Path, *, project: Project, image: str, claim: str, folder: str) -> dict[str, Any]:
+    """The manifests of all members of a sweep: a List of Jobs, one for each recipe with its settings.
+
+    Args:
+        record: The sweep's ``sweep.json``, or its folder.
+        project: Where its recipes are.
+        image: As of ``kubernetes_job``.
+        claim: As of ``kubernetes_job``.
+        folder: Where the project lies in the image.
+
+    Raises:
+        ReportError: It is no record of a sweep.
+        RecipeError: A recipe, or a setting, is wrong by now.
+        UsageError: The image is not named by its digest.
+    """
+    seeds: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    for member in sweeps.read(record):
+        seeds.setdefault((member.recipe, member.settings), []).append(member.seed)
+    jobs = []
+    for number, ((name, settings), chosen) in enumerate(seeds.items()):
+        recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=settings)
+        job = kubernetes_job(recipe, chosen, image=image, claim=claim, project=folder)
+        if len(seeds) > 1:
+            job["metadata"]["name"] += f"-{number}"
+        jobs.append(job)
+    return {"apiVersion": "v1", "kind": "List", "items": jobs}
 
 
 def kubernetes_job(

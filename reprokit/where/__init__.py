@@ -49,11 +49,12 @@ class Task:
         environment: All variables of the command; nothing of the engine's is added.
         working_dir: Where it starts.
         log: What it prints goes here.
-        num_cpus: Cores that it needs.
+        num_cpus: Cores that it needs; 0 where it may run beside others.
         num_gpus: Accelerators that it needs.
         memory_bytes: Memory that it needs, or None where nobody said.
         timeout_s: The engine ends it after so long, seconds; None for no limit.
         machine: The one machine to carry it out, by the engine's name of it; "" for any.
+        may_be_requeued: Whether the engine may begin it again by itself: the command knows how.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Task:
     memory_bytes: int | None = None
     timeout_s: float | None = None
     machine: str = ""
+    may_be_requeued: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,11 +42,16 @@ class RayPlace:
         ray.cloudpickle.register_pickle_by_value(ray_worker)  # the cluster need not have reprokit
         self._ends: dict[str, Any] = {}  # handle → the answer that its actor owes
         self._begins: dict[str, Any] = {}
+        self._quiet = contextlib.ExitStack()
+        # Ray prints what happens to its nodes to stdout, which belongs to the tool's answer.
+        nowhere = self._quiet.enter_context(open(os.devnull, "w"))  # noqa: PTH123, SIM115
+        self._quiet.enter_context(contextlib.redirect_stdout(nowhere))
         before = signal.getsignal(signal.SIGTERM)  # Ray puts its own in its place
         address = self.settings.get("address") or os.environ.get("RAY_ADDRESS") or "auto"
         try:
             ray.init(address=address, namespace=_NAMESPACE, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+            self._quiet.close()
             raise SchedulerError(
                 f"no Ray cluster answers: {' '.join(str(error).split())[:200] or type(error).__name__}",
                 where=f"--address {address}",
@@ -103,7 +108,10 @@ class RayPlace:
 
     def close(self) -> None:
         """See ``Place.close``."""
-        self._ray.shutdown()
+        try:
+            self._ray.shutdown()
+        finally:
+            self._quiet.close()
 
     def _options(self, task: Task) -> dict[str, Any]:
         more: dict[str, Any] = {}

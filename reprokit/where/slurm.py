@@ -1,7 +1,7 @@
 """Tasks on Slurm: arrays that submitit hands over, asked for by squeue and ended by scancel.
 
 submitit's own way of asking needs an accounting database; squeue does not, and knows a job for as long as
-``MinJobAge`` says. Slurm requeues nothing by itself: a lost run is a new attempt with a folder of its own.
+``MinJobAge`` says. Slurm may begin a job again by itself: its command then makes another attempt.
 Source: https://slurm.schedmd.com/squeue.html, https://github.com/facebookincubator/submitit
 """
 
@@ -103,7 +103,7 @@ class SlurmPlace:
         first = tasks[0]
         self._folder.mkdir(parents=True, exist_ok=True)
         executor = self._submitit.SlurmExecutor(folder=self._folder / "slurm")
-        more: dict[str, Any] = {"no-requeue": True}
+        more: dict[str, Any] = {"requeue" if first.may_be_requeued else "no-requeue": True}
         if first.memory_bytes is not None:
             more["mem"] = f"{first.memory_bytes >> 20}M"
         if machine:
@@ -114,7 +114,7 @@ class SlurmPlace:
         executor.update_parameters(
             job_name="reprokit",
             time=int(self.settings.get("time", _DEFAULT_MINUTES)),
-            cpus_per_task=first.num_cpus,
+            cpus_per_task=max(1, first.num_cpus),
             array_parallelism=max(1, len(tasks)),
             additional_parameters=more,
             stderr_to_stdout=True,
@@ -129,7 +129,7 @@ def _command(task: Task) -> Command:
         environment=dict(task.environment),
         folder=str(task.working_dir),
         log=str(task.log),
-        timeout_s=task.timeout_s,
+        may_be_requeued=task.may_be_requeued,
     )
 
 

@@ -13,9 +13,10 @@ import pytest
 import reprokit
 from reprokit import runs
 from reprokit.errors import UsageError
-from reprokit.harness import export_kubernetes
+from reprokit.harness import export_kubernetes, export_sweep
 from reprokit.project import Project
 from support.command_recipe import PROGRAM, RECIPE, Repository
+from support.sweep_program import swept
 
 IMAGE = "registry.example.org/team/project@sha256:" + "0f" * 32
 VERSIONS = ("1.31", "1.33", "1.35")
@@ -45,6 +46,30 @@ def exported(root: Path, *, image: str = IMAGE, seeds: str | None = "7,3") -> di
         claim="results",
         folder="/project",
     )
+
+
+@pytest.fixture
+def sweep(repository: Repository) -> dict:
+    """Two recipes with a setting and two seeds each, as they were swept here."""
+    other = RECIPE.replace("name: train", "name: again").replace('"{seed}",', '"{seed}5",')
+    repository.write(recipes__again__recipe_yaml=other)
+    found = swept(repository.root, "train", "again", seeds="2", settings=("limits.memory_gib=1",))
+    return export_sweep(
+        found.path, project=Project.around(repository.root), image=IMAGE, claim="results", folder="/project"
+    )
+
+
+def test_a_sweep_is_a_list_of_jobs_one_for_each_recipe(sweep):
+    validate = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
+    assert (sweep["kind"], len(sweep["items"])) == ("List", 2)
+    assert [job["spec"]["completions"] for job in sweep["items"]] == [2, 2]
+    assert len({job["metadata"]["name"] for job in sweep["items"]}) == 2
+    scripts = [job["spec"]["template"]["spec"]["containers"][0]["command"][-1] for job in sweep["items"]]
+    for name, script in zip(("train", "again"), scripts, strict=True):
+        assert f"reprokit run {name} --set limits.memory_gib=1 " in script
+    for job in sweep["items"]:
+        for version in VERSIONS:
+            validate.validate(job, version, strict=True)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

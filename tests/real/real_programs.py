@@ -7,15 +7,12 @@ for program in programs():
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,14 +20,14 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 HERE = Path(__file__).resolve().parent
-PROJECT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent))  # of a program that is no test
+
+from support.kept_python import LIMIT_S, PROJECT, CannotBeMadeError, kept_python  # noqa: E402
+
+__all__ = ["PROJECT", "CannotBeMadeError"]  # who imports this module finds them here
 NAMED = re.compile(r"--ignore-metric[ =]+'?([^\s'`\",]+)")
 NEAR = 2
-RUN_LIMIT_S, LIMIT_S = 600, 3600
-
-
-class CannotBeMadeError(Exception):
-    """The Python that a program needs cannot be made on this machine."""
+RUN_LIMIT_S = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,43 +125,7 @@ def python_for(program: Program) -> Path:
     if program.environment == "dev":
         return Path(sys.executable)
     locked = HERE / ("requirements.txt" if program.environment == "whole" else "requirements-small.txt")
-    # Its packages stand on those of this interpreter: another checkout's may be gone tomorrow.
-    below = f"{sys.version} {sysconfig.get_path('purelib')}"
-    identity = hashlib.sha256(locked.read_bytes() + below.encode()).hexdigest()[:12]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "reprokit" / "real-programs"
-    folder = cache / f"{program.environment}-{identity}"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f"{folder.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "COMPLETE").exists():
-            _make(folder, locked, on_top=program.environment == "small")
-    return folder / "bin" / "python"
-
-
-def _make(folder: Path, locked: Path, *, on_top: bool) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    _must([sys.executable, "-m", "venv", "--without-pip", str(folder)])
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    if on_top:
-        packages = folder / "lib" / version / "site-packages"
-        (packages / "zz_of_the_tests.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "install", "--quiet"]
-    pip += ["--no-deps", "--no-compile", "--ignore-installed", "--disable-pip-version-check"]
-    _must([*pip, *_torch_index(), "--requirement", str(locked)])
-    (folder / "COMPLETE").touch()
-
-
-def _torch_index() -> list[str]:
-    """Where the Makefile says that PyTorch's builds without CUDA are."""
-    (options,) = re.findall(r"^TORCH_INDEX := (.*)$", (PROJECT / "Makefile").read_text(), re.MULTILINE)
-    return options.split()
-
-
-def _must(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["nothing was said"])[-1]
-        raise CannotBeMadeError(f"{' '.join(command[1:4])}: exit {done.returncode}, {last}")
+    return kept_python("real-programs", locked, on_top=program.environment == "small")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,11 +22,16 @@ class ProcessPlace:
     name = "ray"  # recorded as an engine is
 
     def __init__(
-        self, *, machines: Sequence[str] = ("one",), changes: Mapping[str, Any] | None = None
+        self,
+        *,
+        machines: Sequence[str] = ("one",),
+        changes: Mapping[str, Any] | None = None,
+        busy: Sequence[str] = (),
     ) -> None:
         self.settings: Mapping[str, str] = {}
         self.names = tuple(machines)
         self.changes = dict(changes or {})  # machine → variables that are different there
+        self.busy = tuple(busy)  # machines that begin nothing
         self.started: dict[str, tuple[Task, subprocess.Popen[bytes]]] = {}
         self.lost: set[str] = set()
         self.stopped: set[str] = set()
@@ -39,6 +44,8 @@ class ProcessPlace:
         return tuple(self._start(task) for task in tasks)
 
     def _start(self, task: Task) -> str:
+        if task.machine in self.busy:
+            return f"queued-{task.machine}"
         with task.log.open("ab") as log:
             process = subprocess.Popen(
                 task.command,
@@ -56,6 +63,8 @@ class ProcessPlace:
         return tuple(map(self._standing, handles))
 
     def _standing(self, handle: str) -> Standing:
+        if handle.startswith("queued-"):
+            return Standing(going=Going.STOPPED if handle in self.stopped else Going.QUEUED)
         if handle in self.lost:
             return Standing(going=Going.LOST, message="the machine was lost")
         if handle in self.started:
@@ -72,7 +81,8 @@ class ProcessPlace:
         for handle in handles:
             if self._standing(handle).going.goes_on:
                 self.stopped.add(handle)
-                os.kill(int(handle), signal.SIGTERM)
+                if not handle.startswith("queued-"):
+                    os.kill(int(handle), signal.SIGTERM)
 
     def lose(self, handle: str) -> None:
         """What happens to a task when its machine goes down."""

@@ -1,7 +1,8 @@
 """A Ray cluster of two nodes on this machine, by Ray's own utility; a program of its own, spoken to by lines.
 
 It prints its address and then one line for each word that it reads: ``kill`` ends the second node as when its
-power goes, ``end`` ends all. Ray is imported only here, never in the process of the tests.
+power goes, ``add`` begins another one, ``head`` ends the first node with all that the cluster knows, ``end``
+ends all. Ray is imported only here, never in the process of the tests.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _STORE_BYTES = 80_000_000
+_TRIES = 4
 _MEMORY_BYTES = 9 << 30  # one run with the memory that a recipe declares by default
 
 
@@ -22,33 +25,41 @@ _MEMORY_BYTES = 9 << 30  # one run with the memory that a recipe declares by def
 class Cluster:
     process: subprocess.Popen[str]
     address: str
+    log: Path
 
-    def kill_node(self) -> None:
-        """One of the two nodes is gone, with all that ran on it."""
-        self._say("kill")
-
-    def _say(self, word: str) -> str:
+    def say(self, word: str) -> str:
+        """``kill``, ``add`` or ``head``; returns when it is done."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{word}\n")
         self.process.stdin.flush()
-        return self.process.stdout.readline().strip()
+        answer = self.process.stdout.readline().strip()
+        assert answer, self.log.read_text()[-2000:]
+        return answer
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Cluster]:
-    """A cluster whose nodes can each carry out one run at a time."""
+def running(folder: Path, *, python: Path) -> Iterator[Cluster]:
+    """A cluster whose nodes can each carry out one run at a time.
+
+    Args:
+        folder: An empty one with a short path, for what Ray writes.
+        python: A Python that has Ray.
+    """
     environment = {
         **os.environ,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_worker_niceness": "0",
+        "RAY_gcs_server_request_timeout_seconds": "300",  # of a machine that does much else
+        "RAY_agent_register_timeout_ms": "300000",
         "RAY_TMPDIR": str(folder),
     }
     environment.pop("PYTHONPATH", None)
+    path = folder / "cluster.log"
     with (
-        (folder / "cluster.log").open("w") as log,
+        path.open("w") as log,
         subprocess.Popen(
-            [sys.executable, __file__, *sys.path[1:]],
+            [str(python), __file__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -59,30 +70,47 @@ def running(folder: Path) -> Iterator[Cluster]:
         try:
             assert process.stdout is not None
             address = process.stdout.readline().strip()
-            assert address, (folder / "cluster.log").read_text()[-2000:]
-            yield Cluster(process, address)
+            assert address, path.read_text()[-2000:]
+            yield Cluster(process, address, path)
         finally:
-            process.communicate("end\n")
+            with suppress(BrokenPipeError):
+                process.communicate("end\n")
 
 
 def main() -> None:
     """Start it, and do what is asked."""
-    sys.path[1:1] = sys.argv[1:]
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what Ray prints is no answer
     from ray.cluster_utils import Cluster as RayCluster  # noqa: PLC0415
 
     node = {"num_cpus": 1, "object_store_memory": _STORE_BYTES, "memory": _MEMORY_BYTES}
-    cluster = RayCluster(initialize_head=True, head_node_args={**node, "include_dashboard": False})
-    second = cluster.add_node(**node)
+    cluster = RayCluster()
+    _patiently(lambda: cluster.add_node(**node, include_dashboard=False))
+    second = _patiently(lambda: cluster.add_node(**node))
     cluster.wait_for_nodes()
     print(cluster.address, file=out, flush=True)
     for line in sys.stdin:
-        if line.strip() == "end":
+        word = line.strip()
+        if word == "end":
             break
-        cluster.remove_node(second, allow_graceful=False)
-        print("gone", file=out, flush=True)
-    cluster.shutdown()
+        if word == "kill":
+            cluster.remove_node(second, allow_graceful=False)
+        elif word == "add":
+            second = _patiently(lambda: cluster.add_node(**node))
+            cluster.wait_for_nodes()
+        elif word == "head":
+            cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False)
+        print("done", file=out, flush=True)
+    with suppress(Exception):  # of a cluster without its head not all can be ended in order
+        cluster.shutdown()
+
+
+def _patiently(start: Callable[[], Any]) -> Any:
+    """Ray gives a node 30 seconds to start, which a machine that does much else may not have."""
+    for _ in range(_TRIES - 1):
+        with suppress(Exception):
+            return start()
+    return start()
 
 
 if __name__ == "__main__":

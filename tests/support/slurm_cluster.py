@@ -1,4 +1,4 @@
-"""A Slurm cluster of two nodes on this machine, for one test session: munged, slurmctld, two slurmd."""
+"""A Slurm cluster of two nodes on this machine, for one test module: munged, slurmctld, two slurmd."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch")
+#: Debian keeps daemons where a user's path does not look.
+_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"])
 _CONF = """\
 ClusterName=tests
 SlurmctldHost={host}({address})
 SlurmctldPort={port}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.sock
+AuthInfo=socket={folder}/munge.sock,cred_expire=5
 SlurmUser=root
 SlurmdUser=root
 StateSaveLocation={folder}/state
@@ -32,6 +34,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
+SchedulerParameters=sched_interval=1,sched_min_interval=0
 MpiDefault=none
 ReturnToService=2
 KillWait=15
@@ -43,11 +46,14 @@ PartitionName=cpu Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
 """
 
 
-def why_none() -> str:
-    """Why no cluster can be started here, in one line; "" where one can."""
-    missing = [name for name in _PROGRAMS if shutil.which(name) is None]
-    if missing:
-        return f"not installed: {', '.join(missing)} (Debian: slurm-wlm, munge)"
+def not_installed() -> str:
+    """Which programs are missing, in one line; "" where none is."""
+    missing = [name for name in _PROGRAMS if shutil.which(name, path=_PATH) is None]
+    return f"not installed: {', '.join(missing)} (.ci/set-up installs slurm-wlm and munge)" if missing else ""
+
+
+def not_possible() -> str:
+    """Why this machine cannot have a cluster even so, in one line; "" where it can."""
     if os.getuid() != 0:
         return "slurmd needs root"
     return "" if _address() else "Slurm needs an address that is not the loopback's"
@@ -63,13 +69,24 @@ class Cluster:
     folder: Path
 
     def ask(self, *command: str) -> str:
+        """What one of Slurm's commands prints."""
         return subprocess.run(
             command, capture_output=True, text=True, check=True, env=self.environment
         ).stdout
 
     @property
     def environment(self) -> dict[str, str]:
-        return {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
+        return {**os.environ, "PATH": _PATH, "SLURM_CONF": str(self.folder / "slurm.conf")}
+
+    def wait_until_idle(self, seconds: float = 90.0) -> None:
+        """Until both nodes can take a job."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with contextlib.suppress(subprocess.CalledProcessError):
+                if self.ask("sinfo", "--noheader", "--Node", "--format=%T").split() == ["idle", "idle"]:
+                    return
+            time.sleep(0.5)
+        raise TimeoutError((self.folder / "slurmctld.log").read_text()[-2000:])
 
 
 @contextlib.contextmanager
@@ -93,25 +110,29 @@ def running(folder: Path) -> Iterator[Cluster]:
     )
     conf = str(folder / "slurm.conf")
     cluster = Cluster(folder)
+    munge = [f"--{name}={folder}/munge.{end}" for name, end in _MUNGE]
     try:
-        subprocess.run(
-            [
-                "munged",
-                "--force",
-                f"--key-file={key}",
-                *(f"--{name}={folder}/munge.{end}" for name, end in _MUNGE),
-            ],
-            check=True,
-        )
-        subprocess.run(["slurmctld", "-f", conf], check=True, env=cluster.environment)
-        for node in ("n1", "n2"):
-            subprocess.run(["slurmd", "-N", node, "-f", conf], check=True, env=cluster.environment)
-        _wait_until_idle(cluster)
+        for command in (
+            ["munged", "--force", f"--key-file={key}", *munge],
+            ["slurmctld", "-f", conf],
+            *(["slurmd", "-N", node, "-f", conf] for node in ("n1", "n2")),
+        ):
+            subprocess.run(command, check=True, env=cluster.environment)
+        cluster.wait_until_idle()
         yield cluster
+        _end_jobs(cluster)
     finally:
         for name in ("n1", "n2", "slurmctld", "munge"):
             with contextlib.suppress(OSError, ValueError):
                 os.kill(int((folder / f"{name}.pid").read_text()), signal.SIGTERM)
+
+
+def _end_jobs(cluster: Cluster) -> None:
+    """What a test that failed left running."""
+    end = time.monotonic() + 30
+    while cluster.ask("squeue", "--noheader").strip() and time.monotonic() < end:
+        cluster.ask("scancel", "--full", "--user=root")
+        time.sleep(1)
 
 
 _MUNGE = (("socket", "sock"), ("pid-file", "pid"), ("log-file", "log"), ("seed-file", "seed"))
@@ -121,13 +142,3 @@ def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("", 0))
         return int(found.getsockname()[1])
-
-
-def _wait_until_idle(cluster: Cluster) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        with contextlib.suppress(subprocess.CalledProcessError):
-            if cluster.ask("sinfo", "--noheader", "--Node", "--format=%T").split() == ["idle", "idle"]:
-                return
-        time.sleep(0.5)
-    raise TimeoutError((cluster.folder / "slurmctld.log").read_text()[-2000:])

@@ -15,6 +15,7 @@ from reprokit import adapters, recipes, runs
 from reprokit.core import comparability
 from reprokit.core.evidence import is_integer
 from reprokit.errors import CannotJudgeError, MetricsError, UsageError
+from reprokit.harness.running.joined_run import as_whole
 from reprokit.layout import CONFIG, MARKER, METRICS, read_json
 
 _UNLIKE_WHOLE = {
@@ -115,7 +116,8 @@ def _why_not_whole(one: runs.StoredRun) -> str:
         return one.incomplete_because
     if not is_integer(one.record.get("seed")):
         return "run.json names no seed"
-    return next((why for key, why in _UNLIKE_WHOLE.items() if one.record.get(key) is not None), "")
+    record = as_whole(one.record)
+    return next((why for key, why in _UNLIKE_WHOLE.items() if record.get(key) is not None), "")
 
 
 def _reference(whole: Sequence[runs.StoredRun], like: Path | None) -> runs.StoredRun:
@@ -135,7 +137,7 @@ def _identity(one: runs.StoredRun, configs: dict[bytes, Any]) -> Mapping[str, An
     content = path.read_bytes() if path.is_file() else b""
     if content not in configs:
         configs[content] = recipes.read_mapping(path) if content else None
-    return comparability.identity(one.record, config=configs[content])
+    return comparability.identity(as_whole(one.record), config=configs[content])
 
 
 def _one_a_seed(same: Sequence[runs.StoredRun]) -> tuple[list[Member], list[LeftOut]]:

@@ -16,6 +16,7 @@ from reprokit import capture, runs
 from reprokit.core import fingerprint
 from reprokit.core.evidence import fact, is_integer
 from reprokit.core.records import RunSpec, digest
+from reprokit.harness.running.joined_run import as_whole
 from reprokit.layout import ENVIRONMENT, RECORD, read_json
 
 #: Keys of ``run.json``: another recipe, code, lock, variable or data file may give other numbers.
@@ -81,8 +82,9 @@ def inputs_of(record: Mapping[str, Any], environment: Mapping[str, Any]) -> RunI
         record: ``run.json``, or that of a planned run.
         environment: ``environment.json``, or that of a planned run; empty where there is none.
     """
+    whole = as_whole(record)
     return RunInputs(
-        recorded=digest({name: fact(record, name) for name in _KEYS}),
+        recorded=digest({name: fact(whole, name) for name in _KEYS}),
         surroundings=digest(_numeric_facts(record, environment)) if environment else "",
     )
 
@@ -116,7 +118,7 @@ def whole_runs(runs_dir: Path, *, recipe: str) -> Iterator[WholeRunFolder]:
 
 def whole_run(folder: Path) -> WholeRunFolder | None:
     """A run folder with its inputs; None where it is of a run that was not to be a whole one."""
-    record = read_json(folder / RECORD)
+    record = as_whole(read_json(folder / RECORD))
     seed = record.get("seed")
     if not is_integer(seed) or any(record.get(name) is not None for name in _PARTIAL):
         return None

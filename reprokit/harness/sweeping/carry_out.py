@@ -10,10 +10,20 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from reprokit import runs
+from reprokit.core.records import RunResult
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.attempts import unless_attempts_differ
-from reprokit.harness.running.execute import Progress, WhyStop, as_it_ended, execute, last_object
+from reprokit.harness.running.execute import (
+    BeforeClose,
+    Progress,
+    WhyStop,
+    as_it_ended,
+    execute,
+    last_object,
+)
+from reprokit.harness.running.joined_run import join_with_earlier
 from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.run_kinds import ResumePoint
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.groups import Group
 from reprokit.harness.sweeping.results import chosen_return, last_return
@@ -127,7 +137,9 @@ def run_member(
         return
     core = core if group.is_pinned else None
     attempt = attempt or Attempt(number=member.attempts + 1)
-    plan = attempt.of(group.plan(member.seed, core=core, project=project, stamped=attempt.stamped))
+    plan = attempt.of(
+        group.plan(member.seed, core=core, project=project, stamped=attempt.stamped, point=attempt.point)
+    )
     folder = project.runs_dir / member.recipe / plan.specs[0].run_id
     place = group.ready.backend.name + ("" if core is None else f" core {core}")
     member = replace(member, state=State.RUNNING, run=key_of(folder), message="", attempts=attempt.number)
@@ -143,11 +155,7 @@ def run_member(
             progress=shown,
             stop=stop,
             why_stop=why_stop,
-            before_close=unless_attempts_differ(
-                folder, member.seed, group.inputs, program=group.recipe.program
-            )
-            if attempt.number > 1 and group.inputs and not group.may_differ
-            else as_it_ended,
+            before_close=_before_close(folder, member.seed, group, attempt),
         )
         stored = runs.read(folder)
         member = replace(member, state=state_of(stored), message=stored.incomplete_because)
@@ -162,6 +170,25 @@ def run_member(
     shown.finished(member)
 
 
+def _before_close(folder: Path, seed: int, group: Group, attempt: Attempt) -> BeforeClose:
+    """How an attempt is closed that completed: joined with the one before it, held against all of them."""
+    if attempt.number == 1 or group.inputs is None:
+        return as_it_ended
+    held = (
+        as_it_ended
+        if group.may_differ
+        else unless_attempts_differ(folder, seed, group.inputs, program=group.recipe.program)
+    )
+    if attempt.point is None:
+        return held
+
+    def joined_and_held(folder: Path, result: RunResult) -> RunResult:
+        joined = join_with_earlier(folder, result)
+        return held(folder, joined) if joined.completed else joined
+
+    return joined_and_held
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One attempt at a run: how it is numbered and called, and what its ``run.json`` says besides.
@@ -170,11 +197,13 @@ class Attempt:
         number: 1 for the first.
         stamped: What begins its run id; "" for the time and four random digits.
         facts: Further keys of ``run.json``.
+        point: The checkpoint of an earlier attempt that it goes on from; None where it begins anew.
     """
 
     number: int = 1
     stamped: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    point: ResumePoint | None = None
 
     def of(self, plan: Plan) -> Plan:
         """A plan of one run, as the plan of this attempt."""

@@ -21,8 +21,9 @@ from reprokit.harness.running.execute import tell_of
 from reprokit.harness.sweeping.carry_out import Board, MemberProgress, SweepProgress
 from reprokit.harness.sweeping.groups import Group
 from reprokit.harness.sweeping.member_job import MemberJob, write_job
+from reprokit.harness.sweeping.requeued import runs_of
 from reprokit.harness.sweeping.results import last_return
-from reprokit.layout import JOBS, RECORD, read_json
+from reprokit.layout import JOBS, MARKER, RECORD, read_json
 from reprokit.project import Project
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import Member, State, state_of
@@ -40,6 +41,7 @@ class _Underway:
     """A task that was handed over."""
 
     at: int
+    first: MemberJob
     job: MemberJob
     handle: str
     folder: Path
@@ -147,7 +149,7 @@ class _Crew:
             progress=self.progress,
             recipe=self.groups[at].recipe,
         )
-        return _Underway(at=at, job=job, handle=handle, folder=folder, shown=shown)
+        return _Underway(at=at, first=job, job=job, handle=handle, folder=folder, shown=shown)
 
     def adopted(self) -> list[_Underway]:
         """What a tool that was killed had handed over, and goes on."""
@@ -174,10 +176,15 @@ class _Crew:
             one.standing = standing
 
     def has_ended(self, one: _Underway, again: list[int]) -> bool:
-        """Whether a run has ended; its member goes into ``again`` where it is to be tried once more."""
+        """Whether a run has ended; its member goes into ``again`` where it is to be tried once more.
+
+        Only COMPLETE says so by itself. A folder that was closed without it waits for the engine's word: the
+        same end (SIGTERM, say) is that of a machine which goes down, of an interrupt, and of a requeued job.
+        """
+        self._follow(one)
         state = read_json(one.folder / RECORD).get("state")
         going = one.standing.going
-        if state == "finished" and not (going.goes_on and self._is_closing(one.folder)):
+        if state == "finished" and not (going.goes_on and not (one.folder / MARKER).exists()):
             return self._close(one, again, lost=going in {Going.LOST, Going.UNKNOWN})
         if going.goes_on:
             one.gone_since = None
@@ -188,10 +195,16 @@ class _Crew:
             return False
         return self._close(one, again, lost=going in {Going.LOST, Going.UNKNOWN})
 
-    def _is_closing(self, folder: Path) -> bool:
-        """Whether ``run.json`` says that a run completed, and COMPLETE is still to be written."""
-        record = read_json(folder / RECORD)
-        return record.get("outcome") == Outcome.COMPLETED and not (folder / "COMPLETE").exists()
+    def _follow(self, one: _Underway) -> None:
+        """Look at the newest run of a job that its engine began again."""
+        job = runs_of(self._file(one.first), one.first)[-1]
+        if job == one.job:
+            return
+        one.job, one.folder = job, self.project.runs_dir / job.recipe / job.run_id
+        one.shown.folder = one.folder
+        member = self.board.members[one.at]
+        self.board.change(one.at, replace(member, run=f"{job.recipe}/{job.run_id}", attempts=job.attempt))
+        self.progress.note(f"{member.label}: {self.place.name} began it again (attempt {job.attempt})")
 
     def _tell(self, one: _Underway) -> None:
         place = f"{self.place.name} {one.standing.machine[:12]}".strip()
@@ -205,10 +218,12 @@ class _Crew:
         member = self.board.members[one.at]
         why = one.standing.message or f"its task is {one.standing.going}"
         if not (one.folder / RECORD).is_file():
-            told = why if lost else f"its task ended before the run began: {self._last_line(one.job)}"
+            told = why if lost else f"its task ended before the run began: {self._last_line(one.first)}"
             member = replace(member, state=State.INTERRUPTED if lost else State.CRASHED, message=told, run="")
         else:
-            if read_json(one.folder / RECORD).get("state") == "running":
+            record = read_json(one.folder / RECORD)
+            # A machine that goes down may still have had the time to close the run.
+            if record.get("state") == "running" or (lost and record.get("outcome") == Outcome.INTERRUPTED):
                 self._close_folder(one, why, lost=lost)
             stored = runs.read(one.folder)
             member = replace(
@@ -287,6 +302,7 @@ class _Crew:
             project=self.project,
             num_gpus=0 if recipe.device == "cpu" else 1,
             memory_bytes=int(recipe.limits.memory_gib * 2**30) if recipe.limits.memory_gib else None,
+            may_be_requeued=True,
         )
 
 
@@ -299,6 +315,8 @@ def task_of(
     num_gpus: int = 0,
     memory_bytes: int | None = None,
     machine: str = "",
+    may_be_requeued: bool = False,
+    num_cpus: int = 1,
 ) -> Task:
     """The task that does what a file says: this very tool, in this very Python."""
     # Not by PYTHONPATH: a program that inherits its variables would see another one than here.
@@ -313,6 +331,8 @@ def task_of(
         num_gpus=num_gpus,
         memory_bytes=memory_bytes,
         machine=machine,
+        may_be_requeued=may_be_requeued,
+        num_cpus=num_cpus,
     )
 
 

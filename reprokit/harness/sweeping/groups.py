@@ -17,7 +17,7 @@ from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.member_runs import standing_of
 from reprokit.harness.running.plan import Plan, plan_recipe
 from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder, planned_inputs, whole_runs
-from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, WholeRun
 from reprokit.harness.running.start_runs import Prepared, must_have_variant, ready_to_run
 from reprokit.harness.sweeping.asked import Seeds
 from reprokit.harness.sweeping.results import last_return
@@ -64,7 +64,15 @@ class Group:
         """Whether the recipe says that two runs cannot be equal on a platform of this host."""
         return not self.recipe.repeatable.keys().isdisjoint(platforms_of_host(self.host))
 
-    def plan(self, seed: int, *, core: int | None, project: Project, stamped: str = "") -> Plan:
+    def plan(
+        self,
+        seed: int,
+        *,
+        core: int | None,
+        project: Project,
+        stamped: str = "",
+        point: ResumePoint | None = None,
+    ) -> Plan:
         """The run of one seed, as it was made ready with all others, on one core or on all of them.
 
         Args:
@@ -72,19 +80,30 @@ class Group:
             core: Its core; None for all.
             project: The folders.
             stamped: What begins its run id; "" for the time and four random digits.
+            point: The checkpoint that it goes on from; None for a whole run.
         """
-        plan = self.planned_anew(seed, core=core, project=project, stamped=stamped)
+        plan = self.planned_anew(seed, core=core, project=project, stamped=stamped, point=point)
         if self.ready is not None:
-            plan = replace(plan, facts=self.ready.plan.facts, files=self.ready.plan.files)
+            own = {name: fact for name, fact in plan.facts.items() if name == "resumed_from"}
+            plan = replace(plan, facts={**self.ready.plan.facts, **own}, files=self.ready.plan.files)
         watched = self.recipe.program is not None and self.recipe.program.instrument
         return instrumented(plan) if watched else plan
 
-    def planned_anew(self, seed: int, *, core: int | None, project: Project, stamped: str = "") -> Plan:
+    def planned_anew(
+        self,
+        seed: int,
+        *,
+        core: int | None,
+        project: Project,
+        stamped: str = "",
+        point: ResumePoint | None = None,
+    ) -> Plan:
         """The same with what the recipe says of it, and without what its environment says."""
         if self.ready is None:
             raise UsageError(self.problem)
         return plan_recipe(
             self.recipe,
+            ResumedRun(point=point) if point else WholeRun(),
             seed=seed,
             realisation=self.ready.realisation,
             backend=str(self.ready.plan.facts["backend"]),

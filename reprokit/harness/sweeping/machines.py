@@ -18,10 +18,11 @@ from reprokit.harness.sweeping.groups import Group
 from reprokit.harness.sweeping.member_job import Found, MemberJob, read_answer, write_job
 from reprokit.layout import MACHINES
 from reprokit.project import Project
-from reprokit.where import Place
+from reprokit.where import Going, Place
 
 _LOOK_S = 0.2
 _LIMIT_S = 600.0  # a machine may have to make an environment first
+_BUSY_S = 10.0  # a machine that has not begun by then is at work for others
 
 
 class MixedMachinesError(CannotRunError):
@@ -48,15 +49,19 @@ def on_machines(
     able = [group for group in groups if group.inputs is not None]
     if not able:
         return list(groups)
-    answers = _ask(able, place=place, project=project, sleep=sleep)
+    answers, busy = _ask(able, place=place, project=project, sleep=sleep)
     progress.note(f"{place.name}: {len(answers)} machine(s), asked what can change numbers there")
+    if busy:
+        names = ", ".join(name[:12] for name in busy)
+        progress.note(f"{names}: busy; asked when a run begins there, and refused where it differs")
     told = iter([_agreed(at, group, answers) for at, group in enumerate(able)])
     return [group if group.inputs is None else replace(group, inputs=next(told)) for group in groups]
 
 
 def _ask(
     groups: Sequence[Group], *, place: Place, project: Project, sleep: Callable[[float], None]
-) -> dict[str, Found]:
+) -> tuple[dict[str, Found], list[str]]:
+    """What the machines say; and the names of those that have no room now."""
     folder = project.runs_dir / MACHINES / secrets.token_hex(4)
     folder.mkdir(parents=True)
     members = [
@@ -78,16 +83,19 @@ def _ask(
         file, answer, log = (folder / f"{number}{end}" for end in (".json", ".answer", ".log"))
         write_job(file, members, groups[0].request, project=project, answer=answer)
         files[name] = (answer, log)
-        tasks.append(task_of(f"asked-{folder.name}-{number}", file, log, project=project, machine=name))
+        name_of_task = f"asked-{folder.name}-{number}"
+        tasks.append(task_of(name_of_task, file, log, project=project, machine=name, num_cpus=0))
     handles = place.submit(tasks)
     try:
         answers = _answers(files, handles, place=place, sleep=sleep)
     except BaseException:
         place.cancel(handles)
         raise
+    busy = [name for name in names if name not in answers]
+    place.cancel([handle for name, handle in zip(names, handles, strict=True) if name in busy])
     with contextlib.suppress(OSError):  # the last words of a task may still come
         file_tree.remove(folder)
-    return answers
+    return answers, busy
 
 
 def _answers(
@@ -97,14 +105,15 @@ def _answers(
     place: Place,
     sleep: Callable[[float], None],
 ) -> dict[str, Found]:
-    until = time.monotonic() + _LIMIT_S
+    began = time.monotonic()
     while True:
+        waited_s = time.monotonic() - began
         standings = place.standing(handles)
         found = {name: read_answer(answer) for name, (answer, _) in files.items()}
         silent = [
             name
             for name, standing in zip(files, standings, strict=True)
-            if found[name] is None and (not standing.going.goes_on or time.monotonic() > until)
+            if found[name] is None and (not standing.going.goes_on or waited_s > _LIMIT_S)
         ]
         for name in silent:
             again = read_answer(files[name][0])
@@ -116,7 +125,12 @@ def _answers(
                     fix="the tool, the project's folder and the runs folder must be there on every machine",
                 )
             found[name] = again
-        if all(found.values()):
+        begun = [
+            found[name] is not None
+            for name, standing in zip(files, standings, strict=True)
+            if standing.going is not Going.QUEUED or waited_s < _BUSY_S
+        ]
+        if begun and all(begun):
             return {name: one for name, one in found.items() if one is not None}
         sleep(_LOOK_S)
 

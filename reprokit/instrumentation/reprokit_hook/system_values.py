@@ -148,7 +148,12 @@ def wrap(
             watch.real_pids[value] = natural()
         return value
 
-    setattr(module, name, watched)
+    setattr(module, name, _no_method(watched, natural) if name in {"localtime", "gmtime"} else watched)
+
+
+def _no_method(watched: Callable[..., Any], natural: Any) -> Any:
+    """As a function of C: ``converter = time.localtime`` in a class, as logging has it, makes no method."""
+    return functools.update_wrapper(functools.partial(watched), natural)
 
 
 def _elsewhere(folder: str, watch: Watch) -> str:

@@ -66,6 +66,12 @@ def test_asking_a_queue_whether_it_is_empty_is_seen_though_empty_is_also_a_name_
     assert sites == {("thread_state", 3)}
 
 
+def test_local_time_that_stands_in_a_class_is_no_method_as_logging_has_it(tmp_path):
+    source = "import logging\nlogging.basicConfig(format='%(asctime)s')\nlogging.warning('it')\n"
+    done, _, _ = run(tmp_path, source)
+    assert "error" not in done.stderr.lower(), done.stderr
+
+
 def test_lines_keep_their_numbers_and_the_exit_code_is_the_program_s(tmp_path):
     source = "import os, sys, time\nfor name in {'a', 'b'}:\n    pass\nhash('x')\ntime.time()\nsys.exit(5)\n"
     done, sites, _ = run(tmp_path, source)
