@@ -338,9 +338,9 @@ class TestNewSeeds:
 
     def test_runs_of_other_code_do_not_count(self, here, made):
         here.write(settings_py=SETTINGS)
+        before = set(list_all(here.project.runs_dir))
         here.sweep("20,21,22")
-        newest = list_all(here.project.runs_dir)[-1]
-        folders = [made[20], made[21], newest]
+        newest = min(set(list_all(here.project.runs_dir)) - before)
         seed = json.loads((newest / "run.json").read_text())["seed"]
         folders = [*(made[one] for one in (20, 21, 22) if one != seed), newest]
         assert "digests differ" in self.held(here, made, folders).problem

@@ -106,6 +106,7 @@ _READS_ONLY = (
     "reprokit.capture",
     "reprokit.core.records",
     "reprokit.errors",
+    "reprokit.file_tree",
     "reprokit.issued_tokens",
     "reprokit.layout",
     "reprokit.redaction",
