@@ -13,7 +13,7 @@ from reprokit.data.parts import write_part
 from reprokit.data.row_diff import ChangedRow, RowDiff, diff_rows
 from reprokit.data.sources import DataSource
 from reprokit.data.splitting import Overlaps, Part, overlaps, split
-from reprokit.data.tables import SUFFIXES, Row, form_of, kind_of, rows, table_bytes
+from reprokit.data.tables import SUFFIXES, Row, columns_of, form_of, kind_of, rows, table_bytes
 from reprokit.data.texts import LINES
 from reprokit.data.tokens import FORM as TOKENS
 from reprokit.data.tokens import decode, encode, read_vocabulary
@@ -35,6 +35,7 @@ __all__ = [
     "State",
     "Status",
     "check",
+    "columns_of",
     "converted",
     "decode",
     "diff_rows",

@@ -19,15 +19,16 @@ def rows_of(path: Path, form: str) -> Iterator[Mapping[str, Any]]:
     """Each row as plain values, in the order of the file: what JSON has not is text.
 
     Raises:
-        UsageError: pyarrow is not installed, or this is no such file.
+        UsageError: pyarrow is not installed, this is no such file, or Python cannot hold a value.
     """
-    arrow = _imported("pyarrow", path)
+    arrow, count = _imported("pyarrow", path), 0
     try:
         for batch in _batches(path, form):
             if len(set(batch.schema.names)) < len(batch.schema.names):
                 raise UsageError("the table names a column twice", where=str(path))
-            for values in batch.to_pylist():
+            for values in _values(batch, path, before=count):
                 yield {name: plain(value) for name, value in values.items()}
+            count += batch.num_rows
     except (arrow.ArrowException, OSError) as error:
         raise UsageError(f"no {form} file: {str(error)[:200]}", where=str(path)) from error
 
@@ -86,6 +87,32 @@ def plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): plain(one) for name, one in value.items()}
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _values(batch: Any, path: Path, *, before: int) -> list[dict[str, Any]]:
+    """The rows of a batch, ``before`` of the file's rows before it; the first value that fails is named."""
+    try:
+        found: list[dict[str, Any]] = batch.to_pylist()
+    except (ValueError, OverflowError) as error:
+        raise _unheld(batch, path, before, error) from error
+    return found
+
+
+def _unheld(batch: Any, path: Path, before: int, whole: Exception) -> UsageError:
+    """Which value of a batch Python cannot hold."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        for number, value in enumerate(column, start=before + 1):
+            try:
+                value.as_py()
+            except (ValueError, OverflowError) as error:
+                return UsageError(
+                    f"{name!r} of row {number:,} is no value that Python can hold: {str(error)[:200]}",
+                    where=str(path),
+                    expected="a time in the years 1 to 9999, in microseconds or coarser",
+                    actual=str(value.type),
+                    fix="write the column as whole numbers or texts",
+                )
+    return UsageError(f"a value cannot be read: {str(whole)[:200]}", where=str(path))
 
 
 def _batches(path: Path, form: str) -> Iterator[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from reprokit.data import columnar, hdf5
 from reprokit.data.optional import imported
-from reprokit.data.tables import Row, kind_of, rows, table_bytes
+from reprokit.data.tables import Row, columns_of, kind_of, rows, table_bytes
 from reprokit.errors import UsageError
 
 #: What a table can be converted from and to.
@@ -41,7 +41,7 @@ def converted(path: Path, form: str, target: str) -> bytes:
         found = list(rows(path, form=form))
         if target in _TEXT:
             _must_be_flat(found, path)
-        header = list(found[0].values) if found else []
+        header = list(found[0].values) if found else columns_of(path, form)
         content = table_bytes(found, form=target, columns=header)
     elif target == hdf5.FORM:
         content = hdf5.file_bytes(_arrays(path, form), path=path)

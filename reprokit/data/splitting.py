@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit.data import tokens
+from reprokit.data.comparing import Columns, comparable
 from reprokit.data.tables import Row, form_of, kind_of, rows
 from reprokit.errors import UsageError
 
@@ -104,23 +105,27 @@ def overlaps(
         forms: Formats, of those that their names do not tell.
 
     Raises:
-        UsageError: One is no such table, or no row of one could be a row of another: other columns, or a
-            format that keeps other values.
+        UsageError: One is no such table or has no row, or no row of one could be a row of another: other
+            columns or types of a column, or a format that keeps other values.
     """
     seen: dict[str, tuple[str, int]] = {}
     count, found = 0, []
     known = {name: (forms or {}).get(name) or form_of(path) for name, path in tables.items()}
     _must_be_comparable(known)
-    columns: dict[str, frozenset[str]] = {}
+    columns: list[Columns] = []
     for name, path in tables.items():
+        columns.append(Columns(name, known[name], key))
+        before = count
         for row in rows(path, form=known[name], columns=key):
-            if name not in columns and not key and not row.same_by and known[name] != "jsonl":
-                columns[name] = frozenset(row.values)
-                _must_have_the_same(columns)
+            columns[-1].add(row)
             count += 1
-            first, line = seen.setdefault(row.thing(key), (name, row.line))
+            first, line = seen.setdefault(comparable(row, key, table=name), (name, row.line))
             if first != name:
                 found.append((name, row.line, first, line))
+        if count == before:
+            raise UsageError("there is no row, so there is nothing to compare", where=name)
+    for one, other in itertools.combinations(columns, 2):
+        other.must_compare_to(one)
     return Overlaps(num_rows=count, num_duplicates=len(found), first=tuple(found[:_MOST_NAMED]))
 
 
@@ -143,17 +148,6 @@ def _comparable(form: str) -> str:
     if kind == tokens.FORM:
         return f"{kind}, {'/'.join(form.split('/')[2:]) or 'default'} a row"
     return next((group for group in _VALUES if kind in group.split()), kind)
-
-
-def _must_have_the_same(columns: Mapping[str, frozenset[str]]) -> None:
-    names = list(columns)
-    odd = sorted(columns[names[0]] ^ columns[names[-1]])
-    if odd:
-        raise UsageError(
-            f"only one of them has the column {odd[0]!r}, so no row can be in both",
-            where=f"{names[0]}, {names[-1]}",
-            fix="name the columns that identify a row, with --key or under `disjoint`",
-        )
 
 
 def _must_stay_together(

@@ -12,7 +12,9 @@ with a dict from name to path and the path of the output folder; a script is giv
 
 from __future__ import annotations
 
+import ctypes
 import datetime as dt
+import gc
 import importlib
 import json
 import random
@@ -31,9 +33,9 @@ def main(call_file: str, inputs: str, output: str) -> None:
     call = json.loads(Path(call_file).read_text(encoding="utf-8"))
     root = Path(call_file).resolve().parent
     sys.path[:0] = [str(root / "recipe"), str(root)]
-    _seed(call["seed"])
     if call["days_ahead"]:
         _set_clock_ahead(call["days_ahead"])
+    _seed(call["seed"])
     if call["script"]:
         words = ["--inputs", inputs, "--output", output, "--seed", str(call["seed"])]
         sys.argv = [call["script"], *words, "--settings", json.dumps(call["settings"], sort_keys=True)]
@@ -55,41 +57,43 @@ def _seed(seed: int) -> None:
 
 
 def _set_clock_ahead(days: int) -> None:
-    """Move what Python reads of the clock: a step that stamps the date gives another file then."""
-    clock, calendar = cast("Any", time), cast("Any", dt)
-    real_time, real_time_ns, real_strftime = clock.time, clock.time_ns, clock.strftime
-    real_date, real_datetime, ahead = dt.date, dt.datetime, dt.timedelta(days=days)
+    """Move what Python reads of the clock: a step that stamps the date gives another file then.
+
+    The classes of ``datetime`` stay as they are, because extensions hold on to them; ``today`` of both asks
+    ``time.time``. Clocks that do not tell the date, such as ``time.monotonic``, stay too.
+    """
+    clock = cast("Any", time)
+    real_time, real_time_ns, real_gettime = clock.time, clock.time_ns, clock.clock_gettime
+    real_gettime_ns, real_strftime, real_asctime = clock.clock_gettime_ns, clock.strftime, clock.asctime
+    ahead = days * _DAY_S
+    dated = {getattr(clock, name) for name in ("CLOCK_REALTIME", "CLOCK_TAI") if hasattr(clock, name)}
+    at = cast("Any", dt.datetime.__dict__["fromtimestamp"])
 
     def now() -> float:
-        return float(real_time() + days * _DAY_S)
+        return float(real_time() + ahead)
 
     def without_argument(real: Callable[[float], Any]) -> Callable[..., Any]:
         return lambda moment=None: real(now() if moment is None else moment)
 
-    clock.time, clock.time_ns = now, lambda: real_time_ns() + days * _DAY_S * 10**9
+    clock.time, clock.time_ns = now, lambda: real_time_ns() + ahead * 10**9
+    clock.clock_gettime = lambda which: real_gettime(which) + (ahead if which in dated else 0)
+    clock.clock_gettime_ns = lambda which: real_gettime_ns(which) + (ahead * 10**9 if which in dated else 0)
     for name in ("localtime", "gmtime", "ctime"):
         setattr(clock, name, without_argument(getattr(clock, name)))
     clock.strftime = lambda form, *moment: real_strftime(form, *(moment or (clock.localtime(),)))
+    clock.asctime = lambda *moment: real_asctime(*(moment or (clock.localtime(),)))
+    _replace_class_methods(
+        dt.datetime,
+        now=lambda cls, tz=None: at.__get__(None, cls)(now(), tz),
+        utcnow=lambda cls: at.__get__(None, cls)(now(), dt.UTC).replace(tzinfo=None),
+    )
 
-    class Date(dt.date):
-        @classmethod
-        def today(cls) -> Any:
-            return real_date.today() + ahead
 
-    class DateTime(dt.datetime):
-        @classmethod
-        def now(cls, tz: Any = None) -> Any:
-            return real_datetime.now(tz) + ahead
-
-        @classmethod
-        def today(cls) -> Any:
-            return real_datetime.today() + ahead
-
-        @classmethod
-        def utcnow(cls) -> Any:
-            return real_datetime.now(dt.UTC).replace(tzinfo=None) + ahead
-
-    calendar.date, calendar.datetime = Date, DateTime
+def _replace_class_methods(kind: type, **methods: Callable[..., Any]) -> None:
+    """Give a built-in class other class methods; it remains the same class, also for C code."""
+    [own] = gc.get_referents(kind.__dict__)  # the dict behind the view that Python shows of it
+    own.update({name: classmethod(method) for name, method in methods.items()})
+    ctypes.pythonapi.PyType_Modified(ctypes.py_object(kind))
 
 
 if __name__ == "__main__":

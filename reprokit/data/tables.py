@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from reprokit.core.records import digest
 from reprokit.data import columnar, folders, hdf5, images, texts, tokens
@@ -76,6 +76,23 @@ def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator
         raise UsageError(f"the table cannot be read: {error}", where=str(path)) from error
 
 
+def columns_of(path: Path, form: str) -> list[str]:
+    """The columns that a file names apart from its rows; [] of a format that names none.
+
+    Raises:
+        UsageError: It is no such table.
+    """
+    if form in columnar.FORMS:
+        return list(columnar.arrow_table(path, form).column_names)
+    if form not in {"csv", "tsv"}:
+        return []
+    try:
+        with _opened(path) as stream:
+            return _header(_csv_reader(stream, form), path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"the table cannot be read: {error}", where=str(path)) from error
+
+
 def form_of(path: Path) -> str:
     """The form that the end of a name stands for; a folder or an archive is one of images.
 
@@ -118,7 +135,7 @@ def _each(path: Path, form: str) -> Iterator[Row]:
         same_by = _SAME_BY.get(kind, ())
         yield from (Row(line=number, values=values, same_by=same_by) for number, values in numbered)
         return
-    with path.open(encoding="utf-8", newline="") as stream:
+    with _opened(path) as stream:
         yield from _json_rows(stream, path) if form == "jsonl" else _csv_rows(stream, path, form=form)
 
 
@@ -137,14 +154,27 @@ def _numbered(path: Path, form: str, kind: str) -> Iterator[tuple[int, Mapping[s
     return texts.documents_of(path) if kind == texts.DOCUMENTS else None
 
 
-def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:
+def _opened(path: Path) -> TextIO:
+    return path.open(encoding="utf-8-sig", newline="")  # without a mark of its byte order
+
+
+def _csv_reader(stream: TextIO, form: str) -> Any:
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(stream, delimiter="\t" if form == "tsv" else ",", strict=True)
-    header = next(reader, None)
+    return csv.reader(stream, delimiter="\t" if form == "tsv" else ",", strict=True)
+
+
+def _header(reader: Any, path: Path) -> list[str]:
+    header: list[str] | None = next(reader, None)
     if not header:
         raise UsageError("the table has no header", where=f"{path}:1")
     if len(set(header)) < len(header):
         raise UsageError("the header names a column twice", where=f"{path}:1")
+    return header
+
+
+def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:
+    reader = _csv_reader(stream, form)
+    header = _header(reader, path)
     for values in reader:
         if len(values) != len(header):
             raise UsageError(
@@ -167,7 +197,22 @@ def _json_rows(stream: Any, path: Path) -> Iterator[Row]:
             raise UsageError(f"not a JSON object: {error}", where=where) from error
         if not isinstance(values, dict):
             raise UsageError("not a JSON object", where=where)
+        if "\\ud" in text.lower():
+            _must_be_characters(values, where)
         yield Row(line=line, values=values)
+
+
+def _must_be_characters(values: Mapping[str, Any], where: str) -> None:
+    try:
+        json.dumps(values, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])[1:-1]
+        raise UsageError(
+            f"a text holds half of a surrogate pair, {half}, which is no character",
+            where=where,
+            expected="both halves, such as \\ud83d\\ude00, or the character itself",
+            fix="correct the text, or take the row out",
+        ) from error
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ A document is a file of a folder or archive; in a single file, what stands betwe
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,7 +26,8 @@ def lines_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """
     with path.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
-            yield number, {"text": _decoded(line, where=f"{path}:{number}").removesuffix("\n")}
+            text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+            yield number, {"text": _decoded(text, where=f"{path}:{number}").removesuffix("\n")}
 
 
 def documents_of(place: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -40,7 +42,9 @@ def documents_of(place: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     found: list[dict[str, Any]] = []
 
     def add(name: str, content: bytes) -> None:
-        found.append({"file": name, "text": _decoded(content, where=f"{place}: {name}")})
+        found.append(
+            {"file": name, "text": _decoded(content.removeprefix(codecs.BOM_UTF8), where=f"{place}: {name}")}
+        )
 
     each_file(place, add)
     yield from enumerate(sorted(found, key=lambda one: str(one["file"])), start=1)

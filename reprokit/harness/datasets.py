@@ -197,7 +197,8 @@ def split_into(
     """
     path, form = _table(str(reference), project=project or Project.around(Path.cwd()))
     parts = data.split(path, shares, key=key, stratify=stratify, salt=salt, form=form)
-    columns = next((list(row.values) for part in parts for row in part.rows), [])
+    columns = next((list(row.values) for part in parts for row in part.rows), None)
+    columns = data.columns_of(path, form) if columns is None else columns
     made = {}
     with _filling(folder):
         for part in parts:

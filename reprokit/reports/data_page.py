@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reprokit.data.preparation import Prepared
 
 _MOST_SHOWN = 20
+_MOST_CHARACTERS = 60
 
 
 def state_lines(found: Iterable[tuple[str, State]]) -> Iterator[str]:
@@ -71,10 +72,18 @@ def _column(column: Column) -> str:
         deviation = "" if column.deviation is None else f" ± {column.deviation:.6g}"
         parts.append(f"mean {column.mean:.6g}{deviation}, {column.minimum:.6g} to {column.maximum:.6g}")
     if column.classes and len(column.classes) <= _MOST_SHOWN:
-        parts.append("classes " + ", ".join(f"{value}: {count:,}" for value, count in column.classes.items()))
+        parts.append(
+            "classes " + ", ".join(f"{_short(value)}: {count:,}" for value, count in column.classes.items())
+        )
     elif column.distinct is not None:
         parts.append(f"{column.distinct:,} distinct values")
     return ", ".join(parts)
+
+
+def _short(value: str) -> str:
+    """A value as a class is named: its beginning, and how much more there is."""
+    more = len(value) - _MOST_CHARACTERS
+    return value if more <= 0 else f"{value[:_MOST_CHARACTERS]}… ({more:,} more characters)"
 
 
 class _Step(Protocol):

@@ -178,3 +178,14 @@ def test_the_verbs_print_what_they_find(table, tmp_path, capsys, monkeypatch):
     assert reprokit("data", "diff", whole, tmp_path / "parts" / "train.csv", "--key", "id") == 1
     assert "0 came" in capsys.readouterr().out
     assert reprokit("data", "diff", whole, "gone.csv") == 2
+
+
+@pytest.mark.parametrize(("content", "end"), [("id,x\n", "csv"), ("\ufeffid,x\n", "csv"), ("id\tx\n", "tsv")])
+def test_a_table_of_a_header_keeps_it_in_every_part_and_in_another_format(table, tmp_path, content, end):
+    whole = table(content, f"all.{end}")
+    words = ["--part", "train=0.8", "--part", "test=0.2", "--output", tmp_path / "parts"]
+    assert reprokit("data", "split", whole, *words) == 0
+    for name in ("train", "test"):
+        assert (tmp_path / "parts" / f"{name}.{end}").read_text() == content.removeprefix("\ufeff")
+    assert reprokit("data", "export", whole, "--output", tmp_path / "other.csv") == 0
+    assert (tmp_path / "other.csv").read_text() == "id,x\n"
