@@ -6,7 +6,7 @@ First a small convolutional network on images of 28 × 28 in batches of 64 and r
 watch's ledger of a ``DataLoader`` and once with a trainer's. Then recipes that train on data, with all that
 their traces have, but for the first eight updates, which are in full for the sake of the goldens. The calls
 are timed within the run, in CPU time of the thread, which a busy machine changes little. Fails where a ledger
-takes more than 0.3 ms an update, or ledger and trace of ``char_gpt`` more than 1 %.
+takes more than 0.4 ms an update, or ledger and trace of ``char_gpt`` more than 1 %.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from reprokit.runtime.trace import Trace
 
 _PROJECT = Path(__file__).resolve().parent.parent
 _ROWS, _EPOCHS = 2048, 2
-_MOST_SECONDS = 3e-4  # of a ledger, in an update
+_MOST_SECONDS = 4e-4  # of a ledger, in an update
 #: recipe → what is set, and the share of its time that ledger and trace may take
 _RECIPES = {
     "char_gpt": (("training.total_timesteps=108", "logging.eval_interval=1000"), 0.01),

@@ -37,7 +37,7 @@ CLONE, ARCHIVE, TEXTS = "REPROKIT_NANOGPT", "REPROKIT_SHAKESPEARE", "REPROKIT_TE
 #: profile → at least so many times as fast
 RATIOS = {"native": 1.0, "portable": 1.0}
 WARM_UP = 8  # updates that are not counted: their traces have everything
-TRACE_INTERVAL = 48  # the recipe's
+TRACE_INTERVAL = 96  # the recipe's
 
 Stamps = list[tuple[float, float]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from reprokit.core import distinct_streams
 from reprokit.core.evidence import Evidence, RunEvidence, fact
-from reprokit.core.rows import Finding, counted, failed, not_applicable, passed
+from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, unjudged
 
 ID = "distinct"
 TITLE = "Workers, environments and rollouts have different random streams"
@@ -13,6 +13,7 @@ ADVISORY = False
 NEEDS_RECIPE = True
 
 _DERIVE = "derive a seed for each: run.seeding.environment_seeds, or one of the worker's number"
+_RELAX = "if they are known to differ: relax the row in the recipe, with the reason"
 _MOST_SHOWN = 20
 
 
@@ -25,11 +26,16 @@ def check(evidence: Evidence) -> Finding:
         wrong += [one for run in others for one in distinct_streams.unlike(first, run)]
     if wrong:
         return failed(wrong[0], _DERIVE, all=wrong[:_MOST_SHOWN])
+    lacking = [f"{run.path}: {one}" for run in evidence.runs for one in distinct_streams.unread(run)]
+    if lacking:
+        return unjudged(lacking[0], _RELAX, all=lacking[:_MOST_SHOWN])
     seen = _seen(evidence)
     if not seen:
         return not_applicable("nothing that draws numbers was seen to work side by side", _DERIVE)
     told = " and ".join(counted(number, what) for what, number in seen.items())
-    return passed(f"{told} side by side, each with a stream of its own, in every run")
+    looked = distinct_streams.num_generators(evidence.runs[0])
+    of_workers = f"; of a worker {counted(looked, 'generator')} looked at" if looked else ""
+    return passed(f"{told} side by side, each with a stream of its own, in every run{of_workers}")
 
 
 def _clones(run: RunEvidence, *, watched: bool) -> list[str]:

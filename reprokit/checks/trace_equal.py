@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from reprokit.core.agreement import differing_trace
+from reprokit.core.distinct_streams import ledger_problems
 from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
 from reprokit.core.evidence import Evidence, GoldenEvidence, RunEvidence, TraceComparison, fact
-from reprokit.core.rows import Finding, failed, not_applicable, passed, skipped, unjudged
+from reprokit.core.rows import Finding, Status, failed, not_applicable, passed, skipped, unjudged
 
 ID = "trace_equal"
 TITLE = "Parameters and random states are equal after every update"
@@ -37,7 +38,17 @@ def check(evidence: Evidence) -> Finding:
         found = _of_watched(evidence) if watched else _of_silent(evidence)
     if found is not None:
         return found
-    return _between_runs(evidence, traced) or _against_golden(golden, traced[0].trace_records)
+    finding = _between_runs(evidence, traced) or _against_golden(golden, traced[0].trace_records)
+    return _with_ledger_problems(finding, evidence) if watched else finding
+
+
+def _with_ledger_problems(finding: Finding, evidence: Evidence) -> Finding:
+    """Parameters may be equal all the same: a row that passed says which samples nobody has looked at."""
+    lacking = [f"{run.path}: {one}" for run in evidence.runs for one in ledger_problems(run)]
+    if finding.status != Status.PASSED or not lacking:
+        return finding
+    reason = f"{finding.reason}; not all samples were compared: {lacking[0]}"
+    return passed(reason, **finding.evidence, samples_unread=lacking)
 
 
 def _between_runs(evidence: Evidence, traced: Sequence[RunEvidence]) -> Finding | None:

@@ -54,6 +54,22 @@ def clones_of_workers(run: RunEvidence) -> Iterator[str]:
                     yield _told(one, other, name)
 
 
+def ledger_problems(run: RunEvidence) -> Iterator[str]:
+    """Why the ledger of samples lacks some of them, of every process where it does."""
+    for process in (fact(run.instrument, "processes") or {}).values():
+        if problem := fact(process, "torch.ledger_problem"):
+            yield str(problem)
+
+
+def unread(run: RunEvidence) -> Iterator[str]:
+    """What could not be looked at of what works side by side: generators of workers, samples of ranks."""
+    for process in (fact(run.instrument, "processes") or {}).values():
+        if problem := fact(process, "torch.worker_problem"):
+            yield str(problem)
+    if ranks(run):
+        yield from ledger_problems(run)
+
+
 def ranks(run: RunEvidence) -> list[list[Rank]]:
     """The ranks of each launch that has more than one, with what each was fed."""
     found: dict[str, list[Rank]] = {}
@@ -132,6 +148,11 @@ def num_of_watched(run: RunEvidence) -> dict[str, int]:
         "rank": sum(map(len, ranks(run))),
         "environment": sum(len(one["environments"]) for one in vectors(run)),
     }
+
+
+def num_generators(run: RunEvidence) -> int:
+    """Of the workers of one loader: the most that were looked at in one of them."""
+    return max((len(one["generators"]) for group in workers(run) for one in group), default=0)
 
 
 def _told(one: Worker, other: Worker, name: str) -> str:

@@ -6,6 +6,7 @@ known a digest of what arrived under each of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -192,6 +193,9 @@ def _replaced(ours: Sequence[_Line], index: int, theirs: Sequence[Id], at: int) 
     expected = f"expected {_shown(mine[at:])}"
     if sorted(map(str, mine)) == sorted(map(str, theirs)):
         return "order", f"trained on its samples in another order: {_shown(theirs[at:])}, {expected}"
+    twice = _twice(mine, theirs)
+    if twice:
+        return "other", twice
     place = _place(ours, index, theirs[at:])
     if place is None:
         return "other", f"trained on sample {_shown(theirs[at:])}, {expected}"
@@ -205,10 +209,21 @@ def _replaced(ours: Sequence[_Line], index: int, theirs: Sequence[Id], at: int) 
     return "skipped", f"skipped samples {_shown(mine[at:])} and trained on {_shown(theirs[at:])}, of {name}"
 
 
+def _twice(mine: Sequence[Id], theirs: Sequence[Id]) -> str:
+    """What an update trained on too often, and what it lacks; "" where it has samples of others."""
+    ours, others = Counter(mine), Counter(theirs)
+    if not set(others) <= set(ours):
+        return ""
+    more, missing = list((others - ours).elements()), list((ours - others).elements())
+    without = f" and not on sample {_shown(missing)}" if missing else ""
+    return f"trained on sample {_shown(more)} more often than expected{without}" if more else ""
+
+
 def _place(ours: Sequence[_Line], index: int, wanted: Sequence[Id]) -> int | None:
-    """The nearest record of ours that has these ids one after the other; earlier ones first."""
+    """The nearest other record of ours that has these ids one after the other; earlier ones first."""
     begin = tuple(wanted[:_ALIKE])
-    for number in sorted(range(len(ours)), key=lambda n: (abs(n - index), n)):
+    others: list[int] = [n for n in range(len(ours)) if n != index]
+    for number in sorted(others, key=lambda n: (abs(n - index), n)):
         ids = ours[number].ids
         if begin[0] not in ids:
             continue

@@ -36,7 +36,12 @@ def as_ids(samples: Sequence[int] | npt.NDArray[Any] | torch.Tensor) -> Ids:
     Raises:
         MetricsError: They are no integers, or not one after the other.
     """
-    given = samples.detach().cpu().numpy() if isinstance(samples, torch.Tensor) else np.asarray(samples)
+    try:
+        given = (
+            _as_numpy(samples.detach().cpu()) if isinstance(samples, torch.Tensor) else np.asarray(samples)
+        )
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise MetricsError("ids of samples are no row of integers", actual=str(error)) from error
     if given.ndim == 1 and not given.size:
         return np.empty(0, dtype=np.int64)
     if given.ndim != 1 or given.dtype.kind not in "iu":
@@ -51,7 +56,8 @@ def spelled(ids: Ids) -> str:
     """Ids as text, in order; three or more that count up by one as ``first-last``."""
     if not ids.size:
         return ""
-    ends = np.flatnonzero(ids[1:] - ids[:-1] != 1)
+    # The last of all has no next: the difference to the first of all would count up by one, too.
+    ends = np.flatnonzero((ids[1:] - ids[:-1] != 1) | (ids[1:] < ids[:-1]))
     if len(ends) > len(ids) // 2:  # in random order: no runs worth the name
         return ",".join(map(str, ids.tolist()))
     starts, lasts = ids[[0, *(ends + 1)]].tolist(), ids[[*ends, len(ids) - 1]].tolist()
@@ -76,23 +82,39 @@ def sample_contents(*tensors: torch.Tensor | npt.NDArray[Any]) -> Contents:
         One 64-bit number a sample.
 
     Raises:
-        MetricsError: The tensors hold different numbers of samples.
+        MetricsError: There are no tensors, they hold different numbers of samples, or one has no rows of
+            numbers in memory, such as one of sparse values or of objects.
     """
+    if not tensors or not all(one.ndim for one in tensors):
+        raise MetricsError("samples have no content without a tensor that has a row for each")
     if len({len(one) for one in tensors}) > 1:
         raise MetricsError("tensors of one batch hold different numbers of samples")
     total = np.zeros(len(tensors[0]), dtype=np.uint64)
     for number, tensor in enumerate(tensors):
-        words = _words(tensor)
+        try:
+            words = _words(tensor)
+        except (TypeError, ValueError, RuntimeError) as error:
+            kind = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
+            raise MetricsError("a tensor has no rows of numbers", actual=f"{kind}: {error}") from error
         # Without it the topmost bits of two words would cancel: two negated float64 would be overlooked.
-        words = words ^ (words >> _FOLD)
-        total += words @ _weights(number, words.shape[1])
+        folded = np.right_shift(words, _FOLD, out=_scratch(words.shape))
+        folded ^= words
+        total += folded @ _weights(number, words.shape[1])
     return total
+
+
+@functools.lru_cache(maxsize=4)
+def _scratch(shape: tuple[int, ...]) -> Contents:
+    """Memory that is kept: a new array of this size would cost more than what is computed in it."""
+    return np.empty(shape, dtype=np.uint64)
 
 
 def _words(tensor: torch.Tensor | npt.NDArray[Any]) -> Contents:
     """The bytes of every row, as numbers of 64 bits, filled up with zeros."""
     if isinstance(tensor, torch.Tensor):
         tensor = _as_numpy(tensor.detach().cpu())
+    if tensor.dtype.hasobject:
+        raise TypeError("it holds objects")
     size = tensor.nbytes // max(len(tensor), 1)
     rows = np.ascontiguousarray(tensor).reshape(len(tensor), size // tensor.itemsize)
     if rest := -size % _WORD:
@@ -102,10 +124,12 @@ def _words(tensor: torch.Tensor | npt.NDArray[Any]) -> Contents:
 
 def _as_numpy(tensor: torch.Tensor) -> npt.NDArray[Any]:
     """The same numbers; those of a type that numpy does not know as their bytes, row by row."""
+    tensor = tensor.resolve_conj().resolve_neg()
     try:
         return tensor.numpy()
     except TypeError:
-        return tensor.contiguous().flatten().view(torch.uint8).numpy().reshape(len(tensor), -1)
+        rows = tensor.contiguous().flatten().view(torch.uint8).numpy()
+        return rows.reshape(len(tensor), rows.size // max(len(tensor), 1))
 
 
 @functools.lru_cache(maxsize=16)

@@ -45,6 +45,7 @@ CLEAN = {
 CLONED = {
     ("workers", "one_seed"): "workers 0 and 1 draw the same numbers from NumPy's global generator",
     ("workers", "one_copy"): "workers 0 and 1 draw the same numbers from Noisy.chance",
+    ("workers", "hidden"): "workers 0 and 1 draw the same numbers from Noisy.transforms[0].chance",
     ("environments", "sync_cloned"): "environments 0 and 1 of a vector draw the same numbers",
     ("environments", "async_cloned"): "environments 0 and 1 of a vector draw the same numbers",
     ("ranks", "whole"): "ranks 0 and 1 train on the same samples in every update",
@@ -52,6 +53,7 @@ CLONED = {
 #: Seen through the hook in `make test`; every form is the recipe of a repository in `make test-all`.
 FAST = {
     ("workers", "one_seed"),
+    ("workers", "hidden"),
     ("environments", "sync_cloned"),
     ("environments", "evaluation"),
     ("ranks", "whole"),

@@ -2,11 +2,12 @@
 
 Ids are those of the sampler, as they went to ``__getitem__`` or onto a worker's queue; batches are counted
 when the program receives them, not when they are prefetched. Samples of an iterable data set have no ids:
-they are numbered by worker and position since the loader began, and known by their contents.
+they are numbered by worker and position since the loader began, and known by their contents. So are those of
+a sampler that gives iterators, or objects that only an address tells apart.
 
 A content is 64 bits a sample: its words, the upper bits of each folded into its lower ones, times odd random
-numbers, summed modulo 2^64; of a sample of more than 16 KiB of evenly spaced words. Batches are listened to
-and passed on as they are.
+numbers, summed modulo 2^64; of a sample of more than 16 KiB only evenly spaced words have a number of their
+own, and those between are summed. Batches are listened to and passed on as they are.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from . import loader_ids
 from .light_seeds import where
 from .read_ahead import ReadAhead
 
 _MOST_WORDS = 2_048
+_AT_ONCE = 8_192  # words: new memory for more would cost more than what is computed in it
 _MOST_CONTENTS = 4_096
 _MOST_KNOWN = 1 << 20
 _MOST_LOADERS = 64
 _DEEPEST = 4
 _SEED = 20260
-_LONGEST = 60
 
 
 class Ledger:
@@ -125,14 +127,16 @@ class Ledger:
     def _joined(self, number: int, batches: list[_Batch]) -> dict[str, Any]:
         ids = [one for batch in batches for one in batch.ids]
         found: dict[str, Any] = {"count": len(ids), "digest": _digest(ids), "ids": _spelled(ids)}
-        if self.loaders[number]["stream"]:
+        placed = any(batch.placed for batch in batches)
+        if placed:
             found["stream"] = True
+        if self.loaders[number]["stream"]:
             workers = {batch.worker for batch in batches}
             found |= {"worker": workers.pop()} if len(workers) == 1 and None not in workers else {}
         given = [batch.contents for batch in batches if batch.contents is not None]
         if len(given) == len(batches) and len(ids) <= _MOST_CONTENTS:
             found["contents"] = b"".join(one.astype(">u8").tobytes() for one in given).hex()
-            if not self.loaders[number]["stream"]:
+            if not placed:
                 self._compare(number, ids, [content for one in given for content in one.tolist()])
         return found
 
@@ -158,21 +162,30 @@ class Ledger:
 
 
 class _Batch:
-    """What was handed out once: ids, the worker it came from, and a content of 64 bits for each id."""
+    """What was handed out once: ids, the worker it came from, and a content of 64 bits for each id.
+
+    ``placed`` is true where ids are only places in the stream, so that contents must tell samples apart.
+    """
 
     def __init__(self, iterator: Any, batch: Any) -> None:
         facts = vars(iterator)
         self.worker: int | None = facts.pop("_reprokit_worker", None)
         index = facts.pop("_reprokit_index", None)
         columns = list(_tensors(batch))
-        if _is_stream(iterator):
-            count = int(columns[0].shape[0]) if columns and columns[0].ndim else 1
+        asked = loader_ids.Ids([], opaque=True) if _is_stream(iterator) else loader_ids.of_batch(index)
+        self.placed = asked.opaque or bool(asked.nameless)
+        self.ids = asked.ids
+        if self.placed:
+            some = int(columns[0].shape[0]) if columns and columns[0].ndim else 1
+            count = some if asked.opaque else len(asked.ids)
             positions = facts.setdefault("_reprokit_positions", {})
-            begin = positions.get(self.worker, 0)
-            positions[self.worker] = begin + count
-            self.ids: list[Any] = list(range(begin, begin + count))
-        else:
-            self.ids = list(_flat(index))
+            worker = self.worker if _is_stream(iterator) else None
+            begin = positions.get(worker, 0)
+            positions[worker] = begin + count
+            if asked.opaque:
+                self.ids = list(range(begin, begin + count))
+            for place in () if asked.opaque else asked.nameless:
+                self.ids[place] = f"{self.ids[place]} {begin + place}"
         self.contents = _contents(columns, len(self.ids))
 
 
@@ -235,18 +248,6 @@ def _is_stream(iterator: Any) -> bool:
     return bool(iterator._dataset_kind)  # of the two kinds, the iterable one is 1
 
 
-def _flat(index: Any) -> Iterator[Any]:
-    """The ids of a batch: integers as they are, anything else by its text."""
-    if isinstance(index, list) and set(map(type, index)) <= {int}:
-        yield from index
-        return
-    for one in index if isinstance(index, (list, tuple)) else [index]:
-        try:
-            yield int(one.item()) if hasattr(one, "item") else operator.index(one)
-        except (TypeError, ValueError, RuntimeError):
-            yield repr(one)[:_LONGEST]
-
-
 def _spelled(ids: list[Any]) -> Any:
     """As in the traces of trainers: ``4-6,9``; a list where some id is no integer."""
     if not set(map(type, ids)) <= {int}:
@@ -293,11 +294,22 @@ def _contents(columns: list[Any], count: int) -> Any:
     total = numpy.zeros(count, dtype=numpy.uint64)
     for number, one in enumerate(rows):
         words = _words(numpy, torch, one.detach())
-        words = words[:, :: -(-words.shape[1] // _MOST_WORDS)]
+        every = -(-words.shape[1] // _MOST_WORDS)
         # Without it the topmost bits of two words would cancel: two negated float64 would be overlooked.
-        words = words ^ (words >> numpy.uint64(33))
-        total += words @ _weights(numpy, number, words.shape[1])
+        weights = _weights(numpy, number, _MOST_WORDS + 1)
+        at_once = max(1, _AT_ONCE // words.shape[1])
+        for begin in range(0, count, at_once):
+            part = slice(begin, begin + at_once)
+            some = _folded(numpy, words[part, ::every])
+            total[part] += some @ weights[: some.shape[1]]
+            if every > 1:  # those between: a plain sum, which no single word can change without being seen
+                rest = _folded(numpy, words[part]).sum(1, dtype=numpy.uint64)
+                total[part] += (rest - some.sum(1, dtype=numpy.uint64)) * weights[-1]
     return total
+
+
+def _folded(numpy: Any, words: Any) -> Any:
+    return words ^ (words >> numpy.uint64(33))
 
 
 def _words(numpy: Any, torch: Any, tensor: Any) -> Any:

@@ -1,6 +1,6 @@
 """Workers of a loader that draw with NumPy; in some forms all of them the same numbers.
 
-python workers.py SEED FOLDER clean|unused|one_seed|one_copy
+python workers.py SEED FOLDER clean|unused|one_seed|one_copy|hidden
 """
 
 import json
@@ -13,8 +13,14 @@ from torch.utils.data import DataLoader, Dataset
 seed, folder, form = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 
 
+class Noise:
+    def __init__(self):
+        self.chance = torch.Generator().manual_seed(seed)
+
+
 class Noisy(Dataset):
     def __init__(self):
+        self.transforms = [Noise()]
         self.chance = np.random.default_rng(seed)
 
     def __len__(self):
@@ -26,6 +32,8 @@ class Noisy(Dataset):
             noise = np.random.rand()
         if form == "one_copy":
             noise = self.chance.random()
+        if form == "hidden":
+            noise = torch.rand((), generator=self.transforms[0].chance).item()
         return torch.tensor([float(index), noise])
 
 
@@ -42,8 +50,9 @@ def main():
     model = torch.nn.Linear(2, 1)
     sgd = torch.optim.SGD(model.parameters(), lr=1e-4)
     loader = DataLoader(Noisy(), 4, shuffle=True, num_workers=2, worker_init_fn=begin_worker)
+    batches = iter(loader) if form == "hidden" else loader  # LINE hidden
     with open(f"{folder}/log.jsonl", "w") as log:
-        for step, rows in enumerate(loader):  # LINE one_copy
+        for step, rows in enumerate(batches):  # LINE one_copy
             loss = model(rows).square().mean()
             sgd.zero_grad()
             loss.backward()

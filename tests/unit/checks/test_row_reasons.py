@@ -1004,3 +1004,34 @@ def test_a_resumed_run_is_named_with_what_it_was_resumed_from():
     clean = planted.clean()
     found = CHECKS["resume_equal"].check(planted.CLEAN.get("resume_equal", lambda one: one)(clean))
     assert {"stopped", "resumed", "checkpoint"} <= set(found.evidence)
+
+
+def _a_problem(name, *, of_ranks=False):
+    torch = {name: "the samples of a batch could not be recorded: X()"}
+    fault = planted.ranks("a", "b") if of_ranks else planted.watched({"0": {}}, {"0": {}})
+
+    def planting(evidence):
+        found = fault(evidence)
+        runs = tuple(
+            replace(run, instrument={"processes": {**run.instrument["processes"], "0": {"torch": torch}}})
+            for run in found.runs
+        )
+        return replace(found, runs=runs)
+
+    return planting
+
+
+def test_equal_parameters_do_not_hide_samples_that_nobody_could_look_at():
+    status, reason = said("trace_equal", _a_problem("ledger_problem"))
+    assert status == Status.PASSED
+    told = "the samples of a batch could not be recorded: X()"
+    assert reason.endswith(f"; not all samples were compared: {FIRST}: {told}")
+
+
+@pytest.mark.parametrize(("name", "of_ranks"), [("worker_problem", False), ("ledger_problem", True)])
+def test_workers_and_ranks_that_could_not_be_looked_at_are_not_called_distinct(name, of_ranks):
+    status, reason = said("distinct", _a_problem(name, of_ranks=of_ranks))
+    assert (status, reason) == (
+        Status.ERROR,
+        f"{FIRST}: the samples of a batch could not be recorded: X()",
+    )

@@ -26,6 +26,12 @@ WHOLE = _ledger([5, 9, 2], [7, 0, 4], [8, 1, 3], [6, 10, 11])
         ([6, 10, 11], "skipped", "update 3 skipped samples 8, 1, 3 and trained on 6, 10, 11, of update 4"),
         ([8, 3, 1], "order", "update 3 trained on its samples in another order: 3, 1, expected 1, 3"),
         ([8, 1, 99], "other", "update 3 trained on sample 99, expected 3"),
+        (
+            [8, 1, 8],
+            "other",
+            "update 3 trained on sample 8 more often than expected and not on sample 3",
+        ),
+        ([1, 3, 6], "other", "update 3 trained on sample 1, 3, 6, expected 8, 1, 3"),
         ([8, 1], "missing", "update 3 did not train on sample 3"),
         ([8, 1, 3, 6], "extra", "update 3 trained on sample 6 too, which the other run did not"),
         (

@@ -120,6 +120,7 @@ def test_micro_batches_of_one_update_stand_in_one_ledger(tmp_path):
         ("DataLoader(Rows(), 2, sampler=numpy.array([5, 6, 9, 1]))", ["5,6", "9,1"]),
         ("DataLoader(Rows(), 2, sampler=torch.tensor([5, 6, 9, 1]))", ["5,6", "9,1"]),
         ("DataLoader(Rows(), batch_sampler=[[5, 6], [9, 1]])", ["5,6", "9,1"]),
+        ("DataLoader(Rows(), batch_sampler=torch.tensor([5, 6, 9, 1]).split(2))", ["5,6", "9,1"]),
         ("DataLoader(Subset(Rows(), [5, 6, 9, 1]), 2)", ["0,1", "2,3"]),
         (
             "DataLoader(Rows(), 11, sampler=DistributedSampler(Rows(), 2, 1, shuffle=False))",
@@ -190,3 +191,22 @@ def test_numbers_that_are_conjugated_only_when_read_have_a_content():
     rows = torch.complex(torch.ones(2, 3), torch.ones(2, 3))
     first, other = _contents([rows.conj()], 2).tolist()[0], _contents([rows], 2).tolist()[0]
     assert first != other
+
+
+def test_a_batch_of_ids_that_can_be_taken_once_is_not_taken_and_is_known_by_its_contents(tmp_path):
+    loader = "DataLoader(Rows(), batch_sampler=[iter([5, 6]), iter([9])])"
+    printed, _ = run(tmp_path, f"{HEAD}\nfor batch, ids in {loader}:\n    step(batch, ids)")
+    found = [one["samples"] for one in ledgers(tmp_path)]
+    assert printed.split("\n")[:2] == ["[5, 6]", "[9]"]
+    assert [(one["ids"], one["stream"], len(one["contents"])) for one in found] == [
+        ("0,1", True, 32),
+        ("2", True, 16),
+    ]
+
+
+@pytest.mark.parametrize("changed", [0, 1, 2, 12_345, 49_999])
+@pytest.mark.parametrize("value", [1, -(2**63)])
+def test_a_word_that_changes_anywhere_in_a_large_sample_is_another_content(changed, value):
+    rows = torch.zeros(2, 50_000, dtype=torch.int64)
+    rows[1, changed] = value
+    assert len({*_contents([rows], 2).tolist()}) == 2

@@ -43,7 +43,9 @@ def test_the_type_of_the_ids_does_not_count(kind):
     assert ids_digest(as_ids(torch.tensor([7, 1]))) == ids_digest(as_ids([7, 1]))
 
 
-@pytest.mark.parametrize("ids", [[0.0, 1.0], [True], ["a"], [[1, 2]], np.array([2**63], dtype=np.uint64)])
+@pytest.mark.parametrize(
+    "ids", [[0.0, 1.0], [True], ["a"], [[1, 2]], [[1], [2, 3]], [2**64], np.array([2**63], dtype=np.uint64)]
+)
 def test_what_is_no_row_of_ids_is_refused(ids):
     with pytest.raises(MetricsError):
         as_ids(ids)
@@ -59,6 +61,7 @@ def test_what_is_no_row_of_ids_is_refused(ids):
         ([7, 6, 5], "7,6,5"),
         ([1, 1, 2, 3, 0], "1,1-3,0"),
         ([-2, -1, 0], "-2-0"),
+        ([2**63 - 2, 2**63 - 1, -(2**63)], f"{2**63 - 2},{2**63 - 1},{-(2**63)}"),
     ],
 )
 def test_ids_are_spelled_in_order(ids, text):
@@ -125,3 +128,25 @@ def test_rows_of_any_type_have_contents(kind):
 
 def test_no_samples_have_no_contents():
     assert sample_contents(torch.empty(0, 4)).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        [],
+        [torch.tensor(1.0)],
+        [np.float64(1)],
+        [torch.eye(2).to_sparse()],
+        [np.array(["a", "b"], dtype=object)],
+        [torch.ones(2), torch.tensor(1.0)],
+    ],
+)
+def test_what_has_no_rows_of_numbers_is_refused(tensors):
+    with pytest.raises(MetricsError):
+        sample_contents(*tensors)
+
+
+def test_numbers_that_are_conjugated_only_when_read_have_the_content_of_what_is_read():
+    rows = torch.tensor([1j, 2])
+    assert sample_contents(rows.conj()).tolist() == sample_contents(rows.conj().resolve_conj()).tolist()
+    assert sample_contents(torch.empty(0, 2, dtype=torch.bfloat16)).tolist() == []
