@@ -45,7 +45,7 @@ VERBS = {
     "stats": ("stats", "Estimate results over seeds, with intervals."),
     "recipe": ("recipe", "Check recipes without running them; print their schema."),
     "data": ("data", "Fetch, list and verify the data that recipes declare."),
-    "export": ("export", "Write a recipe as a job for Kubernetes."),
+    "export": ("export", "Write a recipe or a sweep as jobs for Kubernetes."),
     "golden": ("golden", "List, show, compare, check, promote and import goldens."),
     "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),
     "capture": ("capture", "Record what can change numbers in this environment."),

@@ -20,7 +20,7 @@ def command() -> None:
     "k8s",
     epilog=examples(
         "reprokit export k8s cartpole_baseline --image it@sha256:… > job.json",
-        "reprokit export k8s runs/sweeps/cartpole_baseline-1f2e3d4c --image it@sha256:… > jobs.json",
+        "reprokit export k8s runs/sweeps/NAME --image it@sha256:… > jobs.json",
         "kubectl apply -f job.json",
     ),
 )

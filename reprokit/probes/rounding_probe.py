@@ -156,7 +156,9 @@ def _network_layers(device: torch.device) -> Operations:
         with torch.enable_grad():
             leaves = [one.clone().requires_grad_() for one in inputs]
             result = operation(*leaves)
-            return [result.detach(), *torch.autograd.grad(result, leaves, 0.5 * result.detach())]
+            # Without a gradient that is handed in, for which PyTorch would import sympy (1.5 s).
+            torch.autograd.backward((result * (0.5 * result.detach())).sum())
+            return [result.detach(), *(leaf.grad for leaf in leaves if leaf.grad is not None)]
 
     def formula(queries: Tensor, keys: Tensor, others: Tensor) -> Tensor:
         scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
