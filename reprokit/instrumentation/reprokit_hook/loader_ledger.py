@@ -16,6 +16,7 @@ import functools
 import hashlib
 import operator
 import sys
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,12 +25,13 @@ from .light_seeds import where
 from .read_ahead import ReadAhead
 
 _MOST_WORDS = 2_048
-_AT_ONCE = 8_192  # words: new memory for more would cost more than what is computed in it
+_AT_ONCE = 8_192  # words
 _MOST_CONTENTS = 4_096
 _MOST_KNOWN = 1 << 20
 _MOST_LOADERS = 64
 _DEEPEST = 4
 _SEED = 20260
+_KEPT = threading.local()
 
 
 class Ledger:
@@ -295,7 +297,6 @@ def _contents(columns: list[Any], count: int) -> Any:
     for number, one in enumerate(rows):
         words = _words(numpy, torch, one.detach())
         every = -(-words.shape[1] // _MOST_WORDS)
-        # Without it the topmost bits of two words would cancel: two negated float64 would be overlooked.
         weights = _weights(numpy, number, _MOST_WORDS + 1)
         at_once = max(1, _AT_ONCE // words.shape[1])
         for begin in range(0, count, at_once):
@@ -303,13 +304,25 @@ def _contents(columns: list[Any], count: int) -> Any:
             some = _folded(numpy, words[part, ::every])
             total[part] += some @ weights[: some.shape[1]]
             if every > 1:  # those between: a plain sum, which no single word can change without being seen
-                rest = _folded(numpy, words[part]).sum(1, dtype=numpy.uint64)
-                total[part] += (rest - some.sum(1, dtype=numpy.uint64)) * weights[-1]
+                looked_at = some.sum(1, dtype=numpy.uint64)
+                rest = _folded(numpy, words[part]).sum(1, dtype=numpy.uint64) - looked_at
+                total[part] += rest * weights[-1]
     return total
 
 
 def _folded(numpy: Any, words: Any) -> Any:
-    return words ^ (words >> numpy.uint64(33))
+    """Words with their upper bits folded into their lower ones; they last until this thread asks again.
+
+    Without it the topmost bits of two words would cancel: two negated float64 would be overlooked. The memory
+    is kept, since to take it and give it back in every update costs more than what is computed in it.
+    """
+    kept = vars(_KEPT).setdefault("words", numpy.empty(0, dtype=numpy.uint64))
+    if kept.size < words.size <= _AT_ONCE:
+        kept = _KEPT.words = numpy.empty(_AT_ONCE, dtype=numpy.uint64)
+    place = kept[: words.size].reshape(words.shape) if words.size <= _AT_ONCE else None
+    folded = numpy.right_shift(words, numpy.uint64(33), out=place)
+    folded ^= words
+    return folded
 
 
 def _words(numpy: Any, torch: Any, tensor: Any) -> Any:
