@@ -7,7 +7,6 @@ first that fails. A page is the least that a file can grow by, so nothing in bet
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -18,8 +17,8 @@ import pytest
 from reprokit.errors import DiskFullError
 from reprokit.harness import Project
 from reprokit.harness.curation import promote
+from support.small_disk import SmallDisk
 
-PAGE = 4096
 TRAIN = """
 import json, pathlib, random, sys
 random.seed(int(sys.argv[1]))
@@ -29,25 +28,8 @@ with open(pathlib.Path(sys.argv[2]) / "metrics.jsonl", "w") as log:
 """
 
 
-class Disk:
-    """A small file system, and how much of it is left."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self._filler = root / ".filler"
-
-    def pages_free(self) -> int:
-        return os.statvfs(self.root).f_bavail
-
-    def leave(self, pages: int) -> None:
-        """Fill it, but for so many pages."""
-        self._filler.unlink(missing_ok=True)
-        with self._filler.open("wb") as stream:
-            stream.write(bytes(PAGE) * (self.pages_free() - pages))
-        assert self.pages_free() == pages
-
-    def empty(self) -> None:
-        self._filler.unlink(missing_ok=True)
+class Disk(SmallDisk):
+    """What is on it."""
 
     def content(self) -> dict[Path, bytes]:
         """Every file that means something."""

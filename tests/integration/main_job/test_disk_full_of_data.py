@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import random
 import re
 import sys
@@ -14,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from reprokit import file_tree, images
-from reprokit.cli import main
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.harness import preparing
 from support.archived_data import empty_cache, make_study, write_tabular
 from support.archived_data import prepare as prepare_tabular
+from support.command_line import reprokit
 from support.command_recipe import RECIPE, Repository
+from support.small_disk import PAGE, SmallDisk
 
-PAGE = 4096
 CHANCE = random.Random(1)
 RAW = b"id,x\n" + b"".join(b"%d,%d\n" % (row, CHANCE.randrange(10**9)) for row in range(6_000))
 STEP = """\
@@ -50,25 +49,12 @@ def zipped() -> bytes:
     return out.getvalue()
 
 
-class Disk:
-    """A small file system with the cache on it, and how much of it is left."""
+class Disk(SmallDisk):
+    """It holds the cache, and what is written of it."""
 
     def __init__(self, root: Path) -> None:
-        self.cache = root / "cache"
-        self.out = root / "out"
-        self._filler = root / ".filler"
-
-    def pages_free(self) -> int:
-        return os.statvfs(self._filler.parent).f_bavail
-
-    def leave(self, pages: int) -> None:
-        self._filler.unlink(missing_ok=True)
-        with self._filler.open("wb") as stream:
-            stream.write(bytes(PAGE) * (self.pages_free() - pages))
-        assert self.pages_free() == pages
-
-    def empty(self) -> None:
-        self._filler.unlink(missing_ok=True)
+        super().__init__(root)
+        self.cache, self.out = root / "cache", root / "out"
 
     def files(self) -> dict[str, bytes]:
         """Every file of the cache that counts: by a digest, or as a record."""
@@ -114,12 +100,6 @@ def recipe(disk, tmp_path, monkeypatch):
 
     write(sha256=digest_bytes(RAW + RAW), size=2 * len(RAW))
     return write
-
-
-def reprokit(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    return int(ended.value.code or 0)
 
 
 def fills(

@@ -75,3 +75,15 @@ def write(tmp_path: Path) -> Callable[[str, bytes], str]:
         return path.as_uri()
 
     return write
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes a table, and says where."""
+
+    def table(text: str, name: str = "a.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return table

@@ -7,29 +7,13 @@ import json
 import pytest
 
 from reprokit import data
-from reprokit.cli import main
 from reprokit.data import columnar, conversion
 from reprokit.errors import UsageError
+from support.command_line import reprokit
 
 pytest.importorskip("h5py")
 arrow = pytest.importorskip("pyarrow")
 CSV = 'id,height,code,name\n1,1.5,007,Ada\n2,2.0,010,"B, C"\n3,1e-07,011,é\n'
-
-
-def reprokit(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    return int(ended.value.code or 0)
-
-
-@pytest.fixture
-def table(tmp_path):
-    def table(text: str, name: str = "a.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return table
 
 
 @pytest.mark.parametrize("form", ["h5", "parquet", "arrow", "jsonl", "tsv"])

@@ -7,15 +7,9 @@ import json
 import pytest
 
 from reprokit import data
-from reprokit.cli import main
 from reprokit.data import columnar
 from reprokit.errors import UsageError
-
-
-def reprokit(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    return int(ended.value.code or 0)
+from support.command_line import reprokit
 
 
 @pytest.mark.parametrize("line", ['{"a": "\\ud800"}', '{"a": ["\\uDC00b"]}', '{"a\\ud800": 1}'])

@@ -8,26 +8,10 @@ import random
 import pytest
 
 from reprokit import data
-from reprokit.cli import main
 from reprokit.errors import UsageError
+from support.command_line import reprokit
 
 CSV = "id,height,kind\n1,1.5,a\n2,2.5,b\n3,,b\n3,,b\n"
-
-
-def reprokit(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    return int(ended.value.code or 0)
-
-
-@pytest.fixture
-def table(tmp_path):
-    def table(text: str, name: str = "a.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return table
 
 
 def many(number: int) -> str:

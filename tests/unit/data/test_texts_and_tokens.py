@@ -9,17 +9,11 @@ import numpy as np
 import pytest
 
 from reprokit import data
-from reprokit.cli import main
 from reprokit.errors import UsageError
 from reprokit.harness import datasets
+from support.command_line import reprokit
 
 TEXT = "to be\nor not\n\n\nto be\nthat is\n  \nthe question é\n"
-
-
-def reprokit(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main([str(word) for word in words])
-    return int(ended.value.code or 0)
 
 
 @pytest.fixture

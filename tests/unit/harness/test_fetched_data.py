@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.cli import main
 from reprokit.project import Project
 from reprokit.recipes import load
+from support.command_line import reprokit
 from support.command_recipe import PROGRAM, RECIPE
 
 TRAIN = b"0.1\n0.2\n"
@@ -40,12 +40,6 @@ def reads(repository, tmp_path, monkeypatch):
 def write_recipe(repository, data: str, *, sees: str = "sees: [train.py, settings.py]\n") -> None:
     recipe = RECIPE.replace('"{run_dir}"]', '"{run_dir}", "{data}"]') + sees + data
     repository.write(recipes__train__recipe_yaml=recipe)
-
-
-def reprokit(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(words))
-    return int(ended.value.code or 0)
 
 
 def cached(tmp_path: Path) -> Path:

@@ -8,8 +8,8 @@ import zipfile
 
 import pytest
 
-from reprokit.cli import main
 from reprokit.core.records import digest_bytes
+from support.command_line import reprokit
 from support.command_recipe import RECIPE
 
 Image = pytest.importorskip("PIL.Image")
@@ -46,12 +46,6 @@ def declare(repository, tmp_path, monkeypatch):
         assert reprokit("data", "fetch", "train") == 0
 
     return declared
-
-
-def reprokit(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(words))
-    return int(ended.value.code or 0)
 
 
 def data_row(report):

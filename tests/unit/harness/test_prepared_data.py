@@ -13,9 +13,9 @@ import time
 import pytest
 
 from reprokit import images
-from reprokit.cli import main
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.harness import preparing
+from support.command_line import reprokit
 from support.command_recipe import RECIPE
 
 RAW = b"a,b\n1,2\n3,4\n"
@@ -57,12 +57,6 @@ def write(
         f"prepare:\n  halve: {{{step}, inputs: [raw.csv], settings: {{keep: 2}}, seed: 5}}\n"
     )
     repository.write(recipes__train__recipe_yaml=recipe, recipes__train__clean_py=code)
-
-
-def reprokit(*words: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(words))
-    return int(ended.value.code or 0)
 
 
 def prepare(*words: str) -> int:
