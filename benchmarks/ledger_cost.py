@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from time import thread_time
 from typing import Any
 
@@ -31,7 +31,6 @@ from reprokit.images.cache import cache_folder
 from reprokit.runtime import config
 from reprokit.runtime.launch import load_trainer
 from reprokit.runtime.run import Run
-from reprokit.runtime.samples import sample_contents
 from reprokit.runtime.trace import Trace
 
 _PROJECT = Path(__file__).resolve().parent.parent
@@ -43,6 +42,7 @@ _RECIPES = {
     "mnist_cnn": (("training.total_timesteps=8000", "logging.eval_interval=100000"), None),
 }
 _IN_FULL = 8  # updates
+_EVERY = 48  # updates between two in full
 
 
 class Timed:
@@ -66,7 +66,7 @@ def ledgers() -> dict[str, float]:
 
     torch.manual_seed(1)
     ledger = Ledger()
-    hand, take, contents = Timed(ledger._read), Timed(ledger.take), Timed(sample_contents)
+    hand, take = Timed(ledger._read), Timed(ledger.take)
     ledger._read = hand
     ledger.watch(dataloader)
     model = torch.nn.Sequential(
@@ -81,8 +81,7 @@ def ledgers() -> dict[str, float]:
     adam = torch.optim.Adam(model.parameters())
     rows = TensorDataset(torch.rand(_ROWS, 1, 28, 28), torch.randint(10, (_ROWS,)), torch.arange(_ROWS))
     with tempfile.TemporaryDirectory() as place, Trace(Path(place, "trace.jsonl")) as trace:
-        sampled = Timed(trace._sampled)
-        trace._sampled = sampled
+        traced = Timed(trace.update)
         updates, began = [], thread_time()
         for _ in range(_EPOCHS):
             for images, labels, ids in DataLoader(rows, 64, shuffle=True):
@@ -91,14 +90,13 @@ def ledgers() -> dict[str, float]:
                 loss.backward()
                 adam.step()
                 take()
-                found = contents(images, labels)
-                trace.update(step=1, parameters={}, samples=ids.numpy(), contents=found)
+                traced(step=1, parameters={}, samples=ids.numpy(), arrived=(images, labels), every=_EVERY)
                 updates.append(thread_time() - began)
                 began = thread_time()
     whole = median(updates)
     found = {
         "the watch's ledger": median(hand.calls) + median(take.calls),
-        "a trainer's ledger": median(contents.calls) + median(sampled.calls),
+        "a trainer's ledger": fmean(traced.calls[_IN_FULL:]),  # one call writes what the others kept
     }
     for name, seconds in found.items():
         print(f"{name}: {1e6 * seconds:.0f} µs, {seconds / whole:.2%} of an update of {1e6 * whole:,.0f} µs")
@@ -114,7 +112,6 @@ def share_of(name: str, overrides: tuple[str, ...]) -> float:
     ]
     trainer = load_trainer(_PROJECT / "recipes" / "trainers" / f"{recipe.plain['trainer']}.py")
     settings = config.build(trainer.Config, recipe.training_config)
-    contents = trainer.sample_contents = Timed(sample_contents)
     ends: list[float] = []
     places = {
         source.name: state.path.resolve() for source, state in zip(sources_of(recipe), fetched, strict=True)
@@ -133,7 +130,7 @@ def share_of(name: str, overrides: tuple[str, ...]) -> float:
         object.__setattr__(run.trace, "update", traced)
         trainer.train(settings, run)
     whole = ends[-1] - ends[_IN_FULL - 1]
-    took = sum(traced.calls[_IN_FULL:]) + sum(contents.calls[_IN_FULL:])
+    took = sum(traced.calls[_IN_FULL:])
     update = median(later - one for one, later in pairwise(ends[_IN_FULL:]))
     print(f"{name}, ledger and trace: {took / whole:.2%} of updates of {1e3 * update:.1f} ms")
     return took / whole

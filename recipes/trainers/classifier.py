@@ -23,10 +23,10 @@ from torch.nn import functional
 
 from recipes.parts.flat_adam import FlatAdam
 from recipes.parts.labelled_rows import read_rows, stratified_folds
+from recipes.parts.schedules import is_due
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le
 from reprokit.runtime.run import Run
-from reprokit.runtime.samples import sample_contents
 
 # --- Settings ------------------------------------------------------------------------------------
 
@@ -119,9 +119,10 @@ class Config:
 
 
 class Images(NamedTuple):
-    """Images, float32 [rows, side, side], 0 to 1; labels, int64 [rows]; and the row numbers of both parts."""
+    """Images, uint8 [rows, side, side]; the brightest value; labels, int64 [rows]; rows of both parts."""
 
     pixels: np.ndarray
+    largest: np.float32
     labels: np.ndarray
     training: np.ndarray
     held_out: np.ndarray
@@ -131,7 +132,7 @@ def read_images(settings: Dataset, run: Run) -> Images:
     """The data set, and which of its rows are trained on.
 
     Raises:
-        ValueError: An image has another size, or a label is none of the classes.
+        ValueError: An image has another size, a pixel is no byte, or a label is none of the classes.
     """
     rows = read_rows(run.data[settings.file])
     if rows.features.shape[1] != settings.side**2:
@@ -139,8 +140,12 @@ def read_images(settings: Dataset, run: Run) -> Images:
     if rows.labels.max() >= settings.num_classes:
         raise ValueError(f"label {rows.labels.max()} is none of {settings.num_classes} classes")
     folds = stratified_folds(rows, num_folds=settings.folds)
-    pixels = (rows.features / np.float32(settings.largest)).reshape(-1, settings.side, settings.side)
-    return Images(pixels, rows.labels, np.flatnonzero(folds != 0), np.flatnonzero(folds == 0))
+    pixels = rows.features.astype(np.uint8)
+    if (pixels != rows.features).any():
+        raise ValueError("a pixel is no whole number from 0 to 255")
+    pixels = pixels.reshape(-1, settings.side, settings.side)
+    parts = np.flatnonzero(folds != 0), np.flatnonzero(folds == 0)
+    return Images(pixels, np.float32(settings.largest), rows.labels, *parts)
 
 
 class Batch(NamedTuple):
@@ -149,16 +154,16 @@ class Batch(NamedTuple):
     Attributes:
         step: Training images up to its end.
         samples: Their row numbers in the file, int64 [batch].
-        pixels: float32 [batch, side, side], as they are in the file.
+        pixels: uint8 [batch, side, side], as they are in the file.
         labels: int64 [batch].
-        augmented: As ``pixels``, as they are trained on.
+        inputs: float32 [batch, side, side], as they are trained on.
     """
 
     step: int
     samples: np.ndarray
     pixels: np.ndarray
     labels: np.ndarray
-    augmented: np.ndarray
+    inputs: np.ndarray
 
 
 def trained_rows(data: Images, settings: Training, run: Run) -> np.ndarray:
@@ -182,8 +187,8 @@ def batches(data: Images, rows: np.ndarray, config: Config, run: Run, *, step: i
                 return
             samples, step = order[part], epoch * len(rows) + part.stop
             pixels = data.pixels[samples]
-            augmented = moved(pixels, moves[part], shift=shift) if shift else pixels
-            yield Batch(step, samples, pixels, data.labels[samples], augmented)
+            shifted = moved(pixels, moves[part], shift=shift) if shift else pixels
+            yield Batch(step, samples, pixels, data.labels[samples], shifted / data.largest)
 
 
 def rows_of_epoch(rows: np.ndarray, run: Run, *, epoch: int) -> np.ndarray:
@@ -236,7 +241,7 @@ def learn(
 ) -> dict[str, float]:
     """One update; returns what it was like, before the step."""
     labels = torch.from_numpy(batch.labels).to(run.device)
-    logits = model(as_input(batch.augmented, run))
+    logits = model(as_input(batch.inputs, run))
     loss = functional.cross_entropy(logits, labels)
     adam.gradients.zero_()
     torch.autograd.backward(loss)
@@ -264,7 +269,7 @@ def evaluate(model: nn.Module, data: Images, rows: np.ndarray, run: Run) -> dict
         ten times as likely as the label. Many of them among rows held out mean wrong labels.
     """
     scores = [
-        model(as_input(data.pixels[part], run)).log_softmax(dim=1).numpy(force=True)
+        model(as_input(data.pixels[part] / data.largest, run)).log_softmax(dim=1).numpy(force=True)
         for part in np.array_split(rows, math.ceil(len(rows) / 500))
     ]
     log_probs, labels = np.concatenate(scores), data.labels[rows]
@@ -306,7 +311,7 @@ def train(config: Config, run: Run) -> None:
             gradients={name: one.grad for name, one in model.named_parameters() if one.grad is not None},
             optimizer=adam.state_dict(),
             samples=batch.samples,
-            contents=sample_contents(batch.pixels, batch.labels),
+            arrived=(batch.pixels, batch.labels),
             every=logging.trace_interval,
         )
         if is_due(logging.eval_interval, before, batch.step):
@@ -333,11 +338,6 @@ def resume(run: Run, *, model: nn.Module, adam: FlatAdam) -> int:
     run.trace.resume_at(extra["updates"])
     run.timing.resume_at(step)
     return step
-
-
-def is_due(interval: int, before: int, now: int) -> bool:
-    """Whether a multiple of the interval lies in ``(before, now]``."""
-    return now // interval > before // interval
 
 
 def final_record(model: nn.Module, data: Images, rows: np.ndarray, run: Run) -> dict[str, float]:

@@ -24,11 +24,11 @@ from torch.nn import functional
 from recipes.parts.flat_adam import FlatAdam
 from recipes.parts.labelled_rows import Rows, read_rows, stratified_folds
 from recipes.parts.leaks import leaks_of
+from recipes.parts.schedules import is_due
 from reprokit.errors import DataError
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le
 from reprokit.runtime.run import Run
-from reprokit.runtime.samples import sample_contents
 
 # --- Settings ------------------------------------------------------------------------------------
 
@@ -280,7 +280,7 @@ def train(config: Config, run: Run) -> None:
             record: dict[str, Any] = {"fold/number": part.number}
             rate = settings.learning_rate
             record |= learn(learner.model, learner.adam, features, labels, learning_rate=rate)
-            trace(run, learner, step=step, samples=samples, contents=(rows.features[samples], labels))
+            trace(run, learner, step=step, samples=samples, arrived=(rows.features[samples], labels))
             if is_due(logging.eval_interval, before, step):
                 found = evaluate(learner.model, part, part.held_out, run)
                 record |= {f"eval/{name}": value for name, value in found.items()}
@@ -296,7 +296,7 @@ def train(config: Config, run: Run) -> None:
     run.checkpoints.save_final(learner.models)
 
 
-def trace(run: Run, learner: Learner, *, step: int, samples: np.ndarray, contents: tuple[Any, ...]) -> None:
+def trace(run: Run, learner: Learner, *, step: int, samples: np.ndarray, arrived: tuple[Any, ...]) -> None:
     """Write digests of everything that decides the next update, and which rows this one was made from."""
     model = dict(learner.model.named_parameters())
     run.trace.update(
@@ -305,7 +305,7 @@ def trace(run: Run, learner: Learner, *, step: int, samples: np.ndarray, content
         gradients={f"{learner.fold}.{name}": one.grad for name, one in model.items() if one.grad is not None},
         optimizer=learner.adam.state_dict(),
         samples=samples,
-        contents=sample_contents(*contents),
+        arrived=arrived,
     )
 
 
@@ -328,11 +328,6 @@ def resume(run: Run, learner: Learner) -> int:
     run.trace.resume_at(extra["updates"])
     run.timing.resume_at(step)
     return step
-
-
-def is_due(interval: int, before: int, now: int) -> bool:
-    """Whether a multiple of the interval lies in ``(before, now]``."""
-    return now // interval > before // interval
 
 
 def result_of(learner: Learner, part: Fold, run: Run) -> dict[str, float]:

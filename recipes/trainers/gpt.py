@@ -27,7 +27,6 @@ from recipes.parts.products import product
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le, Lt, MinLen
 from reprokit.runtime.run import Run
-from reprokit.runtime.samples import sample_contents
 
 # --- Settings ------------------------------------------------------------------------------------
 
@@ -301,7 +300,7 @@ def train(config: Config, run: Run) -> None:
             optimizer=adam.state_dict(),
             generators={"batches": sampler},
             samples=samples,
-            contents=sample_contents(*batch),
+            arrived=batch,
             every=logging.trace_interval,
         )
         if step % logging.eval_interval == 0:

@@ -18,7 +18,7 @@ import io
 import json
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -149,11 +149,15 @@ class CheckpointStore:
     Args:
         folder: Made with the first checkpoint.
         keep: How many of the last checkpoints stay, 1 or more; None for all. The final model always does.
+        before: Called before a checkpoint is written: what was recorded up to it must be in its file.
     """
 
-    def __init__(self, folder: Path, *, keep: int | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, keep: int | None = None, before: Callable[[], None] = lambda: None
+    ) -> None:
         self.folder = folder
         self.keep = keep
+        self._before = before
         self._listed: dict[str, dict[str, Any]] = {}
         self._removed: dict[str, dict[str, Any]] = {}
 
@@ -187,6 +191,7 @@ class CheckpointStore:
         return proofs
 
     def _write(self, name: str, state: Mapping[str, Any], *, step: int | None) -> Path:
+        self._before()
         buffer = io.BytesIO()
         torch.save(dict(state), buffer)
         content = buffer.getvalue()

@@ -14,7 +14,7 @@ import json
 import numbers
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -51,7 +51,16 @@ class LineWriter:
         Raises:
             WorkspaceError: The disk is full or gone.
         """
-        rest = memoryview((json.dumps(record, separators=(", ", ": ")) + "\n").encode("utf-8"))
+        self.extend([record])
+
+    def extend(self, records: Iterable[Mapping[str, Any]]) -> None:
+        """Write records, a line each, in one call.
+
+        Raises:
+            WorkspaceError: The disk is full or gone.
+        """
+        lines = (json.dumps(record, separators=(", ", ": ")) + "\n" for record in records)
+        rest = memoryview("".join(lines).encode("utf-8"))
         try:
             while rest:  # one call but for a signal or a disk that fills up
                 rest = rest[os.write(self._file, rest) :]

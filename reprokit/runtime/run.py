@@ -98,7 +98,7 @@ class Run:
             metrics=metrics,
             timing=TimingWriter(run_dir / TIMING, clock=clock),
             trace=trace,
-            checkpoints=CheckpointStore(run_dir / CHECKPOINTS, keep=keep_checkpoints),
+            checkpoints=CheckpointStore(run_dir / CHECKPOINTS, keep=keep_checkpoints, before=trace.flush),
             resume_from=resume_from,
             data=dict(data or {}),
         )

@@ -36,6 +36,8 @@ def as_ids(samples: Sequence[int] | npt.NDArray[Any] | torch.Tensor) -> Ids:
     Raises:
         MetricsError: They are no integers, or not one after the other.
     """
+    if isinstance(samples, np.ndarray) and samples.dtype == np.int64 and samples.ndim == 1:
+        return samples.copy()
     try:
         given = (
             _as_numpy(samples.detach().cpu()) if isinstance(samples, torch.Tensor) else np.asarray(samples)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import array
 import hashlib
 import json
-import operator
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,11 +20,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from reprokit.errors import DataError, MetricsError
 from reprokit.runtime import random_state
+from reprokit.runtime.ledger import Arrived, Ledger
 from reprokit.runtime.metrics import LineWriter
 from reprokit.runtime.random_state import Generators
-from reprokit.runtime.samples import Contents, Ids, as_ids, ids_digest, spelled
+from reprokit.runtime.samples import as_ids
 from reprokit.runtime.seeding import seed_in_use
 
 _DIGEST_BYTES = 16
@@ -45,10 +44,8 @@ class Trace(LineWriter):
         self._updates = 0
         self._seeds: dict[str, list[int | str | None]] = {}
         self._alike: dict[str, set[tuple[str, str]]] = {}
-        self._contents: dict[int, int] = {}  # id of a sample → content
-        self._first_ids: list[
-            tuple[int, list[int]]
-        ] = []  # the updates that brought new ids, and all of theirs
+        self._ledger = Ledger()
+        self._waiting: list[dict[str, Any]] = []
 
     def resume_at(self, update: int) -> None:
         """Number the updates from here on: so many were done before the program stopped."""
@@ -79,7 +76,7 @@ class Trace(LineWriter):
         generators: Generators | None = None,
         environments: Sequence[Any] = (),
         samples: Sequence[int] | np.ndarray[Any, Any] | torch.Tensor | None = None,
-        contents: Contents | None = None,
+        arrived: Arrived = (),
         rollouts: Sequence[Any] = (),
         every: int = 1,
     ) -> None:
@@ -94,21 +91,24 @@ class Trace(LineWriter):
             environments: The training environments, simulator included.
             samples: Ids of the samples that went into this update, in order, those of all its
                 micro-batches one after the other. Of a program without data None, which records nothing.
-            contents: ``sample_contents`` of what arrived, one number an id, before any augmentation.
+            arrived: Inputs, labels, …, before any augmentation, a row an id; their digests are recorded.
             rollouts: What was drawn side by side for this update, such as episodes or completions of one
                 prompt: tensors or plain data, of which no two should always be equal.
-            every: Parameters, gradients and optimizer are digested in the first eight updates and then in
-                one of so many, counted from the first: beside a short update, digests would take the most
-                time. A golden keeps one record of eight, so it should be a multiple of eight.
+            every: Parameters, gradients, optimizer and random states are digested in the first eight updates
+                and then in one of so many, counted from the first: beside a short update, digests would take
+                the most time. The others are written together with the next one that has them, with a
+                checkpoint, or at the end. A golden keeps one record of eight, so it should be a multiple
+                of eight.
 
         Raises:
-            MetricsError: The samples are no integers, or the contents are not as many.
+            MetricsError: The samples are no integers, or not one row arrived for each.
             DataError: An id stands for another content than earlier in this run.
         """
         self._updates += 1
         record: dict[str, Any] = {"update": self._updates, "step": step}
         if samples is not None:
-            record["samples"] = self._sampled(as_ids(samples), contents)
+            self._ledger.add(self._updates, as_ids(samples), arrived)
+            record["samples"] = None  # its place in the record; flush has what stands there
         in_full = self._updates <= _FIRST_IN_FULL or (self._updates - 1) % every == 0
         if in_full:
             record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
@@ -120,39 +120,42 @@ class Trace(LineWriter):
         if rollouts:
             record["rollouts"] = {f"rollout[{n}]": digest(one) for n, one in enumerate(rollouts)}
             self._look_for_clones("rollouts", record["rollouts"])
-        record["random"] = random_digests(generators=generators, environments=environments)
-        if len(environments) > 1:
+        if in_full:
+            record["random"] = random_digests(generators=generators, environments=environments)
+        if len(environments) > 1 and in_full:
             names = [f"environment[{index}]" for index in range(len(environments))]
             self._look_for_clones("environments", {name: record["random"][name] for name in names})
-        self.append(record)
+        self._waiting.append(record)
+        if in_full or self._ledger.full:
+            self.flush()
 
-    def _sampled(self, ids: Ids, contents: Contents | None) -> dict[str, Any]:
-        found: dict[str, Any] = {"count": len(ids), "digest": ids_digest(ids), "ids": spelled(ids)}
-        if contents is None:
-            return found
-        if len(contents) != len(ids):
-            actual = f"{len(contents)} contents"
-            raise MetricsError("every sample needs its content", expected=f"{len(ids)}", actual=actual)
-        self._compare(ids.tolist(), contents.tolist())
-        return {**found, "contents": contents.astype(">u8").tobytes().hex()}
+    def flush(self) -> None:
+        """Write the updates that wait to be digested together.
 
-    def _compare(self, ids: list[int], contents: list[int]) -> None:
-        """Refuse an id that stands for another content than before, without a step of Python a sample."""
-        known, before = self._contents, len(self._contents)
-        equal = all(map(operator.eq, map(known.get, ids, contents), contents))
-        if equal:
-            known.update(zip(ids, contents, strict=True))
-            equal = all(map(operator.eq, map(known.get, ids), contents))  # an id may come twice in one update
-        if len(known) > before:
-            self._first_ids.append((self._updates, ids))
-        if not equal:
-            pairs = zip(ids, contents, strict=True)
-            wrong = next(name for name, content in pairs if known.get(name, content) != content)
-            first = next(update for update, given in self._first_ids if wrong in given)
-            raise DataError(
-                f"sample {wrong:,} of update {self._updates:,} is not what it was in update {first:,}",
-                fix="pass the contents before augmentation, or find what changes the data",
-            )
+        Raises:
+            MetricsError: What arrived for a sample has no rows of numbers.
+            DataError: An id stands for another content than earlier in this run; the updates before it are
+                written.
+            WorkspaceError: The disk is full or gone.
+        """
+        waiting, self._waiting = self._waiting, []
+        sampled, wrong = self._ledger.take()
+        remaining = iter(sampled)
+        ready = []
+        for record in waiting:
+            if "samples" in record and (told := next(remaining, None)) is None:
+                break
+            ready.append({**record, "samples": told} if "samples" in record else record)
+        self.extend(ready)
+        if wrong is not None:
+            raise wrong
+
+    def close(self) -> None:
+        """Write what waits, and close the file; safe to call twice."""
+        try:
+            self.flush()
+        finally:
+            super().close()
 
     def _look_for_clones(self, kind: str, digests: Mapping[str, str]) -> None:
         """Keep the pairs that were equal each time."""

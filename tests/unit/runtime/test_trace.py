@@ -177,6 +177,6 @@ def test_digests_of_the_whole_state_stand_in_the_first_eight_updates_and_then_in
                 every=16,
             )
     records = [json.loads(line) for line in (tmp_path / "trace.jsonl").read_text().splitlines()]
-    for key in ("parameters", "gradients", "optimizer"):
+    for key in ("parameters", "gradients", "optimizer", "random"):
         assert [one["update"] for one in records if key in one] == [*range(1, 9), 17, 33]
-    assert all("samples" in one and "random" in one for one in records)
+    assert [one["samples"]["ids"] for one in records] == [str(step) for step in range(1, 35)]

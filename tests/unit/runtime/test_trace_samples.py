@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from reprokit.errors import DataError, MetricsError
+from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.samples import as_ids, ids_digest, sample_contents, spelled
 from reprokit.runtime.trace import Trace
 
@@ -71,23 +72,23 @@ def test_ids_are_spelled_in_order(ids, text):
 def test_a_sample_that_becomes_another_is_named_with_both_updates(tmp_path):
     first, later = torch.rand(2, 3), torch.rand(2, 3)
     with Trace(tmp_path / "trace.jsonl") as trace:
-        trace.update(step=1, parameters={}, samples=[8, 9], contents=sample_contents(first))
-        trace.update(step=2, parameters={}, samples=[9, 8], contents=sample_contents(first.flip(0)))
+        trace.update(step=1, parameters={}, samples=[8, 9], arrived=[first])
+        trace.update(step=2, parameters={}, samples=[9, 8], arrived=[first.flip(0)])
         with pytest.raises(DataError, match="sample 8 of update 3 is not what it was in update 1"):
-            trace.update(step=3, parameters={}, samples=[8], contents=sample_contents(later[:1]))
+            trace.update(step=3, parameters={}, samples=[8], arrived=[later[:1]])
 
 
 def test_a_sample_that_is_two_in_one_update_is_named(tmp_path):
     rows = torch.rand(3, 3)
     with Trace(tmp_path / "trace.jsonl") as trace:
-        trace.update(step=1, parameters={}, samples=[5, 5], contents=sample_contents(rows[[0, 0]]))
+        trace.update(step=1, parameters={}, samples=[5, 5], arrived=[rows[[0, 0]]])
         with pytest.raises(DataError, match="sample 7 of update 2 is not what it was in update 2"):
-            trace.update(step=2, parameters={}, samples=[5, 7, 7], contents=sample_contents(rows))
+            trace.update(step=2, parameters={}, samples=[5, 7, 7], arrived=[rows])
 
 
 def test_every_sample_has_its_content(tmp_path):
-    with Trace(tmp_path / "trace.jsonl") as trace, pytest.raises(MetricsError, match="needs its content"):
-        trace.update(step=1, parameters={}, samples=[8, 9], contents=sample_contents(torch.ones(1, 2)))
+    with Trace(tmp_path / "trace.jsonl") as trace, pytest.raises(MetricsError, match="needs its row"):
+        trace.update(step=1, parameters={}, samples=[8, 9], arrived=[torch.ones(1, 2)])
 
 
 def test_a_moved_value_and_a_flipped_bit_are_other_contents():
@@ -150,3 +151,68 @@ def test_numbers_that_are_conjugated_only_when_read_have_the_content_of_what_is_
     rows = torch.tensor([1j, 2])
     assert sample_contents(rows.conj()).tolist() == sample_contents(rows.conj().resolve_conj()).tolist()
     assert sample_contents(torch.empty(0, 2, dtype=torch.bfloat16)).tolist() == []
+
+
+def _updates(trace, rows, *, every):
+    """Ten in full or not, of which the last two are written when the file is closed."""
+    for update in range(10):
+        ids = np.array([update, update + 1])
+        trace.update(step=update, parameters={}, samples=ids, arrived=(rows[ids], ids), every=every)
+
+
+def test_updates_that_are_written_together_have_the_samples_of_updates_written_alone(tmp_path):
+    rows = np.random.default_rng(3).random((11, 4), dtype=np.float32)
+    with Trace(tmp_path / "alone.jsonl") as alone, Trace(tmp_path / "together.jsonl") as together:
+        _updates(alone, rows, every=1)
+        _updates(together, rows, every=96)
+        assert [len(_records(tmp_path / name)) for name in ("alone.jsonl", "together.jsonl")] == [10, 8]
+    alone, together = (_records(tmp_path / name) for name in ("alone.jsonl", "together.jsonl"))
+    for key in ("update", "samples"):
+        assert [one[key] for one in alone] == [one[key] for one in together]
+
+
+def test_what_waits_is_written_before_a_checkpoint(tmp_path):
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        store = CheckpointStore(tmp_path / "checkpoints", before=trace.flush)
+        _updates(trace, np.zeros((11, 4)), every=96)
+        store.save({"step": 10})
+        assert len(_records(tmp_path / "trace.jsonl")) == 10
+
+
+def test_memory_that_a_trainer_uses_again_has_the_contents_of_its_update(tmp_path):
+    batch = np.zeros((2, 3), dtype=np.float32)
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        _updates(trace, np.zeros((11, 4)), every=96)
+        for update in range(2):
+            batch[:] = update
+            ids = [100 + update, 200 + update]
+            trace.update(step=11, parameters={}, samples=ids, arrived=(torch.from_numpy(batch),), every=96)
+    contents = [record["samples"]["contents"] for record in _records(tmp_path / "trace.jsonl")[-2:]]
+    assert contents[0] != contents[1]
+
+
+def test_large_batches_do_not_wait(tmp_path):
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        _updates(trace, np.zeros((11, 1 << 18)), every=96)
+        assert len(_records(tmp_path / "trace.jsonl")) == 10
+
+
+def test_all_updates_before_one_with_a_wrong_sample_are_written(tmp_path):
+    rows = np.arange(11.0)
+    trace = Trace(tmp_path / "trace.jsonl")
+    _updates(trace, rows, every=96)
+    for first, second in [(4, 5), (4, 6)]:
+        ids = np.array([4, 5])
+        trace.update(step=11, parameters={}, samples=ids, arrived=(rows[[first, second]], ids), every=96)
+    with pytest.raises(DataError, match="sample 5 of update 12 is not what it was in update 5"):
+        trace.close()
+    assert [one["update"] for one in _records(trace.path)] == list(range(1, 12))
+
+
+@pytest.mark.parametrize("far", [-1, -(2**63), 2**23, 2**63 - 1])
+def test_ids_of_any_size_stand_for_one_content(tmp_path, far):
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        trace.update(step=1, parameters={}, samples=[far, 0], arrived=(np.array([1, 2]),))
+        trace.update(step=2, parameters={}, samples=[0, far], arrived=(np.array([2, 1]),))
+        with pytest.raises(DataError, match=f"sample {far:,} of update 3 is not what it was in update 1"):
+            trace.update(step=3, parameters={}, samples=[far], arrived=(np.array([2]),))
