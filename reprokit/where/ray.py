@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +22,8 @@ from reprokit.where import Going, Standing, Task, ray_worker
 
 _NAMESPACE = "reprokit"
 _ANSWER_S = 10.0
+#: Ray itself waits a minute for its head, and then ends the whole process without a word.
+_HEAD_S, _CONNECT_S, _AGAIN_S = 20.0, 5.0, 1.0
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
@@ -60,6 +64,7 @@ class RayPlace:
         finally:
             if threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, before)
+        self._head: str = ray.get_runtime_context().gcs_address
 
     def __enter__(self) -> RayPlace:
         return self
@@ -69,12 +74,14 @@ class RayPlace:
 
     def machines(self) -> tuple[str, ...]:
         """See ``Place.machines``."""
+        self._must_have_head()
         with _as_scheduler_error():
             alive = [node for node in self._ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
         return tuple(sorted(node["NodeID"] for node in alive))
 
     def submit(self, tasks: Sequence[Task]) -> tuple[str, ...]:
         """See ``Place.submit``."""
+        self._must_have_head()
         with _as_scheduler_error():
             for task in tasks:
                 actor = self._ray.remote(ray_worker.Command).options(**self._options(task)).remote()
@@ -90,11 +97,13 @@ class RayPlace:
 
     def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
         """See ``Place.standing``."""
+        self._must_have_head()
         with _as_scheduler_error():
             return tuple(self._standing(handle) for handle in handles)
 
     def cancel(self, handles: Sequence[str]) -> None:
         """See ``Place.cancel``."""
+        self._must_have_head()
         with _as_scheduler_error():
             for handle in handles:
                 actor = self._actor(handle)
@@ -112,6 +121,28 @@ class RayPlace:
             self._ray.shutdown()
         finally:
             self._quiet.close()
+
+    def _must_have_head(self) -> None:
+        """Wait a while for the node that knows the cluster.
+
+        Raises:
+            SchedulerError: It is gone.
+        """
+        until = time.monotonic() + _HEAD_S
+        host, _, port = self._head.rpartition(":")
+        while True:
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+            except OSError as error:
+                if time.monotonic() > until:
+                    raise SchedulerError(
+                        f"the head node of the Ray cluster is gone ({error}), with all that the cluster knew",
+                        where=f"--address {self._head}",
+                        fix="start the cluster again; `reprokit runs attach` goes on with the sweep",
+                    ) from error
+                time.sleep(_AGAIN_S)
+            else:
+                return
 
     def _options(self, task: Task) -> dict[str, Any]:
         more: dict[str, Any] = {}

@@ -415,6 +415,13 @@ PLANTED = (
         "imap_unordered", what="imap_unordered", category="concurrency", decoy="hash_order", needs="numpy"
     ),
     _planted(
+        "ray_wait",
+        what="ray.wait: results of actors in the order of completion",
+        category="concurrency",
+        decoy="unseeded_rng",
+        needs="ray",
+    ),
+    _planted(
         "thread_append",
         what="threads that append to one list",
         category="concurrency",
@@ -675,6 +682,7 @@ CLEAN = (
         what="as_completed, with results that are placed by their index",
         needs="numpy",
     ),
+    Clean(name="ray_in_order", what="ray.get of all results, in the order of the actors' tasks", needs="ray"),
     Clean(name="empty_then_filled", what="np.empty that is filled before it is read", needs="numpy"),
     Clean(name="stable_hash", what="words hashed with hashlib", needs="numpy"),
     Clean(name="pid_in_log", what="process id, host name and user are only written down", needs="numpy"),

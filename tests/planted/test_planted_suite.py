@@ -7,6 +7,8 @@ all of them under ``slow``. What a full run says is in docs/reference/diagnose-r
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +20,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from manifest import CLEAN, HERE, PLANTED  # noqa: E402
 from score import laid_out, score, sums, why_not  # noqa: E402
+
+from support import places  # noqa: E402
+from support.kept_python import CannotBeMadeError, kept_byte_code, kept_python  # noqa: E402
 
 CATEGORIES = set(
     "unseeded_rng hash_order file_order clock process_identity concurrency uninitialised_memory environment "
@@ -154,6 +159,32 @@ def test_a_clean_program_is_not_accused():
     found = score(program)
     assert not found.found, found
     assert not found.trouble
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_results_of_ray_that_are_taken_in_order_of_completion_are_named_and_those_in_order_are_not():
+    """In a Python of its own, which has Ray."""
+    try:
+        python = kept_python("engines", places.LOCKED, on_top=True)
+    except CannotBeMadeError as problem:
+        pytest.skip(str(problem))
+    command = [str(python), str(HERE / "score.py"), "--only", "ray_wait", "--only", "ray_in_order", "--json"]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **kept_byte_code(python), "PYTHONPATH": str(places.SOURCE)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    planted, swapped, clean = json.loads(done.stdout)["outcomes"]
+    assert (planted["category"], planted["category_right"], planted["line_right"]) == (
+        "concurrency",
+        True,
+        True,
+    )
+    assert (swapped["category_right"], swapped["line_right"]) == (True, True), swapped
+    assert (clean["found"], clean["trouble"]) == (False, ""), clean
 
 
 @pytest.mark.slow

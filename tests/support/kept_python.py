@@ -48,6 +48,11 @@ def kept_python(name: str, locked: Path, *, on_top: bool) -> Path:
     return folder / "bin" / "python"
 
 
+def kept_byte_code(python: Path) -> dict[str, str]:
+    """Variables with which many processes of such a Python compile what they import once, not each."""
+    return {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(python.parents[1] / "byte-code")}
+
+
 def _make(folder: Path, locked: Path, *, on_top: bool) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     _must([sys.executable, "-m", "venv", "--without-pip", str(folder)])

@@ -23,7 +23,7 @@ import pytest
 import reprokit
 from support import ray_cluster, slurm_cluster
 from support.command_recipe import Repository
-from support.kept_python import CannotBeMadeError, kept_python
+from support.kept_python import CannotBeMadeError, kept_byte_code, kept_python
 from support.sweep_program import RECIPE, run_folders
 
 SOURCE = Path(reprokit.__file__).parent.parent
@@ -114,7 +114,8 @@ class UsedPlace:
     def tool(self, root: Path, *words: str) -> Tool:
         """``reprokit WORDS`` in a folder."""
         path = os.pathsep.join([str(self.python.parent), self.environment.get("PATH", os.environ["PATH"])])
-        environment = {**os.environ, **self.environment, "PYTHONPATH": str(SOURCE), "PATH": path}
+        more = {**kept_byte_code(self.python), "PYTHONPATH": str(SOURCE), "PATH": path}
+        environment = {**os.environ, **self.environment, **more}
         process = subprocess.Popen(
             [str(self.python), "-m", "reprokit", *words],
             cwd=root,
@@ -164,7 +165,8 @@ def opened(name: str) -> Iterator[UsedPlace]:
         return
     with tempfile.TemporaryDirectory(prefix="at-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         if name == "ray":
-            with ray_cluster.running(Path(folder), python=python) as ray:
+            variables = kept_byte_code(python)
+            with ray_cluster.running(Path(folder), python=python, variables=variables) as ray:
                 yield UsedPlace(name=name, python=python, options=("--address", ray.address), cluster=ray)
         else:
             with slurm_cluster.running(Path(folder) / "c") as slurm:
@@ -181,7 +183,7 @@ def _must_be(problem: str, *, always: bool) -> None:
 def repository(root: Path, program: str = PROGRAM, recipe: str = RECIPE) -> Repository:
     """Somebody's repository with a program that a file ``slow`` holds up."""
     made = Repository(root)
-    made.root.mkdir(parents=True)
+    made.root.mkdir(parents=True, exist_ok=True)
     made.git("init", "--quiet")
     (made.root / ".gitignore").write_text("runs/\nhere/\nreports/\n__pycache__/\nslow\ndiffers/\n")
     made.write(train_py=program, recipes__train__recipe_yaml=recipe)

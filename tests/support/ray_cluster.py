@@ -1,8 +1,9 @@
 """A Ray cluster of two nodes on this machine, by Ray's own utility; a program of its own, spoken to by lines.
 
 It prints its address and then one line for each word that it reads: ``kill`` ends the second node as when its
-power goes, ``add`` begins another one, ``head`` ends the first node with all that the cluster knows, ``end``
-ends all. Ray is imported only here, never in the process of the tests.
+power goes, ``add`` begins another one, ``head`` ends the first node with all that the cluster knows,
+``again`` begins a cluster of the same address, ``end`` ends all. Ray is imported only here, never in the
+process of the tests.
 """
 
 from __future__ import annotations
@@ -10,15 +11,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 _STORE_BYTES = 80_000_000
 _TRIES = 4
 _MEMORY_BYTES = 9 << 30  # one run with the memory that a recipe declares by default
+_NODE = {"num_cpus": 1, "object_store_memory": _STORE_BYTES, "memory": _MEMORY_BYTES}
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Cluster:
     log: Path
 
     def say(self, word: str) -> str:
-        """``kill``, ``add`` or ``head``; returns when it is done."""
+        """``kill``, ``add``, ``head`` or ``again``; returns when it is done."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{word}\n")
@@ -39,19 +42,22 @@ class Cluster:
 
 
 @contextmanager
-def running(folder: Path, *, python: Path) -> Iterator[Cluster]:
+def running(folder: Path, *, python: Path, variables: Mapping[str, str]) -> Iterator[Cluster]:
     """A cluster whose nodes can each carry out one run at a time.
 
     Args:
         folder: An empty one with a short path, for what Ray writes.
         python: A Python that has Ray.
+        variables: More for its processes.
     """
     environment = {
         **os.environ,
+        **variables,
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_worker_niceness": "0",
         "RAY_gcs_server_request_timeout_seconds": "300",  # of a machine that does much else
         "RAY_agent_register_timeout_ms": "300000",
+        "RAY_health_check_period_ms": "1000",  # what is gone refuses at once; what is busy has 10 s
         "RAY_TMPDIR": str(folder),
     }
     environment.pop("PYTHONPATH", None)
@@ -83,11 +89,7 @@ def main() -> None:
     os.dup2(2, 1)  # what Ray prints is no answer
     from ray.cluster_utils import Cluster as RayCluster  # noqa: PLC0415
 
-    node = {"num_cpus": 1, "object_store_memory": _STORE_BYTES, "memory": _MEMORY_BYTES}
-    cluster = RayCluster()
-    _patiently(lambda: cluster.add_node(**node, include_dashboard=False))
-    second = _patiently(lambda: cluster.add_node(**node))
-    cluster.wait_for_nodes()
+    cluster, second = _begun(RayCluster())
     print(cluster.address, file=out, flush=True)
     for line in sys.stdin:
         word = line.strip()
@@ -96,11 +98,27 @@ def main() -> None:
         if word == "kill":
             cluster.remove_node(second, allow_graceful=False)
         elif word == "add":
-            second = _patiently(lambda: cluster.add_node(**node))
+            second = _patiently(partial(cluster.add_node, **_NODE))
             cluster.wait_for_nodes()
         elif word == "head":
-            cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False)
+            cluster.head_node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
+        elif word == "again":
+            before, port = cluster, int(cluster.address.rpartition(":")[2])
+            cluster, second = _begun(RayCluster(), gcs_server_port=port)
+            _end(before)
         print("done", file=out, flush=True)
+    _end(cluster)
+
+
+def _begun(cluster: Any, **of_the_head: Any) -> tuple[Any, Any]:
+    """A cluster of two nodes, and the second one."""
+    _patiently(lambda: cluster.add_node(**_NODE, **of_the_head, include_dashboard=False))
+    second = _patiently(lambda: cluster.add_node(**_NODE))
+    cluster.wait_for_nodes()
+    return cluster, second
+
+
+def _end(cluster: Any) -> None:
     with suppress(Exception):  # of a cluster without its head not all can be ended in order
         cluster.shutdown()
 

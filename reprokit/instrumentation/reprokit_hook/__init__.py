@@ -100,7 +100,7 @@ def _follow_training(watch: Watch) -> Callable[[], None]:
 
 def _watch_completion(watch: Watch) -> None:
     """Record the order in which threads, tasks, pools and queues complete."""
-    from . import futures, imports, pools, queues, threads
+    from . import futures, imports, pools, queues, ray_results, threads
 
     threads.watch(watch)
     imports.after("concurrent.futures", lambda module: futures.watch_futures(module, watch))
@@ -111,3 +111,4 @@ def _watch_completion(watch: Watch) -> None:
     imports.after("asyncio.tasks", lambda module: futures.watch_asyncio(module, watch))
     imports.after("multiprocessing.queues", lambda module: queues.watch_queues(module, watch))
     imports.after("queue", lambda module: queues.watch_queues(module, watch))
+    imports.after("ray", lambda module: ray_results.watch_ray(module, watch))

@@ -53,7 +53,7 @@ def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
 
     A library's own work while it is imported belongs to no line.
     """
-    frame: FrameType | None = sys._getframe(depth)
+    frame = above(depth)
     while frame is not None and limit:
         name = frame.f_code.co_filename
         if is_own(name):
@@ -66,10 +66,18 @@ def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
 
 def direct_caller() -> FrameType | None:
     """The program's frame that called the caller of this, skipping the hook; None for other code."""
-    frame: FrameType | None = sys._getframe(2)
+    frame = above(2)
     while frame is not None and frame.f_code.co_filename.startswith(_HOOK):
         frame = frame.f_back
     return frame if frame is not None and is_own(frame.f_code.co_filename) else None
+
+
+def above(depth: int) -> FrameType | None:
+    """The frame so many above the caller of this; None where compiled code called, in a thread of its own."""
+    try:
+        return sys._getframe(depth + 1)
+    except ValueError:
+        return None
 
 
 def site_of(frame: FrameType, kind: str) -> Site:

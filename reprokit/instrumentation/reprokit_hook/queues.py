@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import sys
 from collections import deque
 from collections.abc import Callable
 from queue import Empty
 from typing import Any
 
-from .frames import is_own, site_of
+from .frames import above, is_own, site_of
 from .threads import asked
 from .watch import Watch
 
@@ -33,8 +32,8 @@ def watch_queues(module: Any, watch: Watch) -> None:
 def _getting(natural: Any, watch: Watch) -> Any:
     @functools.wraps(natural)
     def get(self: Any, *args: Any, **options: Any) -> Any:
-        frame = sys._getframe(1)
-        if not is_own(frame.f_code.co_filename):
+        frame = above(1)
+        if frame is None or not is_own(frame.f_code.co_filename):
             return natural(self, *args, **options)
         site = site_of(frame, "queue_order")
         stash = vars(self).setdefault("_reprokit_stash", {}) if hasattr(self, "__dict__") else {}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from . import imports
-from .frames import is_own, library_of, own_caller, site_of
+from .frames import above, is_own, library_of, own_caller, site_of
 from .watch import Watch, unit
 
 #: What answers a library's question: its frame, the call as it is, and as it is varied.
@@ -132,10 +131,11 @@ def wrap(
 
     @functools.wraps(natural)
     def watched(*args: Any, **options: Any) -> Any:
-        frame = sys._getframe(1)
-        if not is_own(frame.f_code.co_filename) or (at_most is not None and len(args) > at_most):
+        frame = above(1)
+        own = frame is not None and is_own(frame.f_code.co_filename)
+        if frame is None or not own or (at_most is not None and len(args) > at_most):
             reading, other = (functools.partial(one, *args, **options) for one in (natural, varied))
-            return reading() if deep is None else deep(frame, reading, other)
+            return reading() if frame is None or deep is None else deep(frame, reading, other)
         site = site_of(frame, kind)
         if name in {"localtime", "gmtime"}:
             return watch.value(site, lambda: varied(*args, **options), encode=tuple, decode=time.struct_time)

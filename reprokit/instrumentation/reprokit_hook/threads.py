@@ -6,12 +6,11 @@ Where a call site is pinned, its threads take turns in the order in which they f
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from .frames import Site, direct_caller, is_own, site_of
+from .frames import Site, above, direct_caller, is_own, site_of
 from .watch import Watch, unit
 
 #: How long a thread waits for its turn, and how often in vain before none waits any longer.
@@ -65,8 +64,8 @@ def watch(watch: Watch) -> None:
     turns: dict[str, Turns] = {}
 
     def start(self: threading.Thread) -> None:
-        frame = sys._getframe(1)
-        if is_own(frame.f_code.co_filename):
+        frame = above(1)
+        if frame is not None and is_own(frame.f_code.co_filename):
             site = site_of(frame, "thread_order")
             here = turns.setdefault(watch.context + unit(site), Turns(watch, site))
             number, run = here.begun(), self.run

@@ -72,6 +72,14 @@ def test_local_time_that_stands_in_a_class_is_no_method_as_logging_has_it(tmp_pa
     assert "error" not in done.stderr.lower(), done.stderr
 
 
+@pytest.mark.parametrize("call", ["time.time", "queue.Queue().empty", "random.random"])
+def test_what_compiled_code_calls_in_a_thread_of_its_own_works_as_ever(tmp_path, call):
+    """Below such a call there is no frame at all: Ray's callbacks are so."""
+    source = f"import _thread, queue, random, time\n_thread.start_new_thread({call}, ())\ntime.sleep(0.5)\n"
+    done, sites, _ = run(tmp_path, source)
+    assert (done.returncode, done.stderr, sites) == (0, "", set())
+
+
 def test_lines_keep_their_numbers_and_the_exit_code_is_the_program_s(tmp_path):
     source = "import os, sys, time\nfor name in {'a', 'b'}:\n    pass\nhash('x')\ntime.time()\nsys.exit(5)\n"
     done, sites, _ = run(tmp_path, source)
