@@ -46,7 +46,7 @@ VERBS = {
     "recipe": ("recipe", "Check recipes without running them; print their schema."),
     "data": ("data", "Fetch, list and verify the data that recipes declare."),
     "export": ("export", "Write a recipe or a sweep as jobs for Kubernetes."),
-    "golden": ("golden", "List, show, compare, check, promote and import goldens."),
+    "golden": ("golden", "List, show, compare, check, promote, record, import goldens."),
     "checkpoint": ("checkpoint", "Verify, show, compare, convert checkpoints; none is executed."),
     "capture": ("capture", "Record what can change numbers in this environment."),
     "env": ("env", "Compare environment records; check this host against a golden's."),

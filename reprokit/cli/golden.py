@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from reprokit.cli.golden_record import record
 from reprokit.cli.options import (
     PLOT_POINTS,
     examples,
@@ -25,11 +26,14 @@ from reprokit.project import Project, settings_of
 
 @click.group(
     "golden",
-    short_help="List, show, compare, check, promote and import goldens.",
+    short_help="List, show, compare, check, promote, record, import goldens.",
     epilog=examples("reprokit golden list"),
 )
 def command() -> None:
     """A golden is the reference run of a recipe on a platform, with its provenance, under golden/."""
+
+
+command.add_command(record)
 
 
 @command.command("list", epilog=examples("reprokit golden list --json"))
@@ -102,6 +106,9 @@ def show_golden(path: Path, as_json: bool) -> int:
 @number_option(
     "--min-seeds", least=10, default=20, help="With --sweep: how many seeds an ensemble must have."
 )
+@click.option(
+    "--machines", default="", metavar="KIND", help="With --sweep, where it was split: machines of this kind."
+)
 @click.option("--reason", required=True, help="Why these numbers are expected from now on.")
 @click.option("--seed", type=int, help="With RECIPE: the newest runs with this seed.")
 @click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes.")
@@ -159,11 +166,13 @@ def promote(
             project,
             reason=reason,
             min_seeds=options["min_seeds"],
+            kind=options["machines"],
             allow_dirty=allow_dirty,
             as_json=as_json,
         )
-    if dry_run:
-        raise click.UsageError("--dry-run belongs to --stale")
+    alone = {"--dry-run belongs to --stale": dry_run, "--machines belongs to --sweep": options["machines"]}
+    if wrong := next((text for text, given in alone.items() if given), ""):
+        raise click.UsageError(wrong)
     if bool(what) == (report is not None):
         raise click.UsageError("name a recipe, run folders, or a report with --from")
     if report is not None:
@@ -192,7 +201,14 @@ def promote(
 
 
 def _promote_sweep(
-    name: str, project: Project, *, reason: str, min_seeds: int, allow_dirty: bool, as_json: bool
+    name: str,
+    project: Project,
+    *,
+    reason: str,
+    min_seeds: int,
+    kind: str,
+    allow_dirty: bool,
+    as_json: bool,
 ) -> int:
     """Promote a sweep to an ensemble, and print what it holds."""
     from datetime import UTC, datetime
@@ -206,6 +222,7 @@ def _promote_sweep(
         reason=reason,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         min_seeds=min_seeds,
+        kind=kind,
         allow_dirty=allow_dirty,
     )
     print_answer(

@@ -21,6 +21,7 @@ from reprokit.cli.options import (
     timeout_option,
 )
 from reprokit.cli.output import print_answer
+from reprokit.cli.place_options import place_options, place_settings
 
 if TYPE_CHECKING:
     from reprokit.harness import Sweep
@@ -55,21 +56,7 @@ _member_options = all_of(
 @click.argument("recipes", nargs=-1, required=True, metavar="RECIPE…")
 @_member_options
 @number_option("--jobs", least=1, help="Members side by side  [default: a core each].")
-@click.option(
-    "--on",
-    default="local",
-    show_default=True,
-    metavar="PLACE",
-    help="Where runs are made: local, ray or slurm.",
-)
-@click.option("--address", metavar="HOST:PORT", help="The Ray cluster  [default: the one on this machine].")
-@click.option(
-    "--slurm",
-    "slurm",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="What Slurm is told: partition, account, gres, constraint, qos, time (minutes).",
-)
+@place_options(default="local")
 @click.option("--dry-run", is_flag=True, help="List what would be run, used again or tried again.")
 @html_option
 @json_option("Print the members as a JSON object.")
@@ -114,7 +101,7 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
             settings=options["settings"],
             jobs=options["jobs"],
             on=options["on"],
-            place_settings=_place_settings(options["on"], options["address"], options["slurm"]),
+            place_settings=place_settings(options["on"], options["address"], options["slurm"]),
             dry_run=dry_run,
         )
     if options["html"]:
@@ -126,20 +113,6 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     code = 0 if dry_run else answer.exit_code
     print_answer(lines, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
     return code
-
-
-def _place_settings(on: str, address: str | None, slurm: tuple[str, ...]) -> dict[str, str]:
-    from reprokit.errors import UsageError
-
-    if address is not None and on != "ray":
-        raise UsageError("--address is that of a Ray cluster", fix="add --on ray")
-    if slurm and on != "slurm":
-        raise UsageError("--slurm is for runs on Slurm", fix="add --on slurm")
-    wrong = next((text for text in slurm if "=" not in text), None)
-    if wrong is not None:
-        raise UsageError("a value is missing", where=f"--slurm {wrong}", expected="NAME=VALUE")
-    told = dict(text.split("=", 1) for text in slurm)
-    return {**told, **({"address": address} if address else {})}
 
 
 def _data(answer: Sweep) -> dict[str, Any]:

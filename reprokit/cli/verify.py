@@ -22,6 +22,7 @@ from reprokit.cli.options import (
     why_options,
 )
 from reprokit.cli.output import print_json
+from reprokit.cli.place_options import place_options, place_settings
 from reprokit.cli.signing_options import key_of, sign, sign_option
 
 if TYPE_CHECKING:
@@ -50,10 +51,12 @@ _cpu_options = all_of(
         "reprokit verify --vary    # under varied conditions too",
         "reprokit verify cartpole_baseline --statistical    # as good as before?",
         "reprokit verify --cpu Haswell,EPYC,Skylake-Server",
+        "reprokit verify --on ray    # on every kind of CPU of a cluster",
     ),
 )
 @click.argument("recipes", nargs=-1, metavar="[RECIPE…]")
 @_cpu_options
+@place_options(default=None)
 @click.option(
     "--selftest",
     "proves_itself",
@@ -100,7 +103,13 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
 
     With --cpu only the first updates are made, natively and on each emulated CPU, and compared with the
     golden's trace; if they differ, the operation that gives other bits there is named.
+
+    With --on two new runs of each recipe and seed are made on every kind of CPU of a cluster, and each pair
+    is judged; a machine that is busy is 4, never a pass. The matrix is also a page below the reports.
     """
+    settings = place_settings(options["on"], options["address"], options["slurm"])
+    if options["on"] is not None:
+        return _verify_on(recipes, options, settings)
     if options["cpus"]:
         if options["gate_file"] is not None:
             raise click.UsageError("--gate-file is for whole trainings, not for --cpu")
@@ -193,6 +202,46 @@ def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
         click.echo("no recipe was judged", err=True)
     elif any(answer.cpu.endswith("without AVX-512") for answer in answers):
         click.echo("The emulator has no AVX-512; only a native run shows what a CPU with AVX-512 computes.")
+    return code
+
+
+#: What has no meaning where whole pairs are made on a cluster, and is asked of one machine.
+_OF_ONE_MACHINE = (
+    *("cpus", "proves_itself", "changed", "statistical", "gate_file"),
+    *("resume", "vary", "attribute", "diagnose", "sign_with"),
+)
+
+
+def _verify_on(recipes: Sequence[str], options: dict[str, Any], settings: dict[str, str]) -> int:
+    """Answer ``--on``; returns the exit code."""
+    from reprokit import harness, workspace
+    from reprokit.reports import machine_matrix, sweep_display
+
+    wrong = next((name for name in _OF_ONE_MACHINE if options.get(name)), None)
+    if wrong is not None:
+        named = {"cpus": "cpu", "proves_itself": "selftest"}.get(wrong, wrong).replace("_", "-")
+        raise click.UsageError(f"--{named} is for runs on this machine; leave out --on")
+    project = project_of(options)
+    page = project.reports_dir / "machines.html"
+    page.unlink(missing_ok=True)  # that of an earlier call would stand for this one if it crashed
+    with sweep_display.SweepDisplay() as progress:
+        rows = harness.verify_on(
+            recipes,
+            request_of(options),
+            project=project,
+            progress=progress,
+            on=options["on"],
+            place_settings=settings,
+        )
+    code = harness.gate_code(rows)
+    text = machine_matrix.to_html(rows, exit_code=code)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    workspace.write_atomic(page, text.encode("utf-8"))
+    if options["as_json"]:
+        print_json({"exit_code": code, "rows": machine_matrix.data(rows), "page": str(page)})
+        return code
+    click.echo("\n".join(machine_matrix.lines(rows)))
+    click.echo(f"Page: {page}", err=True)
     return code
 
 

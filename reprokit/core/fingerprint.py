@@ -34,8 +34,8 @@ def facts(environment: Mapping[str, Any]) -> dict[str, Any]:
     """
     conditions = _conditions(environment)
     chosen = {
-        field: _reduced(field, value)
-        for field, value in _flat(environment)
+        field: _reduced(field, _spelled(value))
+        for field, value in _fields(environment)
         if value is not None and _counts(rule_for(field), conditions)
     }
     return dict(sorted(chosen.items()))
@@ -115,6 +115,28 @@ def platform_of(environment: Mapping[str, Any]) -> str:
     return name if system == "Linux" else f"{name}-{_slug(system)}"
 
 
+def kind_of_cpu(host: Mapping[str, Any]) -> str:
+    """What tells CPUs apart, as part of a file name: the model, and a digest of all of it that computes.
+
+    Args:
+        host: The ``host`` section of an environment record.
+
+    Returns:
+        Such as ``amd-epyc-7b13-1f2e3d4c``; "" where the record does not name a model.
+    """
+    cpu = _section(host, "cpu")
+    if not cpu.get("model"):
+        return ""
+    what = [cpu.get("vendor"), cpu["model"], _reduced("host.cpu.features", cpu.get("features"))]
+    return f"{_slug(cpu['model'])[:64].strip('-')}-{digest(what)[7:15]}"
+
+
+def cpu_that_counts(environment: Mapping[str, Any]) -> str:
+    """The kind of CPU where it can change numbers: on a CPU, under any profile but ``portable``; else ""."""
+    counts = {NATIVE, "cpu"} <= _conditions(environment)
+    return kind_of_cpu(_section(environment, "host")) if counts else ""
+
+
 def platforms_of_host(host: Mapping[str, Any]) -> tuple[str, ...]:
     """Every platform that a host can train on: its CPU first, then its accelerators."""
     gpus = [f"cuda-{_slug(gpu.get('name'))}" for gpu in host.get("gpus") or () if isinstance(gpu, Mapping)]
@@ -153,12 +175,22 @@ def _counts(rule: Rule, conditions: frozenset[str]) -> bool:
 
 
 def _flat(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Dotted field → value; an empty section is no fact."""
+    """Dotted field → value, equal values spelled alike; an empty section is no fact."""
+    for field, value in _fields(record):
+        yield field, _spelled(value)
+
+
+def _fields(record: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The same with the values as they are."""
     for path, value in leaves(record):
-        if isinstance(value, list | tuple):
-            yield ".".join(map(str, path)), [_spelled_alike(item) for item in value]
-        elif not isinstance(value, Mapping):
-            yield ".".join(map(str, path)), _spelled_alike(value)
+        if not isinstance(value, Mapping):
+            yield ".".join(map(str, path)), value
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_spelled_alike(item) for item in value]
+    return _spelled_alike(value)
 
 
 def _spelled_alike(value: Any) -> Any:

@@ -185,8 +185,14 @@ def to_json(value: Any) -> Any:
     return asdict(value)
 
 
+#: Most values are of these; to ask whether one is a ``Mapping`` takes ten times as long.
+_PLAIN = (str, int, float)
+
+
 def is_leaf(value: Any) -> bool:
     """Whether a value of a nested record is a field of its own: a list of plain values is one too."""
+    if value is None or isinstance(value, _PLAIN):
+        return True
     if isinstance(value, Mapping):
         return not value
     return not isinstance(value, list | tuple) or not any(
@@ -201,7 +207,10 @@ def leaves(record: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any,
             yield path, record
         return
     for name, value in record.items() if isinstance(record, Mapping) else enumerate(record):
-        yield from leaves(value, (*path, name))
+        if value is None or isinstance(value, _PLAIN):
+            yield (*path, name), value
+        else:
+            yield from leaves(value, (*path, name))
 
 
 def named_leaves(value: Any, *, at: str = "") -> Iterator[tuple[str, Any]]:

@@ -19,13 +19,14 @@ from reprokit.golden.ensemble_promotion import (
     check_swept,
     promote_ensemble,
 )
-from reprokit.golden.folder import Golden, GoldenRow, find, list_all, load, locate
+from reprokit.golden.folder import OF_CPU, Golden, GoldenRow, find, list_all, load, locate, locate_for
 from reprokit.golden.foreign import ForeignNumbers, write_foreign
 from reprokit.golden.promotion import FailedCheck, promote
 from reprokit.golden.replace_folders import replace_folders
 
 __all__ = [
     "FEWEST_SEEDS",
+    "OF_CPU",
     "USUAL_SEEDS",
     "Candidate",
     "Ensemble",
@@ -44,6 +45,7 @@ __all__ = [
     "load_ensemble",
     "locate",
     "locate_ensemble",
+    "locate_for",
     "promote",
     "promote_ensemble",
     "replace_folders",

@@ -37,6 +37,7 @@ class Candidate:
     command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
     # Likewise another `seed`, and the `metrics` that are others with it; None where nobody looked
     responds: Mapping[str, Any] | None = None
+    cpu: str = ""  # the kind of CPU that its golden is to hold on alone; "" for all of its platform
 
     @property
     def records(self) -> tuple[Path, ...]:

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reprokit.compressed import MOST_BYTES, SUFFIX, sha256_of_stored, stored
-from reprokit.core import inputs
+from reprokit.core import fingerprint, inputs
 from reprokit.core.evidence import is_integer
 from reprokit.core.records import SCHEMA_VERSION
 from reprokit.errors import GoldenError, UsageError
 from reprokit.layout import ENSEMBLE, METRICS, PROVENANCE, TRACE
 
+#: What begins the folder of goldens that hold on one kind of CPU alone, below that of their platform.
+OF_CPU = "on-"
 _MAX_BYTES = 16_000_000
 _LISTED = 6
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -79,8 +81,8 @@ class GoldenRow:
     problem: str = ""  # why it cannot be used, or ""
 
 
-def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int) -> Path:
-    """Where a golden is, or would be.
+def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int, cpu: str = "") -> Path:
+    """Where a golden is, or would be; with ``cpu``, that of one kind of CPU alone.
 
     Raises:
         GoldenError: One of the names cannot be that of a folder.
@@ -88,7 +90,26 @@ def locate(golden_dir: Path, *, recipe: str, platform: str, seed: int) -> Path:
     above = folder_of_platform(golden_dir, recipe=recipe, platform=platform)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise GoldenError(f"{seed!r} cannot be a seed", expected="a whole number, 0 or more")
-    return above / f"seed-{seed}"
+    if cpu and not _NAME.fullmatch(cpu):
+        raise GoldenError(f"{cpu!r} cannot be a kind of CPU", expected="letters, digits, dots, - and _")
+    return (above / f"{OF_CPU}{cpu}" if cpu else above) / f"seed-{seed}"
+
+
+def locate_for(golden_dir: Path, *, recipe: str, environment: Mapping[str, Any], seed: int) -> Path:
+    """Where the golden is that a run is held against: that of its kind of CPU, else that of its platform.
+
+    Args:
+        golden_dir: The folder of goldens.
+        recipe: Its recipe.
+        environment: Its environment record.
+        seed: Its seed.
+
+    Raises:
+        GoldenError: One of the names cannot be that of a folder.
+    """
+    platform, cpu = fingerprint.platform_of(environment), fingerprint.cpu_that_counts(environment)
+    own = locate(golden_dir, recipe=recipe, platform=platform, seed=seed, cpu=cpu)
+    return own if own.is_dir() else locate(golden_dir, recipe=recipe, platform=platform, seed=seed)
 
 
 def folder_of_platform(golden_dir: Path, *, recipe: str, platform: str) -> Path:
@@ -115,8 +136,9 @@ def load(path: Path) -> Golden:
         )
     try:
         provenance = read_provenance(path / PROVENANCE, problem_of=_problem_of)
-        names = (provenance["recipe"], provenance["platform"], f"seed-{provenance['seed']}")
-        if path.absolute().parts[-3:] != names:
+        of_cpu = [f"{OF_CPU}{provenance['cpu']}"] if provenance.get("cpu") else []
+        names = (provenance["recipe"], provenance["platform"], *of_cpu, f"seed-{provenance['seed']}")
+        if path.absolute().parts[-len(names) :] != names:
             actual = f"one of {'/'.join(names)}"
             raise GoldenError(
                 "this golden belongs to another folder", where=str(path), actual=actual, fix=RESTORE
@@ -134,7 +156,9 @@ def load(path: Path) -> Golden:
 
 def list_all(golden_dir: Path) -> list[GoldenRow]:
     """Every golden in a folder, by recipe, platform and seed; those that are broken say how."""
-    rows = (_row(path) for path in golden_dir.glob("*/*/seed-*"))
+    rows = (
+        _row(path) for path in (*golden_dir.glob("*/*/seed-*"), *golden_dir.glob(f"*/*/{OF_CPU}*/seed-*"))
+    )
     return sorted(rows, key=lambda row: (row.recipe, row.platform, row.seed is None, row.seed or 0, row.path))
 
 
@@ -159,6 +183,8 @@ def _row(path: Path) -> GoldenRow:
     number = path.name.removeprefix("seed-")
     seed = int(number) if re.fullmatch(r"[0-9]{1,18}", number) else None
     recipe, platform = path.parent.parent.name, path.parent.name
+    if platform.startswith(OF_CPU):
+        recipe, platform = path.parents[2].name, f"{recipe}/{platform}"
     try:
         provenance = load(path).provenance
     except GoldenError as error:
@@ -257,6 +283,8 @@ def _problem_of(value: Any) -> str:
     digests = value["digests"]
     if not isinstance(value.get("foreign", {}), dict):
         return "'foreign' is of the wrong type"
+    if not isinstance(value.get("cpu", ""), str):
+        return "'cpu' is of the wrong type"
     for name in ("metrics",) if "foreign" in value else _digests_of_runs(digests):
         if not is_digest(digests.get(name)):
             return f"the digest of {name!r} is missing or malformed"

@@ -71,7 +71,7 @@ def promote(  # noqa: PLR0913 - what a golden is made of, and what is allowed in
         raise GoldenError("a golden needs a reason", fix="say why these numbers are right with --reason")
     _check_fit(runs, allow_dirty=allow_dirty)
     first = runs[0]
-    folder = locate(golden_dir, recipe=first.recipe, platform=first.platform, seed=first.seed)
+    folder = locate(golden_dir, recipe=first.recipe, platform=first.platform, seed=first.seed, cpu=first.cpu)
     _check_equal(runs)
     for file in first.records:
         _check_records(file, allow_nonfinite=allow_nonfinite)
@@ -141,6 +141,7 @@ def provenance_of(run: Candidate) -> dict[str, Any]:
         "fingerprint_facts": dict(run.fingerprint_facts),
         "environment": dict(run.environment),
         "config": dict(run.config),
+        **({"cpu": run.cpu} if run.cpu else {}),
         **({"command": list(run.command)} if run.command else {}),
         **({"program": dict(run.program), "sources": dict(run.sources)} if run.program else {}),
     }
@@ -162,7 +163,7 @@ def _check_fit(runs: Sequence[Candidate], *, allow_dirty: bool) -> None:
 def _check_equal(runs: Sequence[Candidate]) -> None:
     first = runs[0]
     for other in runs[1:]:
-        check_alike(first, other, shared=("recipe", "seed", "platform", "digests", "fingerprint"))
+        check_alike(first, other, shared=("recipe", "seed", "platform", "cpu", "digests", "fingerprint"))
         for mine, theirs in zip(first.records, other.records, strict=True):
             line = _first_difference(mine, theirs)
             if line is not None:

@@ -8,6 +8,7 @@ story has a package with names of its own: ``diagnosing``, ``portability``, ``at
 from reprokit.harness import init, selftest
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
+from reprokit.harness.farm import FarmRow, record_goldens, verify_on
 from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
 from reprokit.harness.learning import Learned, learned
 from reprokit.harness.reproduce import (
@@ -38,6 +39,7 @@ __all__ = [
     "Asked",
     "Audit",
     "Beside",
+    "FarmRow",
     "Field",
     "FinishedRuns",
     "GateAnswer",
@@ -72,6 +74,7 @@ __all__ = [
     "learned",
     "must_hold_reports",
     "portability",
+    "record_goldens",
     "reproduce",
     "reproduce_bundle",
     "reproduce_command",
@@ -88,4 +91,5 @@ __all__ = [
     "tune",
     "tuning",
     "verify",
+    "verify_on",
 ]

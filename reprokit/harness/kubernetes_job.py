@@ -66,7 +66,9 @@ def export_sweep(record: Path, *, project: Project, image: str, claim: str, fold
     """
     seeds: dict[tuple[str, tuple[str, ...]], list[int]] = {}
     for member in sweeps.read(record):
-        seeds.setdefault((member.recipe, member.settings), []).append(member.seed)
+        chosen = seeds.setdefault((member.recipe, member.settings), [])
+        if member.seed not in chosen:  # machines of several kinds may have run it
+            chosen.append(member.seed)
     jobs = []
     for number, ((name, settings), chosen) in enumerate(seeds.items()):
         recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=settings)

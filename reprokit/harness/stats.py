@@ -21,7 +21,7 @@ from reprokit.harness.judging.runs_over_seeds import Group, LeftOut, group_of
 from reprokit.harness.sweep import finished_runs
 from reprokit.layout import METRICS, SWEEP, SWEEPS
 from reprokit.project import Project
-from reprokit.runs.sweeps import Member
+from reprokit.runs.sweeps import Member, is_mixed
 
 SHOWN_WINDOWS = ("last", "mean_last_10")
 ALL_WINDOWS = (*SHOWN_WINDOWS, "best_high", "best_low", "auc", "auc_mean")
@@ -79,15 +79,30 @@ def statistics(
     if metrics and not any(one.metrics for one in found):
         raise UsageError("no metric has such a name", where="--metric", actual=" ".join(metrics))
     pairs = tuple(
-        (found[0].group.name, other.group.name, tuple(_between(found[0], other, generator=generator)))
-        for other in found[1:]
+        (first.group.name, other.group.name, tuple(_between(first, other, generator=generator)))
+        for first, other in _compared(found)
     )
     return Statistics(groups=found, between=pairs, bootstrap_seed=bootstrap_seed)
 
 
+def _compared(found: Sequence[GroupStatistics]) -> Iterator[tuple[GroupStatistics, GroupStatistics]]:
+    """Each later group with the first one of its kind of machines; a mixed one with none."""
+    first: dict[str, GroupStatistics] = {}
+    for one in found:
+        if one.group.is_mixed:
+            continue
+        if one.group.kind in first:
+            yield first[one.group.kind], one
+        first.setdefault(one.group.kind, one)
+
+
 def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves]:
     """The golden that is drawn beside each group that has one, by the group's name."""
-    named = {one.group.name: golden_curves(one.group, golden_dir=project.golden_dir) for one in found.groups}
+    named = {
+        one.group.name: golden_curves(one.group, golden_dir=project.golden_dir)
+        for one in found.groups
+        if not one.group.is_mixed
+    }
     return {name: golden for name, golden in named.items() if golden is not None}
 
 
@@ -118,23 +133,20 @@ def _groups_of_sweep(record: Path) -> Iterator[Group]:
             actual="; ".join(map(_why_missing, found.missing[:3])),
             fix="`reprokit sweep`, as it was typed before, tries them again",
         )
-    for name in dict.fromkeys(map(_name_of, (*found.folders, *found.missing))):
-        folders = [folder for member, folder in found.folders.items() if _name_of(member) == name]
-        group = group_of(folders, name=name) if folders else _EMPTY
+    for name in dict.fromkeys(one.group for one in (*found.folders, *found.missing)):
+        members = {one: folder for one, folder in found.folders.items() if one.group == name}
+        mixed = is_mixed(tuple(members))
+        group = group_of(list(members.values()), name=name, mixed=mixed) if members else _EMPTY
         absent = [
             LeftOut(folder=runs_dir / (member.run or member.recipe), reason=_why_missing(member))
             for member in found.missing
-            if _name_of(member) == name
+            if member.group == name
         ]
         yield replace(group, name=name, left_out=(*group.left_out, *absent))
 
 
 def _why_missing(member: Member) -> str:
     return ": ".join(filter(None, (f"seed {member.seed}", str(member.state), member.message)))
-
-
-def _name_of(member: Member) -> str:
-    return " ".join((member.recipe, *member.settings))
 
 
 def _described(

@@ -15,7 +15,7 @@ from reprokit import capture, where, workspace
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.member_runs import member_today
+from reprokit.harness.running.member_runs import by_seed, member_today
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_runs import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
@@ -187,8 +187,10 @@ def finished_runs(record: Path) -> FinishedRuns:
     members = sweeps.read(record)
     folder = (record if record.is_dir() else record.parent).resolve()
     runs_dir = folder.parents[1]
-    there = {name: list(whole_runs(runs_dir, recipe=name)) for name in {one.recipe for one in members}}
-    today = [member_today(one, among=there[one.recipe], runs_dir=runs_dir) for one in members]
+    there = {name: by_seed(whole_runs(runs_dir, recipe=name)) for name in {one.recipe for one in members}}
+    today = [
+        member_today(one, among=there[one.recipe].get(one.seed, ()), runs_dir=runs_dir) for one in members
+    ]
     return FinishedRuns(
         folders={one: runs_dir / one.run for one in today if one.state is State.COMPLETE},
         missing=tuple(one for one in today if one.state is not State.COMPLETE),
@@ -252,20 +254,23 @@ def _carried_out(
         for at, member in enumerate(before)
         if member.state not in {State.COMPLETE, State.NOT_STARTED}
     }
-    if going and place is not None:
-        carry_out_elsewhere(
-            board, going, place=place, folder=folder, jobs=jobs, project=project, progress=progress
-        )
-    elif going:
-        cores = usable_cores()
-        carry_out(
-            board,
-            going,
-            jobs=min(jobs or side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
-            cores=cores if len(cores) > 1 else (),
-            project=project,
-            progress=progress,
-        )
+    try:
+        if going and place is not None:
+            carry_out_elsewhere(
+                board, going, place=place, folder=folder, jobs=jobs, project=project, progress=progress
+            )
+        elif going:
+            cores = usable_cores()
+            carry_out(
+                board,
+                going,
+                jobs=min(jobs or side_by_side(list(going.values()), num_cores=len(cores)), len(going)),
+                cores=cores if len(cores) > 1 else (),
+                project=project,
+                progress=progress,
+            )
+    finally:
+        board.settle(at_end=True)
     return board.members
 
 

@@ -206,8 +206,8 @@ def _recipe(
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
     foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)
     plain = {key: value for key, value in plain.items() if key not in foreign}
-    for key in ("prepare", "disjoint"):  # as recipes had it before there were these keys
-        if not plain[key]:
+    for key, usual in (("prepare", {}), ("disjoint", []), ("machines", "refuse")):
+        if plain[key] == usual:  # as recipes had it before there were these keys
             del plain[key]
     plain["expected"] = {name: _without_default_window(one) for name, one in plain["expected"].items()}
     config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
@@ -240,6 +240,7 @@ def _recipe(
         repeatable=said.repeatable,
         nondeterminism=None if said.nondeterminism is None else tuple(said.nondeterminism),
         immune_to=tuple(said.immune_to),
+        machines=said.machines,
         limits=RecipeLimits(**said.limits.model_dump()),
         checks=CheckRules(
             relax=tuple(Relaxation(**one.model_dump()) for one in said.checks.relax),

@@ -182,6 +182,7 @@ class Recipe:
     # Known sources of it, or None when the recipe does not declare any
     nondeterminism: tuple[str, ...] | None
     immune_to: tuple[str, ...]  # variations of the surroundings that must not change a number, by name
+    machines: str  # what becomes of machines that do not compute alike: `refuse`, `split` or `mark`
     limits: RecipeLimits  # what a run may use
     checks: CheckRules  # rows of the checklist relaxed and required
     keep_checkpoints: int | None  # how many of the last checkpoints a run keeps; None for all

@@ -208,6 +208,7 @@ class RecipeModel(BaseModel):
     repeatable: dict[Platform, Text] = {}
     nondeterminism: list[Text] | None = None
     immune_to: Annotated[list[VariationName], AfterValidator(distinct)] = []
+    machines: Literal["refuse", "split", "mark"] = "refuse"
     limits: Limits = Limits()
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()

@@ -41,6 +41,7 @@ __all__ = [
     "host_findings",
     "image_page",
     "learning_page",
+    "machine_matrix",
     "one_line",
     "progress",
     "pull_request_comment",

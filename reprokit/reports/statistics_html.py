@@ -16,7 +16,7 @@ from reprokit.reports.format_values import Facts, spelt
 from reprokit.reports.html_tables import Table, html_table
 from reprokit.reports.plots import WIDTH, Plot
 from reprokit.reports.seed_plots import Curve, SeedResults, curve_plot, result_plot
-from reprokit.reports.sweep_table import AGAIN, member_rows, why_unfinished
+from reprokit.reports.sweep_table import AGAIN, member_rows, mixed_lines, why_unfinished
 from reprokit.reports.to_html import page
 
 if TYPE_CHECKING:
@@ -86,13 +86,14 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
     """
     rows = member_rows(answer.members, answer.actions, dry_run=False)
     done = sum(member.state == "complete" for member in answer.members)
+    mixed = list(mixed_lines(answer.members))
     return _drawn(
         kicker="sweep",
         title=answer.name,
-        tone="bad" if done < len(answer.members) else "good",
-        sentence=f"{done} of {counted(len(answer.members), 'member')} finished",
+        tone="bad" if done < len(answer.members) else "unknown" if mixed else "good",
+        sentence=f"{done} of {counted(len(answer.members), 'member')} finished{', mixed' if mixed else ''}",
         members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
-        remarks=(*why_unfinished(answer.members), *([AGAIN] if done < len(answer.members) else [])),
+        remarks=(*mixed, *why_unfinished(answer.members), *([AGAIN] if done < len(answer.members) else [])),
         **(_of_groups(found, goldens) if found else _of_groups(None, {})),
     )
 

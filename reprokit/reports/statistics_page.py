@@ -110,6 +110,8 @@ def seeds_line(one: Any) -> str:
 
 def remarks(one: Any) -> Iterator[str]:
     """Runs of a group that do not count, and what is odd about the others."""
+    if one.group.is_mixed:
+        yield "MIXED: machines of several kinds made these runs, so they differ by more than their seeds"
     for run in one.group.left_out:
         yield f"left out: {shown(run.folder.name)}: {shown(run.reason, limit=1000)}"
     if one.group.again:

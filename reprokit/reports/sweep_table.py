@@ -28,6 +28,7 @@ def sweep_lines(
     """The members of a sweep, below the names of the columns; why one is not finished; what to do next."""
     yield from table(member_rows(members, actions, dry_run=dry_run))
     yield from why_unfinished(members)
+    yield from mixed_lines(members)
     done = sum(member.state == "complete" for member in members)
     if dry_run:
         yield f"{done} of {len(members)} members are finished; nothing was run."
@@ -35,6 +36,25 @@ def sweep_lines(
     yield f"{done} of {len(members)} members are finished. Sweep {shown(name)}: {shown(path, limit=1000)}"
     if done < len(members):
         yield AGAIN
+
+
+def mixed_lines(members: Sequence[Member]) -> Iterator[str]:
+    """That machines of several kinds made the runs, each on any of them; nothing of another sweep."""
+    if not any(member.mixed for member in members):
+        return
+    kinds: dict[str, int] = {}
+    for member in members:
+        if member.state == "complete" and member.kind:
+            kinds[member.kind] = kinds.get(member.kind, 0) + 1
+    of_each = ", ".join(f"{shown(_kind(kind))}: {count} finished" for kind, count in kinds.items())
+    yield (
+        "MIXED: members may run on machines that do not compute alike, so they differ by more than seeds and "
+        f"settings ({of_each or 'none is finished'}). No golden and no ensemble can be promoted from them."
+    )
+
+
+def _kind(kind: str) -> str:
+    return kind.removeprefix("sha256:")[:8]
 
 
 def why_unfinished(members: Sequence[Member]) -> Iterator[str]:
@@ -52,6 +72,7 @@ def member_rows(members: Sequence[Member], actions: Sequence[str], *, dry_run: b
             "recipe": member.recipe,
             "settings": " ".join(member.settings),
             "seed": member.seed,
+            "machines": _kind(member.kind) or ("any" if member.mixed else ""),
             "state": str(member.state),
             "this call": words[action],
             "last return": None if member.last_return is None else few_digits(member.last_return[1]),
@@ -59,6 +80,5 @@ def member_rows(members: Sequence[Member], actions: Sequence[str], *, dry_run: b
         }
         for member, action in zip(members, actions, strict=True)
     ]
-    if any(member.settings for member in members):
-        return rows
-    return [{key: value for key, value in row.items() if key != "settings"} for row in rows]
+    absent = {name for name in ("settings", "machines") if not any(row[name] for row in rows)}
+    return [{key: value for key, value in row.items() if key not in absent} for row in rows]

@@ -7,7 +7,7 @@ here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,9 @@ class Member:
         message: Why it is not complete, one sentence, or "".
         attempts: How many runs of it were begun.
         last_return: The metric that says how well it does, and its last value; None where it has none.
+        kind: Where a sweep has several kinds of machines: what of its own can change numbers, as a digest.
+        mixed: Whether machines of any kind may run it, so that members of its sweep differ by more than seeds
+            and settings.
     """
 
     recipe: str
@@ -61,11 +64,32 @@ class Member:
     message: str = ""
     attempts: int = 0
     last_return: tuple[str, float] | None = None
+    kind: str = ""
+    mixed: bool = False
+
+    @property
+    def group(self) -> str:
+        """Recipe, settings, and the kind of machines where a sweep was split: what it is compared with."""
+        machines = [f"on {short_kind(self.kind)}"] if self.kind and not self.mixed else []
+        return " ".join((self.recipe, *self.settings, *machines))
 
     @property
     def label(self) -> str:
         """What a person calls it."""
-        return " ".join((self.recipe, *self.settings, f"seed {self.seed}"))
+        return f"{self.group} seed {self.seed}"
+
+
+_NAMES = tuple(one.name for one in fields(Member))
+
+
+def short_kind(kind: str) -> str:
+    """A kind of machines as people read it."""
+    return f"machines {kind.removeprefix('sha256:')[:8]}" if kind else ""
+
+
+def is_mixed(members: Sequence[Member]) -> bool:
+    """Whether members of a sweep differ by what of their machines can change numbers."""
+    return any(member.mixed for member in members)
 
 
 def folder_of(runs_dir: Path, name: str) -> Path:
@@ -87,7 +111,7 @@ def as_data(name: str, members: Sequence[Member]) -> dict[str, Any]:
     """A sweep as ``sweep.json`` holds it."""
     rows = [
         {
-            **asdict(member),
+            **{name: getattr(member, name) for name in _NAMES},
             "state": str(member.state),
             "last_return": None
             if member.last_return is None
@@ -95,7 +119,7 @@ def as_data(name: str, members: Sequence[Member]) -> dict[str, Any]:
         }
         for member in members
     ]
-    return {"schema": SCHEMA_VERSION, "name": name, "members": rows}
+    return {"schema": SCHEMA_VERSION, "name": name, "mixed": is_mixed(members), "members": rows}
 
 
 def read(path: Path) -> list[Member]:
@@ -123,6 +147,8 @@ def read(path: Path) -> list[Member]:
             run=str(row.get("run") or ""),
             message=str(row.get("message") or ""),
             attempts=row.get("attempts") or 0,
+            kind=row.get("kind") or "",
+            mixed=row.get("mixed") or False,
         )
         for row in rows
     ]
@@ -158,5 +184,6 @@ def _is_member(row: Any) -> bool:
         return False
     settings, attempts = row.get("settings") or [], row.get("attempts") or 0
     texts = isinstance(settings, list) and all(isinstance(one, str) for one in settings)
+    texts = texts and isinstance(row.get("kind") or "", str) and isinstance(row.get("mixed") or False, bool)
     numbers = all(isinstance(one, int) and not isinstance(one, bool) for one in (row["seed"], attempts))
     return texts and numbers and row["state"] in set(map(str, State))

@@ -53,7 +53,7 @@ class Task:
         num_gpus: Accelerators that it needs.
         memory_bytes: Memory that it needs, or None where nobody said.
         timeout_s: The engine ends it after so long, seconds; None for no limit.
-        machine: The one machine to carry it out, by the engine's name of it; "" for any.
+        machines: Those of which one is to carry it out, by the engine's names of them; empty for any.
         may_be_requeued: Whether the engine may begin it again by itself: the command knows how.
     """
 
@@ -66,7 +66,7 @@ class Task:
     num_gpus: int = 0
     memory_bytes: int | None = None
     timeout_s: float | None = None
-    machine: str = ""
+    machines: tuple[str, ...] = ()
     may_be_requeued: bool = False
 
 

@@ -24,6 +24,8 @@ _NAMESPACE = "reprokit"
 _ANSWER_S = 10.0
 #: Ray itself waits a minute for its head, and then ends the whole process without a word.
 _HEAD_S, _CONNECT_S, _AGAIN_S = 20.0, 5.0, 1.0
+#: Ray gives every node this label: https://docs.ray.io/en/latest/ray-core/scheduling/labels.html
+_NODE_LABEL = "ray.io/node-id"
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
@@ -148,10 +150,8 @@ class RayPlace:
         more: dict[str, Any] = {}
         if task.memory_bytes is not None:
             more["memory"] = task.memory_bytes
-        if task.machine:
-            from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy  # noqa: PLC0415
-
-            more["scheduling_strategy"] = NodeAffinitySchedulingStrategy(task.machine, soft=False)
+        if task.machines:
+            more["label_selector"] = {_NODE_LABEL: f"in({', '.join(task.machines)})"}
         return {
             "name": task.name,
             "namespace": _NAMESPACE,

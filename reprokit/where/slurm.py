@@ -57,6 +57,11 @@ class SlurmPlace:
 
     def machines(self) -> tuple[str, ...]:
         """See ``Place.machines``."""
+        up = {"idle", "mixed", "allocated"}
+        return tuple(sorted({name for name, state in self._nodes() if state in up}))
+
+    def _nodes(self) -> list[tuple[str, str]]:
+        """Every node, whatever it does, and its state."""
         partition = self.settings.get("partition")
         told = _answer(
             "sinfo",
@@ -66,16 +71,14 @@ class SlurmPlace:
             *([f"--partition={partition}"] if partition else ()),
         )
         rows = [line.split() for line in told.splitlines()]
-        return tuple(
-            sorted({row[0] for row in rows if len(row) == 2 and row[1] in {"idle", "mixed", "allocated"}})
-        )
+        return [(row[0], row[1]) for row in rows if len(row) == 2]
 
     def submit(self, tasks: Sequence[Task]) -> tuple[str, ...]:
         """See ``Place.submit``."""
         handles: dict[str, str] = {}
-        for machine in dict.fromkeys(task.machine for task in tasks):
-            alike = [task for task in tasks if task.machine == machine]
-            executor = self._executor(alike, machine)
+        for machines in dict.fromkeys(task.machines for task in tasks):
+            alike = [task for task in tasks if task.machines == machines]
+            executor = self._executor(alike, machines)
             with _as_scheduler_error():
                 jobs = executor.map_array(_call, [_command(task) for task in alike])
             handles |= {task.name: str(job.job_id) for task, job in zip(alike, jobs, strict=True)}
@@ -99,15 +102,18 @@ class SlurmPlace:
     def close(self) -> None:
         """See ``Place.close``: there is nothing to end."""
 
-    def _executor(self, tasks: Sequence[Task], machine: str) -> Any:
+    def _executor(self, tasks: Sequence[Task], machines: Sequence[str]) -> Any:
         first = tasks[0]
         self._folder.mkdir(parents=True, exist_ok=True)
         executor = self._submitit.SlurmExecutor(folder=self._folder / "slurm")
         more: dict[str, Any] = {"requeue" if first.may_be_requeued else "no-requeue": True}
         if first.memory_bytes is not None:
             more["mem"] = f"{first.memory_bytes >> 20}M"
-        if machine:
-            more["nodelist"] = machine
+        if len(machines) == 1:
+            more["nodelist"] = machines[0]
+        elif machines:  # a list of nodes asks for all of them, so the others are named
+            others = sorted({name for name, _ in self._nodes()} - set(machines))
+            more |= {"exclude": ",".join(others)} if others else {}
         told = {name: self.settings[name] for name in SETTINGS if name in self.settings and name != "time"}
         if first.num_gpus and "gres" not in told:
             told["gres"] = f"gpu:{first.num_gpus}"

@@ -27,10 +27,13 @@ class ProcessPlace:
         machines: Sequence[str] = ("one",),
         changes: Mapping[str, Any] | None = None,
         busy: Sequence[str] = (),
+        within: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.settings: Mapping[str, str] = {}
         self.names = tuple(machines)
+        self.went_to: list[str] = []  # the machine of each task, in their order
         self.changes = dict(changes or {})  # machine → variables that are different there
+        self.within = dict(within or {})  # machine → what begins its command lines
         self.busy = tuple(busy)  # machines that begin nothing
         self.started: dict[str, tuple[Task, subprocess.Popen[bytes]]] = {}
         self.lost: set[str] = set()
@@ -44,13 +47,16 @@ class ProcessPlace:
         return tuple(self._start(task) for task in tasks)
 
     def _start(self, task: Task) -> str:
-        if task.machine in self.busy:
-            return f"queued-{task.machine}"
+        allowed = task.machines or [name for name in self.names if name not in self.busy]
+        machine = min(allowed, key=self.went_to.count)
+        if machine in self.busy:
+            return f"queued-{machine}"
+        self.went_to.append(machine)
         with task.log.open("ab") as log:
             process = subprocess.Popen(
-                task.command,
+                [*self.within.get(machine, ()), *task.command, "--node", machine],
                 cwd=task.working_dir,
-                env={**task.environment, **self.changes.get(task.machine, {})},
+                env={**task.environment, **self.changes.get(machine, {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

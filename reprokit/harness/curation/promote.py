@@ -25,6 +25,7 @@ from reprokit.harness.judging.seed_response import (
 )
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import shell_line
+from reprokit.harness.running.run_inputs import MIXED, set_of_machines
 from reprokit.harness.running.run_kinds import is_whole
 from reprokit.layout import ENVIRONMENT, MARKER, METRICS, TRACE, read_json
 from reprokit.project import Project, settings_of
@@ -45,12 +46,15 @@ def promote(
     allow_nonfinite: bool = False,
     allow_failed: bool = False,
     progress: Progress | None = None,
+    of_cpu: bool = False,
+    told: Mapping[str, Any] | None = None,
 ) -> golden.Golden:
     """Promote two or more agreeing runs to the golden of their recipe, platform and seed.
 
     ``now`` is ISO 8601 in UTC; ``allow_dirty`` takes runs of changes that neither commit nor index has;
     ``allow_failed`` takes runs that failed required checks, and records which; ``progress`` is told of the
-    run that is made without the watch, where the recipe says ``instrument``.
+    run that is made without the watch, where the recipe says ``instrument``; ``of_cpu`` makes it a golden of
+    the runs' kind of CPU alone, where that can change numbers; ``told`` are further keys of its provenance.
 
     Raises:
         CannotRunError: That run did not finish.
@@ -61,6 +65,9 @@ def promote(
         raise GoldenError("a golden needs two runs that agree", actual="none")
     recipe_data = runs.read(folders[0], verify=False).record.get("recipe_data") or {}
     candidates = [candidate_of(folder) for folder in folders]
+    if of_cpu:
+        kinds = [fingerprint.cpu_that_counts(read_json(folder / ENVIRONMENT)) for folder in folders]
+        candidates = [replace(run, cpu=kind) for run, kind in zip(candidates, kinds, strict=True)]
     failed: tuple[golden.FailedCheck, ...] = ()
     if all(run.complete for run in candidates):
         responds, silent = _response(candidates[0], recipe_data, project)
@@ -69,9 +76,12 @@ def promote(
 
     def confirm() -> dict[str, Any]:
         if not recipe_data.get("instrument"):
-            return {}
+            return dict(told or {})
         watched = runs.read(folders[0])
-        return {"plain_run": plain_run(watched, project=project, progress=progress or _Silent())}
+        return {
+            **(told or {}),
+            "plain_run": plain_run(watched, project=project, progress=progress or _Silent()),
+        }
 
     return golden.promote(
         project.golden_dir,
@@ -96,7 +106,9 @@ def _response(
 
     Where nobody looked, nothing is recorded, and the next ``reproduce`` looks.
     """
-    place = golden.locate(project.golden_dir, recipe=run.recipe, platform=run.platform, seed=run.seed)
+    place = golden.locate(
+        project.golden_dir, recipe=run.recipe, platform=run.platform, seed=run.seed, cpu=run.cpu
+    )
     other = run_with_another_seed(run.path) if "command" in recipe else None
     if other is None and shown_by_other_goldens(place, run.path):
         return None, ()
@@ -219,6 +231,9 @@ def candidate_of(folder: Path) -> golden.Candidate:
     if record.get("resumed_from") is not None:
         what = "a resumed run holds only the later steps of a training"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")
+    if set_of_machines(record) == MIXED:
+        what = "this run was made for a sweep over machines of several kinds (`machines: mark`)"
+        raise GoldenError(what, where=str(folder), fix="promote runs of machines of one kind")
     if record.get("stopped_by") is not None:
         what = "this run was stopped on its way on purpose"
         raise GoldenError(what, where=str(folder), fix="promote runs that were never stopped")

@@ -40,6 +40,7 @@ def promote_sweep(
     now: str,
     min_seeds: int = golden.USUAL_SEEDS,
     allow_dirty: bool = False,
+    kind: str = "",
 ) -> golden.Ensemble:
     """Promote the newest sweep of a recipe to its ensemble.
 
@@ -50,10 +51,11 @@ def promote_sweep(
         now: ISO 8601, UTC.
         min_seeds: How many seeds there must be.
         allow_dirty: Take runs of changes that neither commit nor index has.
+        kind: Of a sweep that was split, the kind of machines whose runs are taken, as the sweep shows it.
 
     Raises:
-        GoldenError: The sweep is not worthy: unfinished or changed members, too few, two that are one, runs
-            that have more apart than their seeds, a value that is not finite, halves that differ.
+        GoldenError: The sweep is not worthy: mixed, unfinished or changed members, too few, two that are
+            one, runs that have more apart than their seeds, a value that is not finite, halves that differ.
         RecipeError: The recipe declares no ``statistical``.
     """
     recipe = recipes.load(name, recipes_dir=project.recipes_dir)
@@ -65,7 +67,7 @@ def promote_sweep(
         )
     if min_seeds < golden.FEWEST_SEEDS:
         raise GoldenError(f"an ensemble has {golden.FEWEST_SEEDS} seeds or more", actual=str(min_seeds))
-    members = _newest(name, project)
+    members = _of_one_kind(_newest(name, project), kind)
     candidates = [candidate_of(folder) for folder in _finished(members, project)]
     golden.check_swept(candidates, least=min_seeds, allow_dirty=allow_dirty)
     platform = candidates[0].platform
@@ -97,6 +99,26 @@ def _newest(name: str, project: Project) -> list[Member]:
             fix=f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}`",
         )
     return max(found, key=lambda one: one[0])[1]
+
+
+def _of_one_kind(members: Sequence[Member], kind: str) -> list[Member]:
+    """The members that ran on machines of one kind."""
+    if sweeps.is_mixed(members):
+        raise GoldenError(
+            "the sweep is mixed: machines of several kinds made its runs (`machines: mark`)",
+            fix="sweep over machines of one kind, or say `machines: split` in recipe.yaml",
+        )
+    kinds = list(dict.fromkeys(one.kind for one in members))
+    chosen = [one for one in kinds if one and kind and one.removeprefix("sha256:").startswith(kind)]
+    if len(kinds) == 1 and not kind:
+        return list(members)
+    if len(chosen) != 1:
+        raise GoldenError(
+            "the sweep was split over kinds of machines; an ensemble is of one of them",
+            expected=f"--machines {' or '.join(one.removeprefix('sha256:')[:8] for one in kinds)}",
+            actual=kind or "none was named",
+        )
+    return [one for one in members if one.kind == chosen[0]]
 
 
 def _finished(members: Sequence[Member], project: Project) -> list[Path]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from reprokit import golden, recipes
+from reprokit import recipes
 from reprokit.errors import RecipeError, ReprokitError
+from reprokit.harness.running.seeds import recorded_seeds
 from reprokit.images import locks
 from reprokit.project import Project
 
@@ -75,13 +76,8 @@ def _placeholders(recipe: recipes.Recipe, program: recipes.Program) -> Iterator[
 
 def _goldens(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFinding]:
     for platform in recipe.platforms:
-        missing = [
-            seed
-            for seed in recipe.seeds
-            if not golden.locate(
-                project.golden_dir, recipe=recipe.name, platform=platform, seed=seed
-            ).is_dir()
-        ]
+        there = recorded_seeds(recipe, project, platform)
+        missing = [seed for seed in recipe.seeds if seed not in there]
         if missing:
             seeds = ", ".join(map(str, missing))
             what = f"{recipe.where('platforms')}: no golden on {platform} for seed {seeds}"

@@ -75,7 +75,7 @@ def gather(
     finished = [run.path for run in stored if run.complete or records is not None]
     pairs = [(finished[0], other) for other in finished[1:]] if len(finished) == len(stored) else []
     if reference is None:
-        found = _golden_of(recipe, stored, platform=platform, golden_dir=golden_dir)
+        found = _golden_of(recipe, stored, environment=environment, golden_dir=golden_dir)
     else:
         found = _usable(reference, stored, platform=platform)
     blessed = None
@@ -118,7 +118,7 @@ def gather(
         if recipe is not None and golden_dir is not None and beside.new_seeds is not None
         else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
-        seed_response=response_to_seed(recipe, stored, platform, golden_dir, other=beside.other_seed),
+        seed_response=response_to_seed(recipe, stored, environment, golden_dir, other=beside.other_seed),
     )
 
 
@@ -143,8 +143,13 @@ def _resumed(recipe: Recipe | None, whole: Path, interrupted: Sequence[Path]) ->
 
 
 def _golden_of(
-    recipe: Recipe | None, stored: Sequence[runs.StoredRun], *, platform: str, golden_dir: Path | None
+    recipe: Recipe | None,
+    stored: Sequence[runs.StoredRun],
+    *,
+    environment: Mapping[str, Any],
+    golden_dir: Path | None,
 ) -> Reference | Objection:
+    platform = fingerprint.platform_of(environment)
     if recipe is None:
         return Objection("a plain command has no golden")
     if golden_dir is None:
@@ -155,7 +160,7 @@ def _golden_of(
         return Objection(f"the recipe does not declare the platform {platform}")
     recorded = stored[0].record.get("seed")
     seed = recorded if isinstance(recorded, int) else -1  # no golden is of that seed
-    folder = golden.locate(golden_dir, recipe=recipe.name, platform=platform, seed=seed)
+    folder = golden.locate_for(golden_dir, recipe=recipe.name, environment=environment, seed=seed)
     if not folder.is_dir():
         return Objection(f"there is no golden for {recipe.name} on {platform} with seed {seed}")
     return _loaded(folder, recipe, stored[0])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reprokit import adapters, golden
 from reprokit.adapters.columns import Numbers
-from reprokit.core import fingerprint, inputs
+from reprokit.core import inputs
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.judging.runs_over_seeds import Group
 from reprokit.layout import ENVIRONMENT, RECORD, read_json
@@ -27,9 +27,11 @@ def golden_curves(group: Group, *, golden_dir: Path) -> GoldenCurves | None:
     """The golden of the group's recipe and platform, of the first of its seeds that has one."""
     for member in group.members:
         recipe = read_json(member.folder / RECORD).get("recipe")
-        platform = fingerprint.platform_of(read_json(member.folder / ENVIRONMENT))
+        environment = read_json(member.folder / ENVIRONMENT)
         try:
-            folder = golden.locate(golden_dir, recipe=str(recipe), platform=platform, seed=member.seed)
+            folder = golden.locate_for(
+                golden_dir, recipe=str(recipe), environment=environment, seed=member.seed
+            )
         except GoldenError:  # a name that no folder can have
             continue
         if folder.is_dir():

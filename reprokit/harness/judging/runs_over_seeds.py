@@ -16,7 +16,9 @@ from reprokit.core import comparability
 from reprokit.core.evidence import is_integer
 from reprokit.errors import CannotJudgeError, MetricsError, UsageError
 from reprokit.harness.running.joined_run import as_whole
+from reprokit.harness.running.run_inputs import set_of_machines, whole_run
 from reprokit.layout import CONFIG, MARKER, METRICS, read_json
+from reprokit.runs.sweeps import short_kind
 
 _UNLIKE_WHOLE = {
     "resumed_from": "it was resumed, so it holds the later steps only",
@@ -51,6 +53,8 @@ class Group:
         again: More runs of the same seeds, with equal metrics; they do not count.
         left_out: Runs that were looked at and do not belong to it.
         digests: Of the inputs, as ``run.json`` has them.
+        kind: Of a sweep over machines of several kinds: what can change numbers on those of this group.
+        is_mixed: Whether its runs were made on machines of several kinds.
     """
 
     name: str
@@ -58,16 +62,21 @@ class Group:
     again: tuple[LeftOut, ...]
     left_out: tuple[LeftOut, ...]
     digests: Mapping[str, Any]
+    kind: str = ""
+    is_mixed: bool = False
 
 
-def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None) -> Group:
+def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None, mixed: bool = False) -> Group:
     """Those of some run folders that stand on the same inputs, one a seed.
+
+    Runs of sweeps over machines of several kinds are together only with runs of the same kind.
 
     Args:
         folders: Run folders, oldest first.
         name: What the group is called.
         like: The run whose inputs count; without one, the newest finished run without overrides, or the
             newest finished run.
+        mixed: Take runs of all kinds of machines, and say so.
 
     Raises:
         CannotJudgeError: None is finished, or two runs of one seed differ.
@@ -91,8 +100,13 @@ def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None) ->
     configs: dict[bytes, Any] = {}
     chosen = _reference(whole, like)
     reference = _identity(chosen, configs)
+    kinds = {} if mixed else _kinds(whole)
     same = []
     for one in whole:
+        if kinds and kinds[one.path] != kinds[chosen.path]:
+            what = f"it was made on other {short_kind(kinds[one.path]) or 'machines'}"
+            left_out.append(LeftOut(folder=one.path, reason=what))
+            continue
         objection = comparability.why_not_comparable(
             reference, _identity(one, configs), question=comparability.ACROSS_SEEDS
         )
@@ -108,7 +122,17 @@ def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None) ->
         again=tuple(again),
         left_out=tuple(left_out),
         digests=digests if isinstance(digests, Mapping) else {},
+        kind=kinds.get(chosen.path, ""),
+        is_mixed=mixed,
     )
+
+
+def _kinds(whole: Sequence[runs.StoredRun]) -> dict[Path, str]:
+    """What of its machine can change numbers, of every run; empty where none was made on a mixed set."""
+    if not any(set_of_machines(one.record) for one in whole):
+        return {}
+    found = {one.path: whole_run(one.path) for one in whole}
+    return {path: one.inputs.surroundings if one else "" for path, one in found.items()}
 
 
 def _why_not_whole(one: runs.StoredRun) -> str:

@@ -57,7 +57,7 @@ def response_of(
 def response_to_seed(
     recipe: Recipe | None,
     stored: Sequence[runs.StoredRun],
-    platform: str,
+    environment: Mapping[str, Any],
     golden_dir: Path | None,
     *,
     other: Path | None,
@@ -67,7 +67,7 @@ def response_to_seed(
         return None
     seed, folder = stored[0].record.get("seed"), None
     if golden_dir is not None and is_integer(seed):
-        folder = golden.locate(golden_dir, recipe=recipe.name, platform=platform, seed=seed)
+        folder = golden.locate_for(golden_dir, recipe=recipe.name, environment=environment, seed=seed)
     return response_of(recipe.as_data(), stored[0].path, golden_folder=folder, other=other)
 
 
@@ -167,9 +167,9 @@ def find_another_seed(
     data = recipe.as_data()
     if recipe.program is None or recipe.modified or not takes_seed(data) or not agree(folders):
         return None
-    platform = fingerprint.platform_of(read_json(folders[0] / ENVIRONMENT))
+    environment = read_json(folders[0] / ENVIRONMENT)
     seed = request.seed_of(recipe.seeds)
-    place = golden.locate(project.golden_dir, recipe=recipe.name, platform=platform, seed=seed)
+    place = golden.locate_for(project.golden_dir, recipe=recipe.name, environment=environment, seed=seed)
     if _is_answered(data, folders[0], place):
         return None
     found = run_with_another_seed(folders[0])

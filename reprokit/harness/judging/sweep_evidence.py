@@ -16,7 +16,7 @@ from reprokit.core.expected_results import ExpectedWindow, reached
 from reprokit.core.statistics.windows import LAST
 from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.expected_windows import over_windows
-from reprokit.harness.running.member_runs import member_today
+from reprokit.harness.running.member_runs import by_seed, member_today
 from reprokit.harness.running.run_inputs import RunInputs, whole_run, whole_runs
 from reprokit.layout import METRICS
 from reprokit.recipes import Expected
@@ -39,9 +39,12 @@ def runs_of_sweeps(first: Path) -> tuple[Path, ...]:
     of_inputs = [member for member in members if own and member.inputs == own.inputs.digest]
     if not of_inputs:
         return ()
-    there = list(whole_runs(runs_dir, recipe=first.parent.name))
+    there = by_seed(whole_runs(runs_dir, recipe=first.parent.name))
     one_a_seed = {member.seed: member for member in of_inputs}
-    today = [member_today(member, among=there, runs_dir=runs_dir) for _, member in sorted(one_a_seed.items())]
+    today = [
+        member_today(member, among=there.get(seed, ()), runs_dir=runs_dir)
+        for seed, member in sorted(one_a_seed.items())
+    ]
     return tuple(runs_dir / member.run for member in today if member.run)
 
 
@@ -127,7 +130,7 @@ def _problem(folder: Path, inputs: RunInputs | None) -> tuple[int | None, str]:
     except ReportError:
         return None, ""
     found = whole_run(folder)
-    if found is None or inputs is None or not found.is_attempt_at(inputs):
+    if found is None or inputs is None or not found.counts_for(inputs):
         seed = stored.record.get("seed")
         return (seed, "it is no run of the same inputs") if isinstance(seed, int) else (None, "")
     state = sweeps.state_of(stored)

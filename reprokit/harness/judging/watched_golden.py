@@ -29,7 +29,7 @@ def golden_to_watch(recipe: Recipe, request: Request, *, golden_dir: Path) -> Fi
 
     def find(environment: Mapping[str, Any]) -> WatchedGolden | None:
         platform = fingerprint.platform_of(environment)
-        folder = golden.locate(golden_dir, recipe=recipe.name, platform=platform, seed=seed)
+        folder = golden.locate_for(golden_dir, recipe=recipe.name, environment=environment, seed=seed)
         if platform not in recipe.platforms or not folder.is_dir():
             return None
         reference = golden_reference(golden.load(folder), recipe)

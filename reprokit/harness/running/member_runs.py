@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,14 +30,22 @@ class Standing:
     attempts: int = 0
 
 
+def by_seed(found: Iterable[WholeRunFolder]) -> dict[int, list[WholeRunFolder]]:
+    """Run folders by their seeds, in the order in which they come."""
+    there: dict[int, list[WholeRunFolder]] = {}
+    for one in found:
+        there.setdefault(one.seed, []).append(one)
+    return there
+
+
 def standing_of(inputs: RunInputs, seed: int, *, among: Sequence[WholeRunFolder]) -> Standing:
     """How far the run of some inputs with a seed is, among the runs of its recipe, oldest first."""
-    found = [one for one in among if one.seed == seed and one.is_attempt_at(inputs)]
+    found = [one for one in among if one.seed == seed and one.counts_for(inputs)]
     last = Standing()
     for one in found:
         stored = runs.read(one.path)
         state = state_of(stored)
-        if state is State.COMPLETE and one.inputs == inputs:
+        if state is State.COMPLETE and inputs.covers(one.inputs):
             return Standing(state=state, folder=one.path, attempts=len(found))
         last = Standing(
             state=State.CHANGED if state is State.COMPLETE else state,
@@ -53,7 +61,7 @@ def member_today(member: Member, *, among: Sequence[WholeRunFolder], runs_dir: P
 
     Args:
         member: As ``sweep.json`` has it.
-        among: The runs of its recipe, oldest first.
+        among: The runs of its recipe with its seed, or all of its recipe, oldest first.
         runs_dir: Where they are.
     """
     recorded = runs_dir / member.run
@@ -61,9 +69,10 @@ def member_today(member: Member, *, among: Sequence[WholeRunFolder], runs_dir: P
     if member.run and (recorded / RECORD).is_file() and not runs.read(recorded, verify=False).complete:
         attempts.append(recorded)  # an interrupted run does not say all that it stands on
     for one in among:
-        if one.inputs.of_seed(one.seed) == member.identity:
+        if one.seed == member.seed and one.identity(mixed=member.mixed) == member.identity:
             if runs.read(one.path).complete:
-                return replace(member, state=State.COMPLETE, run=key_of(one.path), message="")
+                kind = one.inputs.surroundings if member.mixed else member.kind
+                return replace(member, state=State.COMPLETE, run=key_of(one.path), message="", kind=kind)
             attempts.append(one.path)
     if not attempts:
         what = "of another run" if (recorded / RECORD).is_file() else "gone"

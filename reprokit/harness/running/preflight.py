@@ -24,9 +24,15 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
     Raises:
         GoldenError: The golden that the runs would be held against is damaged.
     """
-    platforms = platforms_here(recipe, capture.capture_host(project.root))
+    host = capture.capture_host(project.root)
+    platforms = platforms_here(recipe, host)
     for platform in platforms:
+        environment = {"host": host, "inside": {"numerics": {"profile": recipe.numerics}}}
         folder = golden.locate(project.golden_dir, recipe=recipe.name, platform=platform, seed=seed)
+        if platform == fingerprint.platform_of(environment):
+            folder = golden.locate_for(
+                project.golden_dir, recipe=recipe.name, environment=environment, seed=seed
+            )
         if platform in recipe.platforms and folder.is_dir():
             golden.load(folder)
     if platforms and not set(platforms) & set(recipe.platforms):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,8 @@ _KEYS = (
     "image.digest",
     "image.lock_digest",
 )
+#: The surroundings of members that machines of any kind may run, where the recipe says ``machines: mark``.
+MIXED = "mixed"
 #: Keys of a run that is no whole one under its natural surroundings.
 _PARTIAL = ("plain_command", "resumed_from", "stop_at", "stopped_by", "varied")
 
@@ -46,7 +48,7 @@ class RunInputs:
     Attributes:
         recorded: Digest of what ``run.json`` says of it from the beginning.
         surroundings: Digest of what of the environment can change numbers; "" where that is not recorded,
-            as of a run that was interrupted.
+            as of a run that was interrupted; ``MIXED`` where any will do.
     """
 
     recorded: str
@@ -56,6 +58,17 @@ class RunInputs:
     def digest(self) -> str:
         return digest([self.recorded, self.surroundings])
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether they are those of a member that machines of any kind may run."""
+        return self.surroundings == MIXED
+
+    def covers(self, other: RunInputs) -> bool:
+        """Whether a finished run of other inputs is a run of these."""
+        if not self.is_mixed:
+            return other == self
+        return other.recorded == self.recorded and bool(other.surroundings)
+
     def of_seed(self, seed: int) -> str:
         """Digest of everything that the numbers of one run stand on."""
         return digest([self.recorded, self.surroundings, seed])
@@ -63,16 +76,36 @@ class RunInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRunFolder:
-    """The folder of a run that was to be a whole one, finished or not."""
+    """The folder of a run that was to be a whole one, finished or not.
+
+    Attributes:
+        path: The folder.
+        seed: Its seed.
+        inputs: What its numbers stand on.
+        is_of_mixed: Whether it was made for a sweep over machines of several kinds, each member on any.
+    """
 
     path: Path
     seed: int
     inputs: RunInputs
+    is_of_mixed: bool = False
 
     def is_attempt_at(self, inputs: RunInputs) -> bool:
         """Whether it is of these inputs, as far as it says; a finished run says all."""
-        same = self.inputs.surroundings in {inputs.surroundings, ""}
+        same = inputs.is_mixed or self.inputs.surroundings in {inputs.surroundings, ""}
         return same and self.inputs.recorded == inputs.recorded
+
+    def counts_for(self, inputs: RunInputs) -> bool:
+        """Whether it is an attempt that a member of these inputs may be made of."""
+        return self.is_attempt_at(inputs) and (inputs.is_mixed or not self.is_of_mixed)
+
+    def identity(self, *, mixed: bool) -> str:
+        """The identity of the member that it is a run of, as ``RunInputs.of_seed``; "" where of none."""
+        if not mixed:
+            return "" if self.is_of_mixed else self.inputs.of_seed(self.seed)
+        if not self.inputs.surroundings:
+            return ""
+        return RunInputs(recorded=self.inputs.recorded, surroundings=MIXED).of_seed(self.seed)
 
 
 def inputs_of(record: Mapping[str, Any], environment: Mapping[str, Any]) -> RunInputs:
@@ -122,7 +155,17 @@ def whole_run(folder: Path) -> WholeRunFolder | None:
     seed = record.get("seed")
     if not is_integer(seed) or any(record.get(name) is not None for name in _PARTIAL):
         return None
-    return WholeRunFolder(path=folder, seed=seed, inputs=inputs_of(record, read_json(folder / ENVIRONMENT)))
+    inputs = inputs_of(record, read_json(folder / ENVIRONMENT))
+    machines = set_of_machines(record)
+    if machines and not inputs.surroundings:  # interrupted; the machine was asked before it began
+        inputs = replace(inputs, surroundings=str(record["machine"].get("fingerprint") or ""))
+    return WholeRunFolder(path=folder, seed=seed, inputs=inputs, is_of_mixed=machines == MIXED)
+
+
+def set_of_machines(record: Mapping[str, Any]) -> str:
+    """``split`` or ``mixed`` where a run was made for a sweep over machines of several kinds, else ""."""
+    machine = record.get("machine")
+    return str(machine.get("set") or "") if isinstance(machine, Mapping) else ""
 
 
 def _numeric_facts(record: Mapping[str, Any], environment: Mapping[str, Any]) -> list[Any]:

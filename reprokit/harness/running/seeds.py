@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from reprokit import golden
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
@@ -25,8 +26,10 @@ def seeds_of(recipe: Recipe, request: Request, project: Project, platform: str) 
 
 def recorded_seeds(recipe: Recipe, project: Project, platform: str) -> Sequence[int]:
     """The seeds that have a golden on a platform, in ascending order."""
-    return sorted(
+    folder = project.golden_dir / recipe.name / platform
+    found = {
         int(path.name.removeprefix("seed-"))
-        for path in (project.golden_dir / recipe.name / platform).glob("seed-*")
+        for path in (*folder.glob("seed-*"), *folder.glob(f"{golden.OF_CPU}*/seed-*"))
         if re.fullmatch(r"seed-[0-9]{1,10}", path.name)
-    )
+    }
+    return sorted(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -52,19 +53,50 @@ class SweepProgress(Progress, Protocol):
         """How far a member is; called about twice a second while it runs."""
 
 
+#: A record that is written in less is written at every change; a slower one takes 5 % of the time.
+_QUICK_S, _SHARE = 0.05, 0.05
+
+
 @dataclass(slots=True, kw_only=True)
 class Board:
-    """The members of a sweep as they are now; every change is recorded before anybody is told."""
+    """The members of a sweep as they are now; every change is recorded before anybody is told.
+
+    Where there are so many that writing the record takes long, it lags behind: nothing rests on it, because
+    how far a member is follows from its run folder. ``settle`` writes what is due, at the end all of it.
+    """
 
     members: list[Member]
     record: Callable[[Sequence[Member]], object]
     lock: threading.Lock = field(default_factory=threading.Lock)
+    clock: Callable[[], float] = time.monotonic
+    _took_s: float = 0.0
+    _written_at: float = 0.0
+    _lags: bool = False
 
     def change(self, at: int, member: Member) -> None:
         """A member has come further."""
         with self.lock:
             self.members[at] = member
-            self.record(self.members)
+            self._lags = True
+            self._write_if_due()
+
+    def settle(self, *, at_end: bool = False) -> None:
+        """Write the record where it lags behind: if that is due, or in any case."""
+        with self.lock:
+            if at_end and self._lags:
+                self._write()
+            elif self._lags:
+                self._write_if_due()
+
+    def _write_if_due(self) -> None:
+        if self._took_s < _QUICK_S or self.clock() - self._written_at >= self._took_s / _SHARE:
+            self._write()
+
+    def _write(self) -> None:
+        began = self.clock()
+        self.record(self.members)
+        self._written_at = self.clock()
+        self._took_s, self._lags = self._written_at - began, False
 
 
 def carry_out(

@@ -18,8 +18,9 @@ from reprokit.core.records import SCHEMA_VERSION, Outcome
 from reprokit.errors import ReprokitError
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import tell_of
+from reprokit.harness.running.run_inputs import MIXED
 from reprokit.harness.sweeping.carry_out import Board, MemberProgress, SweepProgress
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.groups import Group, kind_of
 from reprokit.harness.sweeping.member_job import MemberJob, write_job
 from reprokit.harness.sweeping.requeued import runs_of
 from reprokit.harness.sweeping.results import last_return
@@ -92,6 +93,7 @@ def carry_out_elsewhere(
             if underway and not again:
                 sleep(_LOOK_S)
                 crew.ask(underway)
+            board.settle()
     except KeyboardInterrupt:
         crew.stop(underway, sleep=sleep)
         raise
@@ -122,6 +124,7 @@ class _Crew:
                 is_pinned=gets_a_core(group),
                 recorded=group.inputs.recorded,
                 surroundings=group.inputs.surroundings,
+                machines=MIXED if group.is_mixed else "split" if group.kind else "",
             )
             write_job(self._file(job), [job], group.request, project=self.project)
             made.append((at, job))
@@ -228,6 +231,7 @@ class _Crew:
             stored = runs.read(one.folder)
             member = replace(
                 member,
+                kind=kind_of(one.folder) if member.mixed else member.kind,
                 state=state_of(stored),
                 message=stored.incomplete_because,
                 run=key_of(one.folder),
@@ -294,7 +298,8 @@ class _Crew:
         return f"{told[:200]} ({self._log(job)})"
 
     def _task(self, at: int, job: MemberJob) -> Task:
-        recipe = self.groups[at].recipe
+        group = self.groups[at]
+        recipe = group.recipe
         return task_of(
             job.run_id,
             self._file(job),
@@ -303,6 +308,7 @@ class _Crew:
             num_gpus=0 if recipe.device == "cpu" else 1,
             memory_bytes=int(recipe.limits.memory_gib * 2**30) if recipe.limits.memory_gib else None,
             may_be_requeued=True,
+            machines=group.machines,
         )
 
 
@@ -314,7 +320,7 @@ def task_of(
     project: Project,
     num_gpus: int = 0,
     memory_bytes: int | None = None,
-    machine: str = "",
+    machines: tuple[str, ...] = (),
     may_be_requeued: bool = False,
     num_cpus: int = 1,
 ) -> Task:
@@ -330,7 +336,7 @@ def task_of(
         log=log,
         num_gpus=num_gpus,
         memory_bytes=memory_bytes,
-        machine=machine,
+        machines=machines,
         may_be_requeued=may_be_requeued,
         num_cpus=num_cpus,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from reprokit import recipes
@@ -14,9 +15,15 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.instrumented import instrumented
-from reprokit.harness.running.member_runs import standing_of
+from reprokit.harness.running.member_runs import by_seed, standing_of
 from reprokit.harness.running.plan import Plan, plan_recipe
-from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder, planned_inputs, whole_runs
+from reprokit.harness.running.run_inputs import (
+    RunInputs,
+    WholeRunFolder,
+    planned_inputs,
+    whole_run,
+    whole_runs,
+)
 from reprokit.harness.running.run_kinds import ResumedRun, ResumePoint, WholeRun
 from reprokit.harness.running.start_runs import Prepared, must_have_variant, ready_to_run
 from reprokit.harness.sweeping.asked import Seeds
@@ -40,6 +47,8 @@ class Group:
         host: What this host is, for their environment records.
         inputs: What their numbers stand on, but for the seed; None where nothing can run.
         problem: Why nothing can run, or "".
+        machines: The only machines of an engine that may run them; empty for all.
+        kind: Of these machines, where a sweep has several kinds: what can change numbers, as a digest.
     """
 
     recipe: Recipe
@@ -49,6 +58,13 @@ class Group:
     host: Mapping[str, Any]
     inputs: RunInputs | None = None
     problem: str = ""
+    machines: tuple[str, ...] = ()
+    kind: str = ""
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether machines of any kind may run them."""
+        return self.inputs is not None and self.inputs.is_mixed
 
     @property
     def is_pinned(self) -> bool:
@@ -202,6 +218,8 @@ def members_of(group: Group) -> Iterator[Member]:
                 seed=seed,
                 inputs=group.inputs.digest,
                 identity=group.inputs.of_seed(seed),
+                kind=group.kind,
+                mixed=group.is_mixed,
             )
 
 
@@ -209,7 +227,7 @@ def as_they_stand(
     members: Sequence[Member], group_of: Mapping[int, Group], *, project: Project
 ) -> list[Member]:
     """The members, each as far as its run folders say that it is."""
-    there: dict[str, list[WholeRunFolder]] = {}
+    there: dict[str, dict[int, list[WholeRunFolder]]] = {}
     found = []
     for at, member in enumerate(members):
         group = group_of[at]
@@ -217,8 +235,8 @@ def as_they_stand(
             found.append(member)
             continue
         if member.recipe not in there:
-            there[member.recipe] = list(whole_runs(project.runs_dir, recipe=member.recipe))
-        standing = standing_of(group.inputs, member.seed, among=there[member.recipe])
+            there[member.recipe] = by_seed(whole_runs(project.runs_dir, recipe=member.recipe))
+        standing = standing_of(group.inputs, member.seed, among=there[member.recipe].get(member.seed, ()))
         folder = standing.folder
         complete = folder is not None and standing.state is State.COMPLETE
         found.append(
@@ -229,9 +247,16 @@ def as_they_stand(
                 message=standing.message,
                 attempts=standing.attempts,
                 last_return=last_return(folder, group.recipe) if folder and complete else None,
+                kind=kind_of(folder) if folder and complete and member.mixed else member.kind,
             )
         )
     return found
+
+
+def kind_of(folder: Path) -> str:
+    """What of the machine can change numbers, of a run that is finished; "" where it does not say."""
+    found = whole_run(folder)
+    return found.inputs.surroundings if found else ""
 
 
 def refuse_twins(members: Sequence[Member]) -> None:

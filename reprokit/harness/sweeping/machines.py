@@ -6,18 +6,19 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reprokit import file_tree
 from reprokit.errors import CannotRunError, SchedulerError
-from reprokit.harness.running.run_inputs import RunInputs
+from reprokit.harness.running.run_inputs import MIXED, RunInputs
 from reprokit.harness.sweeping.carry_out import SweepProgress
 from reprokit.harness.sweeping.elsewhere import gets_a_core, task_of
 from reprokit.harness.sweeping.groups import Group
 from reprokit.harness.sweeping.member_job import Found, MemberJob, read_answer, write_job
 from reprokit.layout import MACHINES
 from reprokit.project import Project
+from reprokit.runs.sweeps import short_kind
 from reprokit.where import Going, Place
 
 _LOOK_S = 0.2
@@ -31,6 +32,25 @@ class MixedMachinesError(CannotRunError):
     outcome = "start_refused"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """Machines on which a member would stand on the same.
+
+    Attributes:
+        surroundings: As of ``RunInputs``.
+        cpu: Their kind of CPU, where kinds are told apart by that too; else "".
+        name: What no other kind is called.
+        machines: The engine's names of them.
+        words: What the first of them is, for people.
+    """
+
+    surroundings: str
+    cpu: str = ""
+    name: str = ""
+    machines: tuple[str, ...]
+    words: str
+
+
 def on_machines(
     groups: Sequence[Group],
     *,
@@ -41,6 +61,9 @@ def on_machines(
 ) -> list[Group]:
     """Groups as they stand on the machines of an engine, every one of which was asked.
 
+    Where the machines would not compute a group alike, its recipe says what becomes of it: it is refused,
+    becomes a group for each kind of machines, or one that is marked as mixed.
+
     Raises:
         MixedMachinesError: Two would not compute the same, or one has another environment, code or data.
         SchedulerError: The engine, or one of its machines, does not answer.
@@ -49,19 +72,25 @@ def on_machines(
     able = [group for group in groups if group.inputs is not None]
     if not able:
         return list(groups)
-    answers, busy = _ask(able, place=place, project=project, sleep=sleep)
+    answers, busy = ask(able, place=place, project=project, sleep=sleep)
     progress.note(f"{place.name}: {len(answers)} machine(s), asked what can change numbers there")
     if busy:
         names = ", ".join(name[:12] for name in busy)
         progress.note(f"{names}: busy; asked when a run begins there, and refused where it differs")
-    told = iter([_agreed(at, group, answers) for at, group in enumerate(able)])
-    return [group if group.inputs is None else replace(group, inputs=next(told)) for group in groups]
+    kinds = [kinds_of(at, group, answers) for at, group in enumerate(able)]
+    settled = [_settled(group, found, progress=progress) for group, found in zip(able, kinds, strict=True)]
+    told = iter(settled)
+    return [one for group in groups for one in ([group] if group.inputs is None else next(told))]
 
 
-def _ask(
+def ask(
     groups: Sequence[Group], *, place: Place, project: Project, sleep: Callable[[float], None]
 ) -> tuple[dict[str, Found], list[str]]:
-    """What the machines say; and the names of those that have no room now."""
+    """What every machine says that it would run; and the names of those that have no room now.
+
+    Raises:
+        SchedulerError: The engine, or one of its machines, does not answer.
+    """
     folder = project.runs_dir / MACHINES / secrets.token_hex(4)
     folder.mkdir(parents=True)
     members = [
@@ -84,7 +113,7 @@ def _ask(
         write_job(file, members, groups[0].request, project=project, answer=answer)
         files[name] = (answer, log)
         name_of_task = f"asked-{folder.name}-{number}"
-        tasks.append(task_of(name_of_task, file, log, project=project, machine=name, num_cpus=0))
+        tasks.append(task_of(name_of_task, file, log, project=project, machines=(name,), num_cpus=0))
     handles = place.submit(tasks)
     try:
         answers = _answers(files, handles, place=place, sleep=sleep)
@@ -135,15 +164,25 @@ def _answers(
         sleep(_LOOK_S)
 
 
-def _agreed(at: int, group: Group, answers: Mapping[str, Found]) -> RunInputs:
-    """What the members of a group stand on, on every machine alike."""
+def kinds_of(at: int, group: Group, answers: Mapping[str, Found], *, by_cpu: bool = False) -> list[Kind]:
+    """The kinds of machines that there are for a group, the most numerous first.
+
+    Args:
+        at: The place of the group among those that the machines were asked for.
+        group: Whose recipe it is.
+        answers: Machine → what it said.
+        by_cpu: Tell machines with other CPUs apart, whether that can change numbers or not.
+
+    Raises:
+        MixedMachinesError: A machine has another environment, code or data, or cannot run it.
+    """
     here = group.inputs
-    first: tuple[str, RunInputs] | None = None
-    for name, found in answers.items():
-        there = found.inputs[at]
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, answer in answers.items():
+        there = answer.inputs[at]
         if there is None or here is None:
             raise MixedMachinesError(
-                f"{group.recipe.name} cannot be run on a machine: {found.problems[at]}",
+                f"{group.recipe.name} cannot be run on a machine: {answer.problems[at]}",
                 where=name,
                 fix="`reprokit image build` on that machine, or a folder of images that all share",
             )
@@ -155,22 +194,63 @@ def _agreed(at: int, group: Group, answers: Mapping[str, Found]) -> RunInputs:
                 actual=there.recorded,
                 fix="make the checkout, the data and the environment the same on all machines",
             )
-        first = first or (name, there)
-        if there.surroundings != first[1].surroundings:
-            raise MixedMachinesError(
-                f"the machines would not compute {group.recipe.name} alike: "
-                "their numerics fingerprints differ",
-                where=f"{first[0]} and {name}",
-                expected=f"{first[1].surroundings[:19]} ({_words(answers[first[0]])})",
-                actual=f"{there.surroundings[:19]} ({_words(found)})",
-                fix="name machines of one kind: a partition or constraint of Slurm, a cluster of Ray",
-            )
-    assert first is not None  # noqa: S101  there is at least one machine
-    return first[1]
+        cpu = str(answer.facts.get("kind_of_cpu") or "unknown") if by_cpu else ""
+        found.setdefault((there.surroundings, cpu), []).append(name)
+    cpus = [cpu for _, cpu in found]
+    kinds = [
+        Kind(
+            surroundings=surroundings,
+            cpu=cpu,
+            name=cpu if cpus.count(cpu) == 1 else f"{cpu} {short_kind(surroundings)}",
+            machines=tuple(names),
+            words=_words(answers[names[0]]),
+        )
+        for (surroundings, cpu), names in found.items()
+    ]
+    return sorted(kinds, key=lambda kind: (-len(kind.machines), kind.surroundings, kind.cpu))
+
+
+def _settled(group: Group, kinds: Sequence[Kind], *, progress: SweepProgress) -> list[Group]:
+    """A group as its recipe says what becomes of machines that would not compute alike.
+
+    Raises:
+        MixedMachinesError: The recipe refuses them.
+    """
+    first = kinds[0]
+    assert group.inputs is not None  # noqa: S101  the machines were asked about it
+    recorded, name = group.inputs.recorded, group.recipe.name
+    if len(kinds) == 1:
+        return [replace(group, inputs=replace(group.inputs, surroundings=first.surroundings))]
+    if group.recipe.machines == "refuse":
+        raise MixedMachinesError(
+            f"the machines would not compute {name} alike: their numerics fingerprints differ",
+            where=f"{first.machines[0]} and {kinds[1].machines[0]}",
+            expected=f"{first.surroundings[:19]} ({first.words})",
+            actual=f"{kinds[1].surroundings[:19]} ({kinds[1].words})",
+            fix="name machines of one kind (a partition or constraint of Slurm, a cluster of Ray), "
+            "or say `machines: split` or `machines: mark` in recipe.yaml",
+        )
+    for kind in kinds:
+        machines = ", ".join(one[:12] for one in kind.machines)
+        progress.note(f"{name}: {short_kind(kind.surroundings)}: {machines} ({kind.words})")
+    if group.recipe.machines == "mark":
+        progress.note(f"{name}: MIXED: each run on any of {len(kinds)} kinds of machines; none is promoted")
+        return [replace(group, inputs=RunInputs(recorded=recorded, surroundings=MIXED))]
+    progress.note(f"{name}: split: every seed on each of {len(kinds)} kinds of machines")
+    return [
+        replace(
+            group,
+            inputs=RunInputs(recorded=recorded, surroundings=kind.surroundings),
+            machines=kind.machines,
+            kind=kind.surroundings,
+        )
+        for kind in kinds
+    ]
 
 
 def _words(found: Found) -> str:
-    return ", ".join(str(value) for value in found.facts.values() if value)
+    told = (found.facts.get(name) for name in ("cpu", "libc", "num_cpus"))
+    return ", ".join(str(value) for value in told if value)
 
 
 def _tail(log: Path) -> str:

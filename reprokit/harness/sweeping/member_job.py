@@ -34,7 +34,8 @@ class MemberJob:
         where: The engine's name; recorded.
         is_pinned: Whether it gets one core.
         recorded: What its numbers must stand on, as ``RunInputs.recorded``; "" where that is asked.
-        surroundings: The same, as ``RunInputs.surroundings``.
+        surroundings: The same, as ``RunInputs.surroundings``; ``MIXED`` where any will do.
+        machines: ``split`` or ``mixed`` where the sweep has machines of several kinds.
     """
 
     recipe: str
@@ -47,6 +48,7 @@ class MemberJob:
     is_pinned: bool = False
     recorded: str = ""
     surroundings: str = ""
+    machines: str = ""
 
     @property
     def run_id(self) -> str:

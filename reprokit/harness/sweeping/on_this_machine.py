@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture, recipes, runs, workspace
+from reprokit.core import fingerprint
 from reprokit.core.records import Outcome
 from reprokit.errors import CannotRunError, ReprokitError
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.free_core import free_core
-from reprokit.harness.running.run_inputs import RunInputs, planned_inputs
+from reprokit.harness.running.run_inputs import MIXED, RunInputs, planned_inputs
 from reprokit.harness.running.start_runs import among_others_in, not_started
 from reprokit.harness.sweeping.carry_out import Attempt, Board, SweepProgress, run_member
 from reprokit.harness.sweeping.groups import Group, make_ready
@@ -130,7 +131,9 @@ def goes_on_from_a_checkpoint(file: Path) -> bool:
 
 
 def _can_resume(job: MemberJob, *, project: Project) -> bool:
-    """Whether its checkpoints are known here: not those of an unmodified program."""
+    """Whether a run of it may go on from a checkpoint: not of a program, nor of a machine of another kind."""
+    if job.surroundings == MIXED:
+        return False
     recipe = recipes.load(job.recipe, recipes_dir=project.recipes_dir, overrides=job.settings)
     return recipe.program is None
 
@@ -142,7 +145,7 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
     found = _inputs(group, job, core=core, project=project)
     if group.inputs is None or found is None:
         raise _CannotStartError(f"this machine cannot make it ready: {group.problem}")
-    if (found.recorded, found.surroundings) != (job.recorded, job.surroundings):
+    if found.recorded != job.recorded or job.surroundings not in {found.surroundings, MIXED}:
         raise _CannotStartError(_why_other(found, job), fix=_SAME)
     member = Member(recipe=job.recipe, settings=job.settings, seed=job.seed, attempts=job.attempt - 1)
     run_member(
@@ -156,7 +159,10 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
         attempt=Attempt(
             number=job.attempt,
             stamped=job.stamped,
-            facts={**_facts(job, node=node), **_resumed_from(this, group, core=pinned, project=project)},
+            facts={
+                **_facts(job, found, node=node),
+                **_resumed_from(this, group, core=pinned, project=project),
+            },
             point=this.point,
         ),
     )
@@ -188,16 +194,21 @@ def _why_other(found: RunInputs, job: MemberJob) -> str:
             ("code, recipe, data or environment", found.recorded, job.recorded),
             ("what of the machine can change numbers", found.surroundings, job.surroundings),
         )
-        if ours != theirs
+        if theirs not in {ours, MIXED}
     ]
     return (
         f"on this machine the run would not be the one that was asked for: other {' and other '.join(what)}"
     )
 
 
-def _facts(job: MemberJob, *, node: str) -> dict[str, Any]:
-    machine = {"id": workspace.machine_id(), "fingerprint": job.surroundings}
-    return {"where": job.where, "machine": {**machine, **({"node": node} if node else {})}}
+def _facts(job: MemberJob, found: RunInputs | None, *, node: str) -> dict[str, Any]:
+    machine = {
+        "id": workspace.machine_id(),
+        "fingerprint": found.surroundings if found else job.surroundings,
+        "node": node,
+        "set": job.machines,
+    }
+    return {"where": job.where, "machine": {name: told for name, told in machine.items() if told}}
 
 
 def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: str) -> Path:
@@ -205,7 +216,7 @@ def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: s
     folder = project.runs_dir / job.recipe / job.run_id
     if folder.exists():
         return folder
-    facts = {**_facts(job, node=node), "attempt": job.attempt, "modified": list(job.settings)}
+    facts = {**_facts(job, None, node=node), "attempt": job.attempt, "modified": list(job.settings)}
     return not_started(error, name=job.recipe, seed=job.seed, project=project, facts=facts, run_id=job.run_id)
 
 
@@ -248,5 +259,10 @@ def _told(jobs: Sequence[MemberJob], request: Request, *, project: Project) -> d
             found, problem = None, error.told()
         rows.append({"inputs": asdict(found) if found else None, "problem": problem})
     cpu = host.get("cpu") or {}
-    facts = {"cpu": cpu.get("model"), "libc": host.get("libc"), "num_cpus": len(cores)}
+    facts = {
+        "cpu": cpu.get("model"),
+        "libc": host.get("libc"),
+        "num_cpus": len(cores),
+        "kind_of_cpu": fingerprint.kind_of_cpu(host),
+    }
     return {"machine": workspace.machine_id(), "members": rows, "facts": facts, "pid": os.getpid()}

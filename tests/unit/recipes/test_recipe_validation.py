@@ -236,3 +236,14 @@ def test_a_variation_is_named_once(folder):
 def test_a_limit_that_no_system_takes_is_refused(folder, limit):
     folder.edit("seeds: [42, 123]", f"limits: {{{limit}}}\nseeds: [42, 123]")
     assert f"limits.{limit.partition(':')[0]}" in folder.refusal()
+
+
+def test_a_recipe_says_what_becomes_of_machines_that_do_not_compute_alike(folder):
+    plain = folder.load()
+    assert (plain.machines, "machines" in plain.as_data()) == ("refuse", False)
+    folder.edit("seeds:", "machines: mark\nseeds:")
+    marked = folder.load()
+    assert (marked.machines, marked.as_data()["machines"]) == ("mark", "mark")
+    assert marked.digest == plain.digest
+    folder.edit("machines: mark", "machines: maybe")
+    assert "machines must be" in folder.refusal()
