@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,17 @@ LOCK = "requirements.lock"
 
 #: More than any record of ours holds; a program can make a file larger than memory.
 _MAX_JSON_BYTES = 256 << 20
+
+
+def rank_trace(rank: int) -> str:
+    """The trace of a rank of a run other than the first, whose trace is ``TRACE``."""
+    return f"trace.rank{rank}.jsonl"
+
+
+def traces_asked(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The traces that a run must have by the ``run.json`` of it: one a rank, rank 0 first."""
+    ranks = (record.get("recipe_data") or {}).get("ranks") or {}
+    return (TRACE, *map(rank_trace, range(1, int(ranks.get("world_size", 1)))))
 
 
 def read_json(path: Path) -> dict[str, Any]:

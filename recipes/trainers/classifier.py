@@ -179,7 +179,7 @@ def batches(data: Images, rows: np.ndarray, config: Config, run: Run, *, step: i
     shift = 0 if settings.overfit_batch else config.dataset.shift
     for epoch in itertools.count(step // len(rows)):
         order = rows_of_epoch(rows, run, epoch=epoch)
-        generator = np.random.default_rng(run.seeding.derive("augmentation", epoch))
+        generator = np.random.default_rng(run.seeding.derive("augmentation", epoch, rank=0))
         moves = generator.integers(2 * shift + 1, size=(len(rows), 2))
         for first in range(step % len(rows), len(rows), settings.batch_size):
             part = slice(first, min(first + settings.batch_size, len(rows)))
@@ -193,7 +193,7 @@ def batches(data: Images, rows: np.ndarray, config: Config, run: Run, *, step: i
 
 def rows_of_epoch(rows: np.ndarray, run: Run, *, epoch: int) -> np.ndarray:
     """All rows in the random order of one epoch, which follows from the seed and its number."""
-    return np.random.default_rng(run.seeding.derive("order", epoch)).permutation(rows)
+    return np.random.default_rng(run.seeding.derive("order", epoch, rank=0)).permutation(rows)
 
 
 def moved(pixels: np.ndarray, moves: np.ndarray, *, shift: int) -> np.ndarray:
@@ -240,15 +240,19 @@ def learn(
     model: nn.Module, adam: FlatAdam, batch: Batch, run: Run, *, learning_rate: float, max_norm: float
 ) -> dict[str, float]:
     """One update; returns what it was like, before the step."""
-    labels = torch.from_numpy(batch.labels).to(run.device)
-    logits = model(as_input(batch.inputs, run))
-    loss = functional.cross_entropy(logits, labels)
-    adam.gradients.zero_()
-    torch.autograd.backward(loss)
+
+    def of_part(part: slice) -> Tensor:
+        labels = torch.from_numpy(batch.labels[part]).to(run.device)
+        logits, share = model(as_input(batch.inputs[part], run)), len(labels) / len(batch.labels)
+        loss = functional.cross_entropy(logits, labels) * share
+        torch.autograd.backward(loss)
+        return torch.stack([loss.detach(), (logits.argmax(dim=1) == labels).float().mean() * share])
+
+    measures = run.ranks.add_up(of_part, adam.gradients, count=len(batch.samples), num_measures=2)
     norm = adam.step(learning_rate=learning_rate, max_norm=max_norm)
     return {
-        "loss/train": loss.item(),
-        "train/accuracy": (logits.argmax(dim=1) == labels).float().mean().item(),
+        "loss/train": measures[0].item(),
+        "train/accuracy": measures[1].item(),
         "optim/grad_norm": norm.item(),
         "optim/learning_rate": learning_rate,
     }
@@ -285,10 +289,7 @@ def evaluate(model: nn.Module, data: Images, rows: np.ndarray, run: Run) -> dict
 
 
 def train(config: Config, run: Run) -> None:
-    """Train a classifier and write its records.
-
-    ``config`` has the recipe's settings, ``run`` seeds, device, and where the records go.
-    """
+    """Train a classifier as ``config`` says; ``run`` has seeds, device, and where the records go."""
     settings, logging = config.training, config.logging
     run.seeding.seed_everything()
     data = read_images(config.dataset, run)
@@ -304,14 +305,15 @@ def train(config: Config, run: Run) -> None:
 
     for batch in batches(data, rows, config, run, step=before):
         rate, bound = learning_rate_at(batch.step, settings), settings.max_grad_norm or math.inf
+        own = run.ranks.share_of(len(batch.samples))
         record = learn(model, adam, batch, run, learning_rate=rate, max_norm=bound)
         run.trace.update(
             step=batch.step,
             parameters=dict(model.named_parameters()),
             gradients={name: one.grad for name, one in model.named_parameters() if one.grad is not None},
             optimizer=adam.state_dict(),
-            samples=batch.samples,
-            arrived=(batch.pixels, batch.labels),
+            samples=batch.samples[own],
+            arrived=(batch.pixels[own], batch.labels[own]),
             every=logging.trace_interval,
         )
         if is_due(logging.eval_interval, before, batch.step):

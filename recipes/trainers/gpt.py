@@ -26,6 +26,7 @@ from recipes.parts.flat_adamw import FlatAdamW
 from recipes.parts.products import product
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le, Lt, MinLen
+from reprokit.runtime.ranks import Ranks
 from reprokit.runtime.run import Run
 
 # --- Settings ------------------------------------------------------------------------------------
@@ -204,7 +205,7 @@ def learning_rate_at(step: int, settings: Training) -> float:
 
 
 def update(
-    model: GPT, adam: FlatAdamW, batch: Sequence[Tensor], settings: Training, *, learning_rate: float
+    model: GPT, adam: FlatAdamW, batch: Sequence[Tensor], settings: Training, ranks: Ranks, *, rate: float
 ) -> dict[str, Any]:
     """One step of the optimizer; the gradients of a batch are those of its parts, added up.
 
@@ -213,20 +214,25 @@ def update(
         adam: Likewise.
         batch: Inputs and targets, int64 [batch_size, block_size].
         settings: Parts of a batch, longest gradient.
-        learning_rate: Of this update.
+        ranks: The processes that take their part of the batch.
+        rate: The learning rate of this update.
 
     Returns:
         The loss before the update, the gradient's norm before it was clipped, the learning rate.
     """
     num_parts = settings.gradient_accumulation_steps
-    losses = []
-    adam.gradients.zero_()
-    for inputs, targets in zip(*(tensor.chunk(num_parts) for tensor in batch), strict=True):
-        loss = loss_of(model, inputs, targets) / num_parts
-        torch.autograd.backward(loss)
-        losses.append(loss.detach())
-    norm = adam.step(learning_rate=learning_rate, max_norm=settings.max_grad_norm)
-    return {"loss/train": sum(losses), "optim/grad_norm": norm, "optim/learning_rate": learning_rate}
+
+    def of_part(part: slice) -> Tensor:
+        losses, share = adam.values.new_zeros(1), (part.stop - part.start) / settings.batch_size
+        for inputs, targets in zip(*(tensor[part].chunk(num_parts) for tensor in batch), strict=True):
+            loss = loss_of(model, inputs, targets) / num_parts * share
+            torch.autograd.backward(loss)
+            losses += loss.detach()
+        return losses
+
+    loss = ranks.add_up(of_part, adam.gradients, count=settings.batch_size, num_measures=1)
+    norm = adam.step(learning_rate=rate, max_norm=settings.max_grad_norm)
+    return {"loss/train": loss, "optim/grad_norm": norm, "optim/learning_rate": rate}
 
 
 @torch.no_grad()
@@ -259,15 +265,11 @@ def write_samples(model: GPT, corpus: Corpus, settings: Logging, generator: np.r
 
 
 def train(config: Config, run: Run) -> None:
-    """Train a model, write its records, and let it write.
-
-    Args:
-        config: The recipe's settings.
-        run: Seeds, device, data, and where the records go.
-    """
+    """Train a model as ``config`` says, and let it write; ``run`` has seeds, device, data and records."""
     settings, logging = config.training, config.logging
-    if settings.batch_size % settings.gradient_accumulation_steps:
-        raise ValueError(f"gradient_accumulation_steps does not divide batch_size {settings.batch_size}")
+    num_parts = run.ranks.num_parts * settings.gradient_accumulation_steps
+    if settings.batch_size % num_parts:
+        raise ValueError(f"{num_parts} parts of one size do not divide batch_size {settings.batch_size}")
     run.seeding.seed_everything()
     corpus = Corpus(
         read_texts(run.data[config.texts.archive], config.texts.members),
@@ -275,7 +277,7 @@ def train(config: Config, run: Run) -> None:
         block_size=config.model.block_size,
         device=run.device,
     )
-    sampler = run.seeding.torch_generator("batches")
+    sampler = run.seeding.torch_generator("batches", rank=0)
     with run.seeding.initialising():
         model = GPT(len(corpus.characters), config.model).to(run.device)
     betas = (settings.beta1, settings.beta2)
@@ -288,19 +290,20 @@ def train(config: Config, run: Run) -> None:
 
     while step < settings.total_timesteps:
         step += 1
-        source = run.seeding.torch_generator("batches") if settings.overfit_batch else sampler
+        source = run.seeding.torch_generator("batches", rank=0) if settings.overfit_batch else sampler
         num_offsets = corpus.num_offsets(corpus.training)
         samples = torch.randint(num_offsets, (settings.batch_size,), generator=source)
         batch = corpus.blocks_at(samples, corpus.training)
-        record = update(model, adam, batch, settings, learning_rate=learning_rate_at(step, settings))
+        rate, own = learning_rate_at(step, settings), run.ranks.share_of(settings.batch_size)
+        record = update(model, adam, batch, settings, run.ranks, rate=rate)
         run.trace.update(
             step=step,
             parameters=dict(model.named_parameters()),
             gradients=adam.named_gradients(model),
             optimizer=adam.state_dict(),
             generators={"batches": sampler},
-            samples=samples,
-            arrived=batch,
+            samples=samples[own],
+            arrived=[tensor[own] for tensor in batch],
             every=logging.trace_interval,
         )
         if step % logging.eval_interval == 0:
@@ -338,7 +341,7 @@ def finish(model: GPT, corpus: Corpus, config: Config, run: Run) -> dict[str, fl
     """The last evaluation, and what the model writes: in samples.txt, its digest (48 bits) in the record."""
     blocks, size = config.logging.final_eval_blocks, config.training.batch_size
     losses = evaluate(model, corpus, num_blocks=blocks, batch_size=size)
-    texts = write_samples(model, corpus, config.logging, run.seeding.numpy_generator("samples"))
+    texts = write_samples(model, corpus, config.logging, run.seeding.numpy_generator("samples", rank=0))
     content = "\n----\n".join(texts).encode("ascii")
     (run.dir / "samples.txt").write_bytes(content)
     digest = int.from_bytes(hashlib.blake2b(content, digest_size=6).digest())

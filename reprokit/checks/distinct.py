@@ -51,7 +51,7 @@ def _seen(evidence: Evidence) -> dict[str, int]:
     if (evidence.recipe or {}).get("instrument"):
         found = distinct_streams.num_of_watched(first)
     elif isinstance(fact(first.runtime, "seeding.alike"), list):
-        found = {"environment": distinct_streams.num_of_trainer(first)}
+        found = distinct_streams.num_of_trainer(first)
     else:
         found = {}  # written before the runtime looked
     return {what: number for what, number in found.items() if number > 1}

@@ -135,7 +135,7 @@ def _fault(trace: TraceComparison, *, wanted: int | None) -> Finding | None:
         return unjudged("no traced update could be compared", _WRITE)
     if trace.equal is not True:
         first = trace.first or {}
-        place = f"{first.get('what', 'a digest')} at step {first.get('step')!r}"
+        place = f"{first.get('place') or first.get('what', 'a digest')} at step {first.get('step')!r}"
         sample = first.get("sample")
         if isinstance(sample, Mapping):
             reason = f"the samples differ: {sample.get('told')}; first in the trace is {place}"

@@ -32,7 +32,7 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     """Show where the training of two recorded runs first differs, and which lines drew other values.
 
     Lines are in the order of the first run. Run folders of recipes are compared by their digests of each
-    update.
+    update; of several ranks, the first one that differs is named, with the collective.
 
     Exit codes: 0 nothing differs; 1 something does; 2 a folder has no trace.
     """
@@ -44,7 +44,7 @@ def diff(first: Path, second: Path, as_json: bool) -> int:
     from reprokit.reports import trace_diff
 
     if all(stored(folder / TRACE).is_file() for folder in (first, second)):
-        return _diff_recorded(first / TRACE, second / TRACE, as_json=as_json)
+        return _diff_recorded(first, second, as_json=as_json)
     traces = [diagnosis.read_trace(folder) for folder in (first, second)]
     for folder, trace in zip((first, second), traces, strict=True):
         if not trace.processes:
@@ -75,12 +75,12 @@ def _events(trace: Trace) -> dict[str, int]:
 
 
 def _diff_recorded(first: Path, second: Path, *, as_json: bool) -> int:
-    """Compare traces that trainers of recipes write themselves."""
+    """Compare traces that trainers of recipes write themselves, one a rank."""
     from dataclasses import asdict
 
-    from reprokit.harness.judging import compare_traces
+    from reprokit.harness.judging import compare_ranks
     from reprokit.reports import trace_diff
 
-    found = compare_traces(first, second)
+    found = compare_ranks(first, second)
     print_answer(trace_diff.recorded_lines(found), data=lambda: asdict(found), as_json=as_json)
     return 0 if found.equal else 1

@@ -17,15 +17,20 @@ Vector = Mapping[str, Any]
 
 
 def clones_of_trainer(run: RunEvidence) -> Iterator[str]:
-    """Environments or rollouts of a trainer that were equal after every update."""
+    """Environments or rollouts of a trainer that were equal after every update, ranks fed alike in one."""
+    for one, other, update in fact(run.runtime, "ranks.alike") or ():
+        yield f"ranks {one} and {other} train on the same samples in update {update}"
     for pair in fact(run.runtime, "seeding.alike") or ():
         yield f"{pair[0]} and {pair[1]} were equal after every update: one is a clone of the other"
 
 
-def num_of_trainer(run: RunEvidence) -> int:
-    """How many environments a trainer was found with."""
+def num_of_trainer(run: RunEvidence) -> dict[str, int]:
+    """What of a trainer works side by side → how many were seen."""
     in_use = fact(run.runtime, "seeding.in_use")
-    return len(in_use) if isinstance(in_use, Mapping) else 0
+    return {
+        "rank": fact(run.runtime, "ranks.world_size") or 0,
+        "environment": len(in_use) if isinstance(in_use, Mapping) else 0,
+    }
 
 
 def workers(run: RunEvidence) -> list[list[Worker]]:
@@ -68,6 +73,14 @@ def unread(run: RunEvidence) -> Iterator[str]:
             yield str(problem)
     if ranks(run):
         yield from ledger_problems(run)
+    asked, known = (
+        fact(run.run, "recipe_data.ranks.world_size") or 1,
+        fact(run.runtime, "ranks.world_size") or 1,
+    )
+    if asked != known:
+        yield f"the recipe asks for {asked} ranks, and the launcher recorded {known}"
+    elif known > 1 and fact(run.runtime, "ranks.samples") is not True:
+        yield "the traces of the ranks lack the samples of some updates, or their contents"
 
 
 def ranks(run: RunEvidence) -> list[list[Rank]]:

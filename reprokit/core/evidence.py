@@ -81,7 +81,7 @@ class TraceComparison:
 
     Attributes:
         first: The first difference: ``step``, ``what`` (the digest's name), ``expected``,
-            ``actual``; None when equal.
+            ``actual``, and of several ranks ``rank`` and ``place`` (where, in words); None when equal.
     """
 
     equal: bool

@@ -17,6 +17,8 @@ _TRACEBACK = "Traceback (most recent call last):"
 _ROOT = re.compile(r"Root Cause \(first observed failure\):(.*)", re.DOTALL)
 _RANK = re.compile(r"^\s*rank\s*: (\d+)", re.MULTILINE)
 _EXIT_CODE = re.compile(r"^\s*exitcode\s*: (-?\d+) \(pid: \d+\)[ \t]*(?:\((SIG\w+)\))?", re.MULTILINE)
+#: How our own launcher of ranks ends (``runtime.launch_ranks``).
+_OWN = re.compile(r"^error: (rank (\d+) \S.*)\s*\Z", re.MULTILINE)
 _OF_RANK = re.compile(r"^\[rank(\d+)\]: ?", re.MULTILINE)
 
 
@@ -27,6 +29,10 @@ def root_cause(stderr_tail: str, *, words_of: Callable[[str], str]) -> str:
         stderr_tail: The end of what was printed to stderr.
         words_of: What one program's output says of its end.
     """
+    own = _OWN.search(stderr_tail)
+    if own is not None:
+        said = "\n".join(_marked(own[2], stderr_tail))
+        return f"{own[1]}: {words_of(said)}" if "exit code" in own[1] and said else own[1]
     errors = list(_ERRORS.finditer(stderr_tail))
     if not errors:
         return ""
@@ -45,5 +51,8 @@ def root_cause(stderr_tail: str, *, words_of: Callable[[str], str]) -> str:
 
 def _said_by(rank: str, text: str) -> str:
     """The lines that a process marked as its own, without the mark; all lines where none did."""
-    own = [_OF_RANK.sub("", line) for line in text.splitlines() if line.startswith(f"[rank{rank}]:")]
-    return "\n".join(own) or text
+    return "\n".join(_marked(rank, text)) or text
+
+
+def _marked(rank: str, text: str) -> list[str]:
+    return [_OF_RANK.sub("", line) for line in text.splitlines() if line.startswith(f"[rank{rank}]:")]

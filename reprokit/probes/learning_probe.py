@@ -38,6 +38,7 @@ from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.first_updates import EnoughUpdates, FirstUpdatesMetrics
 from reprokit.runtime.launch import load_trainer
 from reprokit.runtime.metrics import MetricsWriter, TimingWriter
+from reprokit.runtime.ranks import Ranks
 from reprokit.runtime.run import Run
 from reprokit.runtime.seeding import Seeding
 from reprokit.runtime.trace import Trace
@@ -197,6 +198,7 @@ def _run(folder: Path, options: argparse.Namespace, *, metrics: MetricsWriter, t
         timing=TimingWriter(folder / TIMING, clock=time.perf_counter),
         trace=trace,
         checkpoints=CheckpointStore(folder / CHECKPOINTS, keep=1),
+        ranks=Ranks(trace),
         data=data_files.checked(options.data),
     )
 

@@ -206,7 +206,7 @@ def _recipe(
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
     foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)
     plain = {key: value for key, value in plain.items() if key not in foreign}
-    for key, usual in (("prepare", {}), ("disjoint", []), ("machines", "refuse")):
+    for key, usual in (("prepare", {}), ("disjoint", []), ("machines", "refuse"), ("ranks", None)):
         if plain[key] == usual:  # as recipes had it before there were these keys
             del plain[key]
     plain["expected"] = {name: _without_default_window(one) for name, one in plain["expected"].items()}
@@ -218,6 +218,8 @@ def _recipe(
         numbers |= {key: plain[key] for key in ("command", *given)}
     else:
         numbers |= {"trainer": trainer.digest, "config": config}
+        if said.ranks is not None:
+            numbers["ranks"] = {**plain["ranks"], "timeout_s": None}  # no number depends on it
         if trainer.parts:  # so that a recipe without any keeps the digest that it had before there were parts
             numbers["parts"] = digest_of_parts(trainer.parts)
     return Recipe(
@@ -247,6 +249,7 @@ def _recipe(
             require=tuple(said.checks.require),
         ),
         keep_checkpoints=said.checkpoints.keep,
+        ranks=plain.get("ranks"),
         data=tuple(plain["data"]) if isinstance(said.data, list) else plain["data"],
         training_config=config,
         modified=modified,

@@ -186,6 +186,7 @@ class Recipe:
     limits: RecipeLimits  # what a run may use
     checks: CheckRules  # rows of the checklist relaxed and required
     keep_checkpoints: int | None  # how many of the last checkpoints a run keeps; None for all
+    ranks: Mapping[str, Any] | None  # `world_size`, `reduction`, …; None for one process
     data: str | tuple[Any, ...] | Mapping[str, Any]  # `none`, files beside the recipe, or files by name
     training_config: Mapping[str, Any]  # the trainer's sections, every default filled in, as plain JSON data
     modified: tuple[str, ...]  # overrides as `path=value`, in the order given

@@ -102,6 +102,28 @@ class Checkpoints(BaseModel):
     keep: Annotated[int, Field(ge=1)] | None = None
 
 
+class Ranks(BaseModel):
+    """The processes that train one model together, each on a part of every batch."""
+
+    model_config = STRICT
+    world_size: Annotated[int, Field(ge=1, le=64)]
+    reduction: Literal["all_reduce", "fixed_order"] = "all_reduce"
+    shards: Annotated[int, Field(ge=1, le=64)] = 4
+    timeout_s: Positive = 40.0
+
+    @model_validator(mode="after")
+    def _shards_must_fit_the_ranks(self) -> Self:
+        if self.reduction == "fixed_order":
+            powers = all(number.bit_count() == 1 for number in (self.world_size, self.shards))
+            if not powers or self.world_size > self.shards:
+                raise PydanticCustomError(
+                    "rule", "given powers of two for `fixed_order`, with as many shards as ranks or more"
+                )
+        elif "shards" in self.model_fields_set:
+            raise PydanticCustomError("rule", "given `reduction: fixed_order`: only there a batch has shards")
+        return self
+
+
 class Checks(BaseModel):
     """How this recipe's checklist differs from the usual one."""
 
@@ -212,6 +234,7 @@ class RecipeModel(BaseModel):
     limits: Limits = Limits()
     checks: Checks = Checks()
     checkpoints: Checkpoints = Checkpoints()
+    ranks: Ranks | None = None
     data: Data = "none"
     prepare: Prepare = {}
     disjoint: list[Disjoint] = []

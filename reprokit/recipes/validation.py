@@ -179,6 +179,9 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
         what = f"the device {recipe.device} is not in the variant {recipe.variant}"
         expected = " or ".join(dict.fromkeys(["cpu", recipe.variant]))
         yield RecipeError(what, where=origin.where(("device",)), expected=expected)
+    if recipe.ranks is not None and recipe.device not in {None, "cpu"}:
+        what = f"ranks train on the CPU, and the device is {recipe.device}"
+        yield RecipeError(what, where=origin.where(("ranks",)), expected="`device: cpu`")
     for platform in sorted(set(recipe.tolerances.platforms) - set(recipe.platforms)):
         what = f"tolerances for {platform}, which is not one of the recipe's platforms"
         where = origin.where(("tolerances", "platforms", platform))
@@ -232,6 +235,9 @@ def _of_trainer_or_command(recipe: RecipeModel, origin: Origin) -> Iterator[Reci
     elif recipe.trainer is not None:
         for key in sorted(recipe.model_fields_set & set(OF_COMMANDS)):
             yield RecipeError(f"{key} belongs to a recipe with `command`", where=origin.where((key,)))
+    elif recipe.ranks is not None:
+        what = "ranks belong to a recipe with `trainer`"
+        yield RecipeError(what, where=origin.where(("ranks",)), fix="start them in the command: torchrun …")
     elif recipe.variant == NO_VARIANT and recipe.numerics == "portable":
         what = "portable numerics need a pinned environment, and the variant is none"
         yield RecipeError(what, where=origin.where(("numerics",)), fix="write `numerics: native`")

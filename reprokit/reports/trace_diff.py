@@ -18,7 +18,11 @@ def recorded_lines(found: TraceComparison) -> Iterator[str]:
     if found.first is None:
         yield f"{found.records_compared} updates: all equal"
         return
-    yield f"first differs at step {found.first['step']}, in {shown(str(found.first['what']))}"
+    place = shown(str(found.first.get("place") or found.first["what"]))
+    if found.first["step"] is None:
+        yield f"differ: {place}"
+        return
+    yield f"first differs at step {found.first['step']}, in {place}"
     yield f"  {shown(str(found.first['expected']))} and {shown(str(found.first['actual']))}"
     sample = found.first.get("sample")
     if isinstance(sample, Mapping):

@@ -17,15 +17,18 @@ function ``train(config: Config, run: Run) -> None``. Two records are added to w
 Both are written before the training too, so that a run that is killed has them as well. How every
 operation rounds here (``numerics.probe`` of environment.json) is probed after it, where it can disturb
 nothing. With ``--max-updates N`` the training ends after N updates, and the process with
-``STOPPED_EARLY``; with ``--stop-at`` it is killed at that step (``stopping``).
+``STOPPED_EARLY``; with ``--stop-at`` it is killed at that step (``stopping``). One of several processes
+that train one model is started by ``launch_ranks``; ``runtime.json`` then has what ``rank_records`` found.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import dataclasses
 import importlib.util
-import json
+import os
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -37,12 +40,17 @@ from typing import Any
 from reprokit.capture import probe
 from reprokit.core import numerics
 from reprokit.core.records import STOPPED_EARLY
-from reprokit.errors import RecipeError, ReprokitError, WorkspaceError
+from reprokit.errors import RecipeError, ReprokitError
 from reprokit.layout import CONFIG, ENVIRONMENT, RUNTIME
 from reprokit.runtime import config as configuration
 from reprokit.runtime import data_files, settings
 from reprokit.runtime.first_updates import EnoughUpdates
+from reprokit.runtime.rank_settings import ALL_REDUCE, FIXED_ORDER, LOST_PEER, RankSettings
+from reprokit.runtime.ranks import LostPeerError
+from reprokit.runtime.record_file import write_record
 from reprokit.runtime.run import Run
+
+_PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,10 +79,17 @@ def main(arguments: Sequence[str]) -> int:
             data=options.data,
             keep_checkpoints=options.keep_checkpoints,
             profile_step=options.profile_step,
+            ranks=_ranks(options),
+            rank=options.rank or 0,
+            meeting=options.meeting,
         )
     except ReprokitError as error:
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(f"{_mark(options)}error: {error}\n")
         return error.exit_code
+    except LostPeerError as error:
+        sys.stderr.write(f"{_mark(options)}lost another rank {error}\n")
+        sys.stderr.flush()
+        os._exit(LOST_PEER)  # what the group's destructor waits for does not come
     return 0 if options.max_updates is None else STOPPED_EARLY
 
 
@@ -92,6 +107,9 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
     data: Sequence[tuple[str, str, str]] = (),
     keep_checkpoints: int | None = None,
     profile_step: int | None = None,
+    ranks: RankSettings | None = None,
+    rank: int = 0,
+    meeting: Path | None = None,
 ) -> None:
     """Train, and write what held.
 
@@ -108,6 +126,9 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
         data: Name, digest and path of each data set.
         keep_checkpoints: How many of the last checkpoints stay; None for all.
         profile_step: Profile the training, and look at the update that begins at or after this step; or None.
+        ranks: How many processes train together; None for one that trains alone.
+        rank: Number of this one.
+        meeting: The folder where they meet; None for one process.
 
     Raises:
         ReprokitError: Data, configuration, trainer, device or folder is not as it must be.
@@ -125,14 +146,25 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
         data=data_files.checked(data),
         keep_checkpoints=keep_checkpoints,
         profile_step=profile_step,
+        ranks=ranks,
+        rank=rank,
+        meeting=meeting,
     ) as run:
+        if meeting is not None:
+            _end_with_parent()
         facts = _prove(run, at_start)
         for lack in facts["numerics"]["missing"]:
             sys.stderr.write(f"warning: {lack['name']} is not in force: {lack['why']}\n")
         try:
-            with nullcontext() if profile_step is None else _profiled(run_dir):
+            run.ranks.join()
+            with nullcontext() if profile_step is None or rank else _profiled(run_dir):
                 module.train(chosen, run)
         except EnoughUpdates:
+            run.ranks.leave()
+            return
+        run.ranks.leave()
+        if rank:
+            _prove(run, at_start)
             return
         from reprokit.probes import rounding_probe  # noqa: PLC0415 - only once the training has ended
 
@@ -173,24 +205,37 @@ def _prove(
     """Write both records, as things stand now; ``rounding`` goes beside the profile in force."""
     inside = probe.collect(with_torch=True, device=run.device.type)
     held = settings.verify(profile=at_start.get(numerics.MARK), facts=inside, at_start=at_start)
-    _write(run.dir / ENVIRONMENT, {**inside, "numerics": {**held, **(rounding or {})}})
+    write_record(run.dir / ENVIRONMENT, {**inside, "numerics": {**held, **(rounding or {})}})
     facts = {
         "schema": 1,
         "seeding": {**run.seeding.record(), "in_use": run.trace.seeds_in_use, "alike": run.trace.alike},
         "numerics": held,
         "checkpoints": run.checkpoints.prove(),
     }
-    _write(run.dir / RUNTIME, facts)
+    write_record(run.dir / RUNTIME, facts)
     return facts
 
 
-def _write(path: Path, value: Mapping[str, Any]) -> None:
-    temporary = path.with_name(f".{path.name}.tmp")
-    try:
-        temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise WorkspaceError(f"cannot be written: {error.strerror}", where=str(path)) from error
+def _end_with_parent() -> None:
+    """Have the kernel end this process when the one that started it ends, however that is (prctl(2))."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _ranks(options: argparse.Namespace) -> RankSettings | None:
+    if options.ranks is None:
+        return None
+    return RankSettings(
+        world_size=options.ranks,
+        reduction=options.reduction,
+        shards=options.shards,
+        timeout_s=options.rank_timeout,
+    )
+
+
+def _mark(options: argparse.Namespace) -> str:
+    """What a line of stderr begins with, as PyTorch marks those of a rank."""
+    return "" if options.rank is None else f"[rank{options.rank}]: "
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -211,6 +256,12 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--profile-step", type=int, metavar="STEP", help="profile; look at the update that begins there"
     )
+    parser.add_argument("--ranks", type=int, metavar="N", help="train in N processes, by launch_ranks")
+    parser.add_argument("--reduction", choices=(ALL_REDUCE, FIXED_ORDER), default=ALL_REDUCE)
+    parser.add_argument("--shards", type=int, default=1, help="parts of a batch, added up in a fixed order")
+    parser.add_argument("--rank-timeout", type=float, default=40.0, metavar="SECONDS")
+    parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--meeting", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("trainer", type=Path, help="the trainer's file")
     options = parser.parse_args(arguments)
     if options.max_updates is not None and (options.max_updates < 1 or options.resume_from):
@@ -219,6 +270,8 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         parser.error("--profile-step wants a training that is not cut short")
     if options.stop_at is not None and (options.stop_at < 1 or options.max_updates is not None):
         parser.error("--stop-at wants a step of 1 or more, and no --max-updates")
+    if (options.ranks or 1) > 1 and options.meeting is None:
+        parser.error("several ranks are started by reprokit.runtime.launch_ranks")
     if options.keep_checkpoints is not None and options.keep_checkpoints < 1:
         parser.error("--keep-checkpoints wants 1 or more")
     return options

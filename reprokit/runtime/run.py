@@ -15,11 +15,13 @@ from typing import Any, Self
 import torch
 
 from reprokit.errors import CannotRunError
-from reprokit.layout import CHECKPOINTS, METRICS, TIMING, TRACE
+from reprokit.layout import CHECKPOINTS, METRICS, TIMING, TRACE, rank_trace
 from reprokit.runtime import checkpoint
 from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.first_updates import FirstUpdatesMetrics, FirstUpdatesTrace
 from reprokit.runtime.metrics import MetricsWriter, TimingWriter
+from reprokit.runtime.rank_settings import RankSettings, own_folder
+from reprokit.runtime.ranks import RankCheckpoints, Ranks
 from reprokit.runtime.seeding import Seeding
 from reprokit.runtime.stopping import StoppingMetrics
 from reprokit.runtime.trace import Trace
@@ -37,6 +39,7 @@ class Run:
         timing: ``timing.jsonl``: what does not.
         trace: ``trace.jsonl``: digests after every update.
         checkpoints: ``checkpoints/``.
+        ranks: The other processes that train this model too, if any.
         resume_from: The checkpoint to go on from, or None to start anew.
         data: Name → file of every data set that the recipe declares, its digest checked.
     """
@@ -48,6 +51,7 @@ class Run:
     timing: TimingWriter
     trace: Trace
     checkpoints: CheckpointStore
+    ranks: Ranks
     resume_from: Path | None = None
     data: Mapping[str, Path] = field(default_factory=dict)
 
@@ -60,6 +64,8 @@ class Run:
         device: str,
         clock: Callable[[], float],
         rank: int = 0,
+        ranks: RankSettings | None = None,
+        meeting: Path | None = None,
         resume_from: Path | None = None,
         max_updates: int | None = None,
         stop_at: int | None = None,
@@ -75,6 +81,8 @@ class Run:
             device: ``cpu`` or ``cuda``.
             clock: Seconds, for ``timing.jsonl``.
             rank: Number of this process among those that train together.
+            ranks: How many these are, and how they train; None for a process that trains alone.
+            meeting: The folder where they meet, and where all but the first write what they write twice.
             resume_from: A checkpoint, or None.
             max_updates: End the training after so many (``first_updates``); None for all of it.
             stop_at: Be killed at this step (``stopping``); None to live.
@@ -88,17 +96,28 @@ class Run:
         """
         if device == "cuda" and not torch.cuda.is_available():
             raise CannotRunError("the recipe asks for a GPU, and torch finds none", expected="cuda")
+        own = run_dir if not rank or meeting is None else own_folder(meeting, rank)
         metrics, trace = _records(
-            run_dir, max_updates=max_updates, stop_at=stop_at, profile_step=profile_step
+            own,
+            run_dir / (rank_trace(rank) if rank else TRACE),
+            max_updates=max_updates,
+            stop_at=None if rank else stop_at,  # one that is killed takes the others with it
+            profile_step=None if rank else profile_step,
         )
+        together = Ranks(trace, ranks, rank=rank, meeting=meeting)
+        folder, before = own / CHECKPOINTS, trace.flush
+        store = CheckpointStore(folder, keep=keep_checkpoints, before=before)
+        if ranks is not None:
+            store = RankCheckpoints(folder, keep=keep_checkpoints, before=before, ranks=together)
         return cls(
-            dir=run_dir,
+            dir=own,
             device=torch.device(device),
             seeding=Seeding(seed=seed, rank=rank),
             metrics=metrics,
-            timing=TimingWriter(run_dir / TIMING, clock=clock),
+            timing=TimingWriter(own / TIMING, clock=clock),
             trace=trace,
-            checkpoints=CheckpointStore(run_dir / CHECKPOINTS, keep=keep_checkpoints, before=trace.flush),
+            checkpoints=store,
+            ranks=together,
             resume_from=resume_from,
             data=dict(data or {}),
         )
@@ -111,9 +130,9 @@ class Run:
         """The checkpoint to go on from, or None for a run that starts anew.
 
         Raises:
-            CannotRunError: It cannot be read, or is no checkpoint.
+            CannotRunError: It cannot be read, is no checkpoint, or one of other ranks.
         """
-        return None if self.resume_from is None else checkpoint.load(self.resume_from)
+        return None if self.resume_from is None else self.ranks.own(checkpoint.load(self.resume_from))
 
     def __enter__(self) -> Self:
         return self
@@ -126,18 +145,18 @@ class Run:
 
 
 def _records(
-    run_dir: Path, *, max_updates: int | None, stop_at: int | None, profile_step: int | None
+    run_dir: Path, traced: Path, *, max_updates: int | None, stop_at: int | None, profile_step: int | None
 ) -> tuple[MetricsWriter, Trace]:
     """The two files that must repeat."""
     if stop_at is not None:
-        return StoppingMetrics(run_dir / METRICS, stop_at=stop_at), Trace(run_dir / TRACE)
+        return StoppingMetrics(run_dir / METRICS, stop_at=stop_at), Trace(traced)
     if profile_step is not None:
         from reprokit.probes import profiling  # noqa: PLC0415 - no probe is loaded where nobody asked for it
 
         folder = run_dir / profiling.FOLDER
-        looking = profiling.ProfilingTrace(run_dir / TRACE, at_step=profile_step, folder=folder)
+        looking = profiling.ProfilingTrace(traced, at_step=profile_step, folder=folder)
         return MetricsWriter(run_dir / METRICS), looking
     if max_updates is None:
-        return MetricsWriter(run_dir / METRICS), Trace(run_dir / TRACE)
-    trace = FirstUpdatesTrace(run_dir / TRACE, max_updates=max_updates)
+        return MetricsWriter(run_dir / METRICS), Trace(traced)
+    trace = FirstUpdatesTrace(traced, max_updates=max_updates)
     return FirstUpdatesMetrics(run_dir / METRICS, trace=trace), trace

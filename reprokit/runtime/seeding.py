@@ -47,15 +47,17 @@ class Seeding:
         self._generators: dict[str, int] = {}
         self._deterministic: dict[str, Any] = {}
 
-    def derive(self, name: str, index: int = 0, *, shared: bool = False) -> int:
+    def derive(self, name: str, index: int = 0, *, shared: bool = False, rank: int | None = None) -> int:
         """A seed of 63 bits for one stream.
 
         Args:
             name: What draws from it: ``environment``, ``evaluation``, ``dropout``, …
             index: Number among streams of one name, from 0.
-            shared: True for a seed that is the same on every rank (initial weights, data order).
+            shared: True for a seed that is the same on every rank, and belongs to none (initial weights).
+            rank: Whose stream it is, where not this rank's: with 0 all ranks draw what the first one draws
+                (the order of samples of which each rank takes its part).
         """
-        rank = 0 if shared else self.rank + 1
+        rank = 0 if shared else 1 + (self.rank if rank is None else rank)
         words = hashlib.sha256(name.encode("utf-8")).digest()[:16]
         key = [int.from_bytes(words[i : i + 4], "little") for i in range(0, 16, 4)]
         sequence = np.random.SeedSequence(self.seed, spawn_key=(*key, rank, index))
@@ -85,13 +87,13 @@ class Seeding:
         """One seed for each environment of this rank, for ``env.reset(seed=…)`` of each."""
         return [self.derive("environment", index) for index in range(num_envs)]
 
-    def numpy_generator(self, name: str) -> np.random.Generator:
-        """A numpy generator of its own for one stream."""
-        return np.random.default_rng(self.derive(name))
+    def numpy_generator(self, name: str, *, rank: int | None = None) -> np.random.Generator:
+        """A numpy generator of its own for one stream; ``rank`` as for ``derive``."""
+        return np.random.default_rng(self.derive(name, rank=rank))
 
-    def torch_generator(self, name: str, *, device: str = "cpu") -> torch.Generator:
-        """A torch generator of its own for one stream."""
-        return torch.Generator(device).manual_seed(self.derive(name))
+    def torch_generator(self, name: str, *, device: str = "cpu", rank: int | None = None) -> torch.Generator:
+        """A torch generator of its own for one stream; ``rank`` as for ``derive``."""
+        return torch.Generator(device).manual_seed(self.derive(name, rank=rank))
 
     @contextlib.contextmanager
     def initialising(self, name: str = "model") -> Iterator[None]:

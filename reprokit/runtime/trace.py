@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from reprokit.errors import CannotRunError
 from reprokit.runtime import random_state
 from reprokit.runtime.ledger import Arrived, Ledger
 from reprokit.runtime.metrics import LineWriter
@@ -42,6 +43,10 @@ class Trace(LineWriter):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._updates = 0
+        self._every = 1
+        #: Whether other ranks train along, so that no update is one without a collective.
+        self.expects_collectives = False
+        self._collectives: list[dict[str, Any]] = []
         self._seeds: dict[str, list[int | str | None]] = {}
         self._alike: dict[str, set[tuple[str, str]]] = {}
         self._ledger = Ledger()
@@ -65,6 +70,19 @@ class Trace(LineWriter):
     def alike(self) -> list[list[str]]:
         """Pairs of environments, or of rollouts, that were equal after every update: clones of each other."""
         return [list(pair) for pairs in self._alike.values() for pair in sorted(pairs)]
+
+    def sends(self, name: str, *, operation: str, values: torch.Tensor) -> None:
+        """Record what this rank gives to a collective; its digest where that of parameters is due, too."""
+        given = {"sent": digest(values)} if self._is_in_full(self._updates + 1) else {}
+        self._collectives.append({"name": name, "operation": operation, **given})
+
+    def receives(self, values: torch.Tensor) -> None:
+        """Record what it got back from the last one."""
+        if self._is_in_full(self._updates + 1):
+            self._collectives[-1]["received"] = digest(values)
+
+    def _is_in_full(self, update: int) -> bool:
+        return update <= _FIRST_IN_FULL or (update - 1) % self._every == 0
 
     def update(
         self,
@@ -103,13 +121,16 @@ class Trace(LineWriter):
         Raises:
             MetricsError: The samples are no integers, or not one row arrived for each.
             DataError: An id stands for another content than earlier in this run.
+            CannotRunError: Other ranks train along, and this one has shared nothing with them.
         """
-        self._updates += 1
+        self._updates, self._every = self._updates + 1, every
         record: dict[str, Any] = {"update": self._updates, "step": step}
         if samples is not None:
             self._ledger.add(self._updates, as_ids(samples), arrived)
             record["samples"] = None  # its place in the record; flush has what stands there
-        in_full = self._updates <= _FIRST_IN_FULL or (self._updates - 1) % every == 0
+        if self.expects_collectives:
+            record["collectives"] = self._taken()
+        in_full = self._is_in_full(self._updates)
         if in_full:
             record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
         if gradients is not None and in_full:
@@ -128,6 +149,16 @@ class Trace(LineWriter):
         self._waiting.append(record)
         if in_full or self._ledger.full:
             self.flush()
+
+    def _taken(self) -> list[dict[str, Any]]:
+        """The collectives of this update, in order."""
+        found, self._collectives = self._collectives, []
+        if not found:
+            raise CannotRunError(
+                "the recipe asks for ranks, and the trainer adds nothing up over them",
+                fix="add gradients up by run.ranks.add_up, or leave `ranks` out of the recipe",
+            )
+        return found
 
     def flush(self) -> None:
         """Write the updates that wait to be digested together.

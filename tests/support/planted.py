@@ -667,6 +667,16 @@ def ranks(*samples: str, parameters: str = "p", evaluates: bool = False, updates
     return watched(found, found)
 
 
+TWO_RANKS = {"world_size": 2, "samples": True, "alike": []}
+
+
+def trainer_ranks(recorded: Mapping[str, Any] | None) -> Fault:
+    """Runs of a trainer on two ranks, of which the second run recorded this."""
+    asked = in_runs("run", "recipe_data", {"ranks": {"world_size": 2}})
+    good = in_run("runtime", "ranks", TWO_RANKS, index=0)
+    return both(asked, both(good, in_run("runtime", "ranks", recorded)))
+
+
 def vector(*began: str, drawn: bool = True, processes: bool = False) -> Fault:
     """Two watched runs with a vector of an environment for each state that is given."""
     place = {"vector": "SyncVectorEnv", "file": "train.py", "line": 7}
@@ -692,6 +702,9 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "workers with a copy of one generator": loader_workers("a", "a"),
         "a worker with another stream in the second run": loader_workers("a", "b", second="c"),
         "ranks that train on the same samples": ranks("a", "b", "a"),
+        "ranks of a trainer with the same samples": trainer_ranks({**TWO_RANKS, "alike": [[0, 1, 17]]}),
+        "ranks of a trainer whose samples nobody recorded": trainer_ranks({**TWO_RANKS, "samples": False}),
+        "ranks that the launcher did not record": trainer_ranks(None),
         "environments of a vector with one seed": vector("a", "b", "a"),
         "environments in processes with one seed": vector("a", "a", processes=True),
     },

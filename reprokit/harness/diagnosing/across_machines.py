@@ -17,11 +17,13 @@ from reprokit.capture import environment_diff
 from reprokit.core import rounding
 from reprokit.core.comparability import ACROSS_MACHINES, why_not_comparable
 from reprokit.core.difference import Comparison
+from reprokit.core.evidence import TraceComparison
 from reprokit.core.records import to_json
 from reprokit.core.rows import counted
 from reprokit.diagnosis import Began
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL
+from reprokit.harness.judging.rank_traces import compare_ranks
 from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import first_difference
 from reprokit.harness.running.run_kinds import WATCH
@@ -88,9 +90,12 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
     mattering = tuple(entry for entry in found if entry["can_change_numbers"] != _NEVER_CHANGES)
     rounds = tuple(rounding.compare_records(*records).differing)
     update, began = _first_update(one / TRACE, other / TRACE), _first_event(one / WATCH, other / WATCH)
-    equal = comparison.identical and update is None
+    ranks = compare_ranks(one, other)
+    equal = comparison.identical and update is None and ranks.equal
     traced = (one / TRACE).is_file() and (other / TRACE).is_file()
-    says = _says(comparison, update, mattering, rounds, traced=traced)
+    says = [*_of_ranks(ranks)]
+    if ranks.equal or update is not None:
+        says += _says(comparison, update, mattering, rounds, traced=traced)
     return Across(
         verdict=EQUAL if equal else DIFFERS,
         comparison=comparison,
@@ -159,6 +164,13 @@ def _first_event(one: Path, other: Path) -> Began | None:
     if not one.is_dir() or not other.is_dir():
         return None
     return diagnosis.first_difference(diagnosis.read_trace(one), diagnosis.read_trace(other))
+
+
+def _of_ranks(compared: TraceComparison) -> Iterator[str]:
+    """The first rank of several that differs."""
+    first = compared.first or {}
+    if first.get("place"):
+        yield f"of the ranks, {first['place']} differs first"
 
 
 def _says(

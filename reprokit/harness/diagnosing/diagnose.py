@@ -20,7 +20,13 @@ from reprokit.execution.docker_config import MOUNTS
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, InterruptedDiagnosisError, Tap
 from reprokit.harness.diagnosing.experiments import explain
-from reprokit.harness.diagnosing.first_divergence import MEASURE, by_operation, like, where_it_began
+from reprokit.harness.diagnosing.first_divergence import (
+    MEASURE,
+    by_operation,
+    first_rank,
+    like,
+    where_it_began,
+)
 from reprokit.harness.diagnosing.inquiry import VARIATION, Inquiry
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
@@ -276,7 +282,7 @@ def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
         divergence=None if equal else lab.compare(first, inquiry.other).divergence,
         causes=inquiry.causes or named_causes(inquiry, held or ()),
         variation=guilty[0].name if guilty else variation_of(inquiry, held or ()),
-        known=(*inquiry.known, *left_out_of(lab)),
+        known=(*first_rank(first, inquiry.other), *inquiry.known, *left_out_of(lab)),
         ruled_out=tuple(inquiry.ruled_out),
         not_varied=tuple(inquiry.not_varied),
         limits=diagnosis.limits_of(first.trace),

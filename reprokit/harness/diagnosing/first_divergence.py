@@ -16,6 +16,8 @@ from reprokit import diagnosis
 from reprokit.diagnosis import Began, Cause, Operation
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Inquiry, all_held, under
+from reprokit.harness.judging.rank_traces import compare_ranks
+from reprokit.layout import OUTPUT
 
 MEASURE: dict[str, Any] = {"mode": "measure"}
 _ENVIRONMENT = "environment "
@@ -43,6 +45,13 @@ def where_it_began(inquiry: Inquiry) -> Began | None:
     if coarse is None or not inquiry.lab.can_make(2):
         return coarse
     return narrowed(inquiry, _again(inquiry), coarse)
+
+
+def first_rank(one: InstrumentedRun, other: InstrumentedRun) -> tuple[str, ...]:
+    """Of several ranks that train together, the first one that differs, with its update and collective."""
+    found = compare_ranks(one.folder / OUTPUT, other.folder / OUTPUT, beginning=True)
+    place = (found.first or {}).get("place")
+    return (f"of the ranks, the first that differs is {place}",) if place else ()
 
 
 def narrowed(inquiry: Inquiry, pair: Pair, coarse: Began) -> Began:

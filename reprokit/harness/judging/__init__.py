@@ -1,7 +1,7 @@
 """Judging: from run folders to evidence, and from evidence to a report with its wording."""
 
-from reprokit.harness.judging.trace_comparison import compare_traces
+from reprokit.harness.judging.rank_traces import compare_ranks
 
 __all__ = [
-    "compare_traces",
+    "compare_ranks",
 ]

@@ -21,6 +21,7 @@ from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
 from reprokit.harness.judging.program_changes import program_changes
+from reprokit.harness.judging.rank_traces import compare_ranks
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
 from reprokit.harness.judging.resume_evidence import resume_evidence
 from reprokit.harness.judging.resumed_program import resumed_program
@@ -92,7 +93,7 @@ def gather(
         repeats=repeats,
         clock_metrics=only_the_clock(pairs, repeats) if recipe is None else {},
         trace_repeats=tuple(
-            compare_traces(first / TRACE, other / TRACE, beginning=records is not None)
+            compare_ranks(first, other, beginning=records is not None)
             for first, other in pairs
             if (first / TRACE).is_file() or (other / TRACE).is_file()
         ),

@@ -18,7 +18,7 @@ from reprokit.core.evidence import ResumeEvidence, is_integer
 from reprokit.errors import CheckpointError
 from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import first_difference, sample_difference
-from reprokit.layout import METRICS, TIMING, TRACE
+from reprokit.layout import METRICS, TIMING, TRACE, traces_asked
 from reprokit.runs.listing import key_of
 
 
@@ -103,6 +103,8 @@ def _compared(seen: ResumeEvidence, three: _Three) -> ResumeEvidence:
     seen = replace(seen, records=records, first=first)
     if first is None and (three.whole.path / TRACE).is_file():
         updates, first = _joined(three, TRACE)
+        for name in traces_asked(three.whole.record)[1:]:
+            first = first or _joined(three, name)[1]
         seen = replace(seen, updates=updates, first=first and {**first, **_wrong_sample(three)})
     elif first is None:
         seen = replace(seen, updates=None)

@@ -14,8 +14,8 @@ from reprokit.core.agreement import difference
 from reprokit.core.comparability import VARIED, Objection, why_not_comparable
 from reprokit.core.evidence import VariedEvidence, VariedRun
 from reprokit.errors import MetricsError
+from reprokit.harness.judging.rank_traces import compare_ranks
 from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.judging.trace_comparison import compare_traces
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.layout import METRICS, OUTPUT, TRACE
 
@@ -90,13 +90,11 @@ def _compared(first: Path, other: Path) -> tuple[int, str]:
     if (first / TRACE).is_file() and _is_watched_otherwise(other):
         return found.records_compared, ""
     if (first / TRACE).is_file() or (other / TRACE).is_file():
-        trace = compare_traces(first / TRACE, other / TRACE)
+        trace = compare_ranks(first, other)
         if not trace.equal:
             parted = trace.first or {}
-            return (
-                found.records_compared,
-                f"from step {parted.get('step')} on: {parted.get('what')} in the trace",
-            )
+            place = parted.get("place") or parted.get("what")
+            return found.records_compared, f"from step {parted.get('step')} on: {place} in the trace"
     return found.records_compared, ""
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from reprokit.core.records import STOPPED_EARLY, Mount, Outcome, RunResult, RunSpec
-from reprokit.errors import CannotRunError, MetricsError
+from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running import program_output
 from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
@@ -113,14 +113,14 @@ class Bench:
     def record(self, *, updates: int) -> PartialRun:
         """Train natively and write down every operation that is called: ``output/calls.pt``."""
         words = self._words("--max-updates", updates)
-        at = words.index(_LAUNCHER)
+        at = _place_of_launcher(words)
         words[at : at + 1] = ["reprokit.probes.operation_recorder", "--output", "{run_dir}/calls.pt", "--"]
         return self._run("operations", words, ends_with=STOPPED_EARLY)
 
     def learn(self) -> PartialRun:
         """Ask whether it could learn at all: ``output/learning.json`` of ``runtime.learning_probe``."""
         words = self._words("--updates", self.updates)
-        words[words.index(_LAUNCHER)] = "reprokit.probes.learning_probe"
+        words[_place_of_launcher(words)] = "reprokit.probes.learning_probe"
         return self._run("probe", words, ends_with=0)
 
     def replay(self, label: str, calls: Path, *options: str, cpu: EmulatedCpu | None = None) -> PartialRun:
@@ -202,3 +202,14 @@ def _trouble(result: RunResult, *, ends_with: int) -> str:
     if result.exit_code == ends_with and result.outcome in {Outcome.COMPLETED, Outcome.CRASHED}:
         return ""
     return result.message or f"it ended with exit code {result.exit_code}"
+
+
+def _place_of_launcher(words: Sequence[str]) -> int:
+    """Which of the words starts a training of one process.
+
+    Raises:
+        UsageError: The recipe trains on several ranks.
+    """
+    if _LAUNCHER in words:
+        return words.index(_LAUNCHER)
+    raise UsageError("one process is looked into, and the recipe has ranks", fix="`--set ranks=null`")

@@ -17,9 +17,7 @@ from typing import Any
 from reprokit import workspace
 from reprokit.core.evidence import is_integer
 from reprokit.core.records import Outcome, RunResult
-from reprokit.layout import METRICS, OUTPUT, RECORD, TRACE, read_json
-
-_JOINED = (METRICS, TRACE)
+from reprokit.layout import METRICS, OUTPUT, RECORD, read_json, traces_asked
 
 
 def as_whole(record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -39,7 +37,7 @@ def join_with_earlier(folder: Path, result: RunResult) -> RunResult:
     record = read_json(folder / RECORD)
     point, runs_dir = record["resumed_from"], folder.parents[1]
     joined = {}
-    for name in _JOINED:
+    for name in (METRICS, *traces_asked(record)):
         ours = _lines(folder / OUTPUT / name)
         earlier = _places(runs_dir / point["run"], name)
         problem = _differing(earlier, ours, step=point["step"]) if earlier else ""

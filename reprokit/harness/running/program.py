@@ -42,6 +42,8 @@ _LAUNCH = (
     "--device",
     "{device}",
 )
+#: For several processes that train one model.
+_LAUNCH_RANKS = tuple("reprokit.runtime.launch_ranks" if word == _LAUNCH[2] else word for word in _LAUNCH)
 #: What a command line calls the Python of its environment.
 _PYTHONS = ("python", "python3")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -112,8 +114,9 @@ def launch_of(
         )
     trainer, data = trainer_of(recipe), declared(recipe)
     found = recipe_data.fetched(recipe) if isinstance(recipe.data, Mapping) else ()
+    launcher = _LAUNCH_RANKS if recipe.ranks and recipe.ranks["world_size"] > 1 else _LAUNCH
     return Launch(
-        command=(*_LAUNCH, *_options(recipe, data, found, profile_step=profile_step)),
+        command=(*launcher, *_options(recipe, data, found, profile_step=profile_step)),
         script=("--", f"{{mounts}}/recipes/trainers/{trainer.name}"),
         environment={
             **numerics.variables(recipe.numerics, hash_seed=0),
@@ -248,6 +251,10 @@ def _options(
 ) -> Iterator[str]:
     if recipe.keep_checkpoints is not None:
         yield from ("--keep-checkpoints", str(recipe.keep_checkpoints))
+    if recipe.ranks is not None:
+        ranks = recipe.ranks
+        yield from ("--ranks", str(ranks["world_size"]), "--reduction", str(ranks["reduction"]))
+        yield from ("--shards", str(ranks["shards"]), "--rank-timeout", str(ranks["timeout_s"]))
     for one in data:
         yield from ("--data", one.name, one.sha256, f"{{mounts}}/recipes/{recipe.name}/{one.name}")
     for file in found:

@@ -171,7 +171,7 @@ def prepare(
             on_progress=progress.note,
         )
     )
-    cores = _cores_beside(kind, request)
+    cores = _cores_beside(kind, request) if recipe.ranks is None else ()  # the ranks share them
     plan = plan_recipe(
         recipe,
         kind,

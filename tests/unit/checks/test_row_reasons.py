@@ -191,6 +191,11 @@ FAILED = [
     ),
     (
         "distinct",
+        "ranks of a trainer with the same samples",
+        f"{SECOND}: ranks 0 and 1 train on the same samples in update 17",
+    ),
+    (
+        "distinct",
         "workers with one NumPy seed",
         (
             f"{FIRST}: workers 0 and 2 draw the same numbers from NumPy's global generator: "
@@ -1035,3 +1040,26 @@ def test_workers_and_ranks_that_could_not_be_looked_at_are_not_called_distinct(n
         Status.ERROR,
         f"{FIRST}: the samples of a batch could not be recorded: X()",
     )
+
+
+def test_ranks_of_a_trainer_with_samples_of_their_own_are_distinct():
+    status, reason = said("distinct", planted.trainer_ranks(planted.TWO_RANKS))
+    assert status == Status.PASSED
+    assert reason.startswith("2 ranks and 8 environments side by side")
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (
+            "ranks of a trainer whose samples nobody recorded",
+            "the traces of the ranks lack the samples of some updates, or their contents",
+        ),
+        (
+            "ranks that the launcher did not record",
+            "the recipe asks for 2 ranks, and the launcher recorded 1",
+        ),
+    ],
+)
+def test_ranks_of_a_trainer_that_nobody_could_look_at_are_not_called_distinct(fault, why):
+    assert said("distinct", fault) == (Status.ERROR, f"{SECOND}: {why}")

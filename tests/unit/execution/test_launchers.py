@@ -68,3 +68,18 @@ def test_a_launcher_that_only_says_that_a_command_failed():
 
 def test_a_launchers_error_that_was_cut_off_names_the_process_too():
     assert last_words(LAUNCHER[LAUNCHER.index("torch.distributed.elastic") :]) == "rank 1: exit code 1"
+
+
+OURS = "error: rank 1 ended with exit code 1 after measures of update 2\n"
+
+
+def test_of_our_own_ranks_the_one_that_failed_is_named_with_what_it_said():
+    other = CHILD.replace("enough", "the other one went away")
+    said = last_words(marked(1, CHILD) + marked(0, other) + OURS)
+    expected = "rank 1 ended with exit code 1 after measures of update 2: ValueError: enough (/x/train.py:5)"
+    assert said == expected
+
+
+def test_of_our_own_ranks_one_that_hangs_said_nothing():
+    hangs = "rank 0 hangs after start (stopped by a signal): rank 1 waited 40 s at gradients of update 1"
+    assert last_words(marked(1, CHILD) + f"error: {hangs}\n") == hangs

@@ -247,3 +247,22 @@ def test_a_recipe_says_what_becomes_of_machines_that_do_not_compute_alike(folder
     assert marked.digest == plain.digest
     folder.edit("machines: mark", "machines: maybe")
     assert "machines must be" in folder.refusal()
+
+
+def test_ranks_that_one_process_starts_for_another_number_of_shards_are_told(folder):
+    rule = "ranks must be given powers of two for `fixed_order`, with as many shards as ranks or more"
+    for ranks in ("{world_size: 3, reduction: fixed_order}", "{world_size: 8, reduction: fixed_order}"):
+        assert rule in folder.refusal(f"ranks={ranks}")
+    assert "only there a batch has shards" in folder.refusal("ranks={world_size: 2, shards: 4}")
+
+
+def test_ranks_are_part_of_what_the_numbers_stand_on_and_their_patience_is_not(folder):
+    digests = {
+        given: folder.load(*([f"ranks={given}"] if given else [])).digest
+        for given in ("", "{world_size: 1}", "{world_size: 2}", "{world_size: 2, reduction: fixed_order}")
+    }
+    assert len(set(digests.values())) == len(digests)
+    patient = folder.load("ranks={world_size: 2, timeout_s: 100}")
+    assert patient.digest == digests["{world_size: 2}"]
+    assert patient.as_data()["ranks"]["timeout_s"] == 100
+    assert "ranks" not in folder.load().as_data()

@@ -16,8 +16,10 @@ from recipes.parts.characters import Corpus  # noqa: E402
 from recipes.parts.flat_adamw import FlatAdamW  # noqa: E402
 from reprokit.runtime import config  # noqa: E402
 from reprokit.runtime.launch import load_trainer  # noqa: E402
+from reprokit.runtime.ranks import Ranks  # noqa: E402
 from reprokit.runtime.run import Run  # noqa: E402
 from reprokit.runtime.samples import sample_contents  # noqa: E402
+from reprokit.runtime.trace import Trace  # noqa: E402
 
 PROJECT = Path(__file__).resolve().parents[3]
 WORDS = "to be or not to be that is the question whether it is nobler in the mind to suffer\n"
@@ -200,20 +202,22 @@ def test_the_learning_rate_rises_and_then_falls_along_a_cosine(gpt, step, expect
     assert gpt.learning_rate_at(300, raised) == pytest.approx(0.5, abs=1e-3)
 
 
-def updated(gpt, **changes):
+def updated(gpt, trace, **changes):
     torch.manual_seed(1)
     model = gpt.GPT(10, gpt.Model(num_layers=1, num_heads=2, width=8, block_size=6))
     adam = FlatAdamW(model, weight_decay=0.1, betas=(0.9, 0.99), epsilon=1e-8)
     tokens = torch.randint(10, (12, 7))
     settings = gpt.Training(**changes)
-    record = gpt.update(model, adam, (tokens[:, :-1], tokens[:, 1:]), settings, learning_rate=1e-2)
+    batch = (tokens[:, :-1], tokens[:, 1:])
+    record = gpt.update(model, adam, batch, settings, Ranks(trace), rate=1e-2)
     return adam.gradients, record
 
 
 @pytest.mark.parametrize("parts", [2, 3, 12])
-def test_accumulated_gradients_are_those_of_the_whole_batch(gpt, parts):
-    whole, one = updated(gpt)
-    added, other = updated(gpt, gradient_accumulation_steps=parts)
+def test_accumulated_gradients_are_those_of_the_whole_batch(gpt, parts, tmp_path):
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        whole, one = updated(gpt, trace)
+        added, other = updated(gpt, trace, gradient_accumulation_steps=parts)
     torch.testing.assert_close(added, whole, atol=1e-6, rtol=1e-4)
     for name in ("loss/train", "optim/grad_norm"):
         torch.testing.assert_close(other[name], one[name])

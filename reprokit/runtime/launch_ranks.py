@@ -1,0 +1,241 @@
+"""Starts the ranks of a training, watches them, and ends all of them where one dies or hangs.
+
+    $ python -m reprokit.runtime.launch_ranks --ranks 2 --run-dir out … -- trainers/classifier.py
+    error: rank 1 was ended by SIGKILL at gradients of update 12
+    error: rank 1 hangs after measures of update 11 (stopped by a signal): rank 0 has waited 40 s at …
+
+Each rank is ``launch`` with the same words, and ``--rank`` and ``--meeting``: the folder where they meet, and
+where all but the first write what the run has from the first. What is said last on stderr is the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from reprokit.core.records import STOPPED_EARLY
+from reprokit.errors import CannotRunError, ReprokitError
+from reprokit.layout import RUNTIME, read_json
+from reprokit.runtime import rank_status
+from reprokit.runtime.rank_records import facts_of_ranks
+from reprokit.runtime.rank_settings import LOST_PEER, RankSettings, own_folder
+from reprokit.runtime.rank_status import Status
+from reprokit.runtime.record_file import write_record
+
+_LAUNCH = ("-m", "reprokit.runtime.launch")
+_TICK_S = 0.1
+#: How long is waited, once a rank has lost another one, for that one to be found dead.
+_GRACE_S = 5.0
+_ENDED = (0, STOPPED_EARLY)
+
+Process = subprocess.Popen[bytes]
+
+
+class _RankFailedError(Exception):
+    """A rank died or hangs; the message says which and where."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Train on several ranks; the exit code is that of ``launch.main``."""
+    usual = RankSettings()
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--run-dir", type=Path, required=True)
+    parser.add_argument("--reduction", default=usual.reduction)
+    parser.add_argument("--shards", type=int, default=usual.shards)
+    parser.add_argument("--rank-timeout", type=float, default=usual.timeout_s)
+    parser.add_argument("--stop-at", type=int)
+    options, _ = parser.parse_known_args(arguments)
+    settings = RankSettings(
+        world_size=options.ranks,
+        reduction=options.reduction,
+        shards=options.shards,
+        timeout_s=options.rank_timeout,
+    )
+    try:
+        return launch_ranks(arguments, settings, run_dir=options.run_dir, stop_at=options.stop_at is not None)
+    except ReprokitError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+
+
+def launch_ranks(arguments: Sequence[str], settings: RankSettings, *, run_dir: Path, stop_at: bool) -> int:
+    """Train on several ranks, to the end of all.
+
+    Args:
+        arguments: The words of ``launch``, which each rank gets.
+        settings: How many, and how they train.
+        run_dir: The run's folder.
+        stop_at: Whether rank 0 kills itself on its way (``stopping``); then this process ends likewise.
+
+    Returns:
+        0; ``STOPPED_EARLY`` where only the first updates were asked for; or the exit code of a run that
+        failed, which then has said why.
+
+    Raises:
+        CannotRunError: The ranks did not train one model.
+    """
+    with tempfile.TemporaryDirectory(prefix="reprokit-ranks-") as folder:
+        meeting = Path(folder)
+        with _started(arguments, settings, meeting) as ranks:
+            try:
+                _Watch(ranks, settings, meeting).until_all_ended()
+            except _RankFailedError as error:
+                why = str(error)
+            else:
+                why = ""
+        if not why and ranks[0].returncode == 0:
+            others = [own_folder(meeting, rank) for rank in range(1, settings.world_size)]
+            facts = facts_of_ranks(settings, run_dir=run_dir, folders=others)
+            write_record(run_dir / RUNTIME, {**read_json(run_dir / RUNTIME), "ranks": facts})
+    if stop_at and ranks[0].returncode == -signal.SIGKILL:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if why:
+        sys.stderr.write(f"error: {why}\n")
+        return CannotRunError.exit_code
+    return int(ranks[0].returncode)
+
+
+@contextlib.contextmanager
+def _started(arguments: Sequence[str], settings: RankSettings, meeting: Path) -> Iterator[list[Process]]:
+    """The processes of all ranks; none of them outlives the block."""
+    ranks: list[Process] = []
+    try:
+        for rank in range(settings.world_size):
+            own_folder(meeting, rank).mkdir()
+            numbers = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(settings.world_size)}
+            command = [sys.executable, *_LAUNCH, "--rank", str(rank), "--meeting", str(meeting), *arguments]
+            ranks.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, env={**os.environ, **numbers}))
+        yield ranks
+    finally:
+        for process in ranks:
+            process.kill()  # also ends one that is stopped; does nothing to one that has ended
+        for process in ranks:
+            process.wait()
+
+
+class _Watch:
+    """Looks at the ranks until all have ended, or one has failed."""
+
+    def __init__(self, ranks: Sequence[Process], settings: RankSettings, meeting: Path) -> None:
+        self._ranks, self._settings, self._meeting = ranks, settings, meeting
+        self._lost_s: float | None = None
+        self._worked: dict[int, tuple[int, float]] = {}  # rank → CPU time, and when it was less
+
+    def until_all_ended(self) -> None:
+        """Wait.
+
+        Raises:
+            _RankFailedError: A rank died or hangs, or they took part in other collectives.
+        """
+        while True:
+            codes = [process.poll() for process in self._ranks]
+            if all(code in _ENDED for code in codes):
+                return
+            where = [rank_status.read(self._meeting, rank=rank) for rank in range(len(codes))]
+            alive = [rank for rank, code in enumerate(codes) if code is None]
+            died = {rank: code for rank, code in enumerate(codes) if code not in {None, *_ENDED, LOST_PEER}}
+            if died:
+                raise _RankFailedError(
+                    "; ".join(_died(rank, code or 0, where[rank]) for rank, code in died.items())
+                )
+            self._must_be_in_one_collective(where)
+            self._must_not_wait_long(alive, where)
+            if LOST_PEER in codes:
+                self._must_end_soon(alive, where)
+            elif any(code in _ENDED for code in codes):
+                self._must_work(alive, where)
+            time.sleep(_TICK_S)
+
+    def _must_be_in_one_collective(self, where: Sequence[Status]) -> None:
+        for (other, another), (rank, one) in itertools.permutations(enumerate(where), 2):
+            ahead = one.number == another.number + 1 > 1
+            came = one.place if one.number == another.number else one.before if ahead else another.place
+            if came != another.place:
+                raise _RankFailedError(
+                    f"rank {rank} came to {came} where rank {other} came to {another.place}: "
+                    f"collective {another.number} of each"
+                )
+
+    def _must_not_wait_long(self, alive: Sequence[int], where: Sequence[Status]) -> None:
+        waiting = [rank for rank in alive if where[rank].waiting]
+        furthest = max((where[rank].number for rank in waiting), default=0)
+        waiting = [rank for rank in waiting if where[rank].number == furthest]
+        if not waiting:
+            return
+        waited_s = time.monotonic() - min(where[rank].since_s for rank in waiting)
+        if waited_s < self._settings.timeout_s:
+            return
+        behind = [rank for rank in alive if where[rank].number < furthest]
+        guilty = behind or [rank for rank in waiting if self._is_stopped(rank)]
+        victims = [rank for rank in waiting if rank not in guilty] or waiting
+        at = f"{_named(victims)} waited {waited_s:.0f} s at {where[waiting[0]].place}"
+        if not guilty:
+            raise _RankFailedError(f"{at}, all of them: they wait for each other")
+        raise _RankFailedError("; ".join(self._hangs(rank, where[rank]) for rank in guilty) + f": {at}")
+
+    def _must_end_soon(self, alive: Sequence[int], where: Sequence[Status]) -> None:
+        """Some rank has lost another one: that one is found dead soon, or is among those left."""
+        self._lost_s = self._lost_s or time.monotonic()
+        if alive and time.monotonic() - self._lost_s < _GRACE_S:
+            return
+        if alive:
+            raise _RankFailedError("; ".join(self._hangs(rank, where[rank]) for rank in alive))
+        raise _RankFailedError(f"the ranks lost each other at {where[0].place}: stderr.log says how")
+
+    def _must_work(self, alive: Sequence[int], where: Sequence[Status]) -> None:
+        """After the last collective nobody waits for a rank: one that computes nothing hangs."""
+        for rank in alive:
+            used, now = _cpu_time(self._ranks[rank].pid), time.monotonic()
+            before, since = self._worked.get(rank, (-1, now))
+            if used != before:
+                self._worked[rank] = (used, now)
+            elif now - since > self._settings.timeout_s:
+                raise _RankFailedError(f"{self._hangs(rank, where[rank])}: the others have ended")
+
+    def _hangs(self, rank: int, where: Status) -> str:
+        how = " (stopped by a signal)" if self._is_stopped(rank) else ""
+        place = f" {_at(where)}" if where.number else " before it met the others"
+        return f"rank {rank} hangs{place}{how}"
+
+    def _is_stopped(self, rank: int) -> bool:
+        return _stat(self._ranks[rank].pid)[:1] in (["T"], ["t"])
+
+
+def _died(rank: int, code: int, where: Status) -> str:
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+    return f"rank {rank} {how} {_at(where)}".rstrip()
+
+
+def _at(where: Status) -> str:
+    return f"{'at' if where.waiting else 'after'} {where.place}" if where.number else ""
+
+
+def _named(ranks: Sequence[int]) -> str:
+    return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
+
+
+def _cpu_time(pid: int) -> int:
+    """Of a process, in clock ticks; 0 where it is not known."""
+    return sum(map(int, _stat(pid)[11:13]))
+
+
+def _stat(pid: int) -> list[str]:
+    """What the kernel says of a process, after its name: its state is first (proc(5))."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,106 @@
+"""A trainer for tests of ranks: quick, and a fault can be planted in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from reprokit.runtime import checkpoint
+from reprokit.runtime.ranks import Ranks
+from reprokit.runtime.run import Run
+from reprokit.runtime.samples import sample_contents
+
+BATCH = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """Settings: updates, between checkpoints, and what is planted."""
+
+    updates: int = 12
+    save_interval: int = 4
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """Everything that a recipe can set."""
+
+    training: Training = Training()
+
+
+def measures_first(
+    ranks: Ranks, of_part: Callable[[slice], Tensor], gradients: Tensor, *, count: int, num_measures: int
+) -> Tensor:
+    """``Ranks.add_up`` with its collectives in another order: what a version of it would have changed."""
+    gradients.zero_()
+    measures = of_part(ranks.share_of(count))
+    assert len(measures) == num_measures
+    ranks._all_reduce("measures", measures)
+    ranks._all_reduce("gradients", gradients)
+    return measures
+
+
+def train(config: Config, run: Run) -> None:
+    """Train."""
+    settings, fault = config.training, config.training.fault
+    guilty = run.ranks.rank == 1
+    run.seeding.seed_everything()
+    data = torch.rand(64, 5, generator=torch.Generator().manual_seed(1))
+    with run.seeding.initialising():
+        model = torch.nn.Linear(4, 1)
+    values = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
+    gradients = torch.zeros_like(values)
+    torch.nn.utils.vector_to_parameters(values, model.parameters())
+    sampler = run.seeding.torch_generator("batches", rank=7 if guilty and fault == "seed" else 0)
+    step, state = 0, run.load_checkpoint()
+    if state is not None:
+        step, extra = checkpoint.restore(state, model=model, generators={"batches": sampler})
+        run.trace.resume_at(extra["updates"])
+    while step < settings.updates:
+        step += 1
+        rows = torch.randperm(len(data), generator=sampler)[:BATCH]
+        batch = data[rows]
+
+        def of_part(part: slice, batch: Tensor = batch, step: int = step) -> Tensor:
+            model.zero_grad()
+            share = (part.stop - part.start) / BATCH
+            loss = (model(batch[part, :4]).sin() - batch[part, 4:]).square().mean() * share
+            torch.autograd.backward(loss)
+            own = torch.cat([one.grad.flatten() for one in model.parameters() if one.grad is not None])
+            gradients.add_(own)
+            if guilty and fault == "gradient" and step == 3:
+                gradients[2] += 1e-6
+            if guilty and fault == "error" and step == 3:
+                raise ValueError("a planted error")
+            return loss.detach().reshape(1)
+
+        swapped = step == 5 and (fault == "order of all" or (fault == "order of one" and guilty))
+        add_up = measures_first if swapped else Ranks.add_up
+        loss = add_up(run.ranks, of_part, gradients, count=BATCH, num_measures=1)
+        if guilty and fault == "drift" and step == 3:
+            gradients[0] += 1e-3
+        values -= 0.1 * gradients
+        own = slice(0, BATCH // 2) if fault == "samples" else run.ranks.share_of(BATCH)
+        run.trace.update(
+            step=step,
+            parameters=dict(model.named_parameters()),
+            generators={"batches": sampler},
+            samples=rows[own],
+            contents=sample_contents(batch[own]),
+        )
+        run.metrics.write(step=step, **{"loss/train": loss, "model/first": values[0]})
+        if step % settings.save_interval == 0:
+            run.checkpoints.save(
+                checkpoint.training_state(
+                    step=step,
+                    model=model,
+                    generators={"batches": sampler},
+                    extra={"updates": run.trace.updates},
+                )
+            )
+        run.timing.write(step=step, total_steps=settings.updates, phase="train")
+    run.checkpoints.save_final(model)
