@@ -19,7 +19,7 @@ class Request:
         backend: ``auto``, ``docker`` or ``local``.
         base: Which base an image is built on: ``auto``, ``registry`` or ``bootstrap``.
         repeats: How many runs with the one seed.
-        overrides: ``path=value`` settings.
+        overrides: ``path=value`` settings; ``platform=NAME`` is no change, but asks for those of a platform.
         ignore: Patterns of metrics to leave out (plain commands).
         strict: Advisory rows are required too.
         attribute: On a mismatch with the golden, find out whether code or environment is to blame.

@@ -90,10 +90,6 @@ class FlatAdamW:
         self.values -= learning_rate / correction[0] * self.mean / root
         return norm
 
-    def named_gradients(self, model: nn.Module) -> dict[str, Tensor]:
-        """The last ones, by the names of the parameters: views of ``gradients``."""
-        return {name: one.grad for name, one in model.named_parameters() if one.grad is not None}
-
     def state_dict(self) -> dict[str, Tensor]:
         """Its count and moments, as they are: no copies."""
         return {"steps": self.steps, "mean": self.mean, "mean_square": self.mean_square}

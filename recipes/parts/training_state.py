@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from recipes.parts.devices import named_gradients
 from reprokit.errors import CannotRunError
 from reprokit.runtime import checkpoint
 from reprokit.runtime.checkpoint import Stateful
@@ -82,11 +83,10 @@ class TrainingState:
             step: Steps done.
             beside: Name → tensor that is told among the parameters.
         """
-        gradients = {name: one.grad for name, one in self.model.named_parameters() if one.grad is not None}
         self.run.trace.update(
             step=step,
             parameters={**self.model.state_dict(), **(beside or {})},
-            gradients=gradients,
+            gradients=named_gradients(self.model),
             optimizer=self.optimizer.state_dict(),
             generators=self.generators,
             environments=self.environments,

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from recipes.parts.flat_adam import FlatAdam
+from recipes.parts.devices import Adam, adam_of, named_gradients
 from recipes.parts.labelled_rows import read_rows, stratified_folds
 from recipes.parts.schedules import is_due
 from reprokit.runtime import checkpoint
@@ -237,7 +237,7 @@ def as_input(pixels: np.ndarray, run: Run) -> Tensor:
 
 
 def learn(
-    model: nn.Module, adam: FlatAdam, batch: Batch, run: Run, *, learning_rate: float, max_norm: float
+    model: nn.Module, adam: Adam, batch: Batch, run: Run, *, learning_rate: float, max_norm: float
 ) -> dict[str, float]:
     """One update; returns what it was like, before the step."""
 
@@ -289,14 +289,14 @@ def evaluate(model: nn.Module, data: Images, rows: np.ndarray, run: Run) -> dict
 
 
 def train(config: Config, run: Run) -> None:
-    """Train a classifier as ``config`` says; ``run`` has seeds, device, and where the records go."""
+    """Train with a recipe's settings; ``run`` has seeds, device, data, and where the records go."""
     settings, logging = config.training, config.logging
     run.seeding.seed_everything()
     data = read_images(config.dataset, run)
     rows = trained_rows(data, settings, run)
     with run.seeding.initialising():
         model = network(config.dataset, config.model).to(run.device)
-    adam = FlatAdam(model, epsilon=settings.adam_epsilon)
+    adam = adam_of(model, epsilon=settings.adam_epsilon)
     before = resume(run, model=model, adam=adam)
     if before == 0:
         first = evaluate(model, data, data.held_out, run)
@@ -310,7 +310,7 @@ def train(config: Config, run: Run) -> None:
         run.trace.update(
             step=batch.step,
             parameters=dict(model.named_parameters()),
-            gradients={name: one.grad for name, one in model.named_parameters() if one.grad is not None},
+            gradients=named_gradients(model),
             optimizer=adam.state_dict(),
             samples=batch.samples[own],
             arrived=(batch.pixels[own], batch.labels[own]),
@@ -331,7 +331,7 @@ def train(config: Config, run: Run) -> None:
     run.checkpoints.save_final(model)
 
 
-def resume(run: Run, *, model: nn.Module, adam: FlatAdam) -> int:
+def resume(run: Run, *, model: nn.Module, adam: Adam) -> int:
     """Go on from the checkpoint that the run names, if it names one. Returns the step to go on from."""
     state = run.load_checkpoint()
     if state is None:

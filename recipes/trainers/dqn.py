@@ -22,8 +22,8 @@ import torch
 from torch import Tensor, nn
 
 from recipes.parts import pinpad
+from recipes.parts.devices import adam_of
 from recipes.parts.evaluation import evaluate, final_record
-from recipes.parts.flat_adam import FlatAdam
 from recipes.parts.playing import Players, spec_of
 from recipes.parts.pretrained import start_from
 from recipes.parts.replay_buffers import Batch, ReplayBuffer
@@ -159,7 +159,7 @@ class Learner:
 
     def __init__(self, model: QNetwork, target: QNetwork, replay: ReplayBuffer, settings: Training) -> None:
         self.model, self.target, self.replay, self.settings = model, target, replay, settings
-        self.adam = FlatAdam(model, epsilon=settings.adam_epsilon)
+        self.adam = adam_of(model, epsilon=settings.adam_epsilon)
         self.target.load_state_dict(model.state_dict())
         precision, looks = settings.precision, settings.detect_anomaly
         self.network = WrittenOut(model.weights, model.biases, precision=precision, must_be_finite=looks)

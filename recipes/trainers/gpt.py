@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from recipes.parts.attention import causal_attention
 from recipes.parts.characters import Corpus, read_texts
-from recipes.parts.flat_adamw import FlatAdamW
+from recipes.parts.devices import Adam, adamw_of, named_gradients
 from recipes.parts.products import product
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le, Lt, MinLen
@@ -205,7 +205,7 @@ def learning_rate_at(step: int, settings: Training) -> float:
 
 
 def update(
-    model: GPT, adam: FlatAdamW, batch: Sequence[Tensor], settings: Training, ranks: Ranks, *, rate: float
+    model: GPT, adam: Adam, batch: Sequence[Tensor], settings: Training, ranks: Ranks, *, rate: float
 ) -> dict[str, Any]:
     """One step of the optimizer; the gradients of a batch are those of its parts, added up.
 
@@ -223,7 +223,7 @@ def update(
     num_parts = settings.gradient_accumulation_steps
 
     def of_part(part: slice) -> Tensor:
-        losses, share = adam.values.new_zeros(1), (part.stop - part.start) / settings.batch_size
+        losses, share = torch.zeros(1, device=batch[0].device), (part.stop - part.start) / settings.batch_size
         for inputs, targets in zip(*(tensor[part].chunk(num_parts) for tensor in batch), strict=True):
             loss = loss_of(model, inputs, targets) / num_parts * share
             torch.autograd.backward(loss)
@@ -281,7 +281,7 @@ def train(config: Config, run: Run) -> None:
     with run.seeding.initialising():
         model = GPT(len(corpus.characters), config.model).to(run.device)
     betas = (settings.beta1, settings.beta2)
-    adam = FlatAdamW(model, weight_decay=settings.weight_decay, betas=betas, epsilon=settings.adam_epsilon)
+    adam = adamw_of(model, weight_decay=settings.weight_decay, betas=betas, epsilon=settings.adam_epsilon)
     step = resume(run, model=model, adam=adam, sampler=sampler)
     if step == 0:
         losses = evaluate(model, corpus, num_blocks=settings.batch_size, batch_size=settings.batch_size)
@@ -299,7 +299,7 @@ def train(config: Config, run: Run) -> None:
         run.trace.update(
             step=step,
             parameters=dict(model.named_parameters()),
-            gradients=adam.named_gradients(model),
+            gradients=named_gradients(model),
             optimizer=adam.state_dict(),
             generators={"batches": sampler},
             samples=samples[own],
@@ -326,7 +326,7 @@ def train(config: Config, run: Run) -> None:
     run.checkpoints.save_final(model)
 
 
-def resume(run: Run, *, model: GPT, adam: FlatAdamW, sampler: torch.Generator) -> int:
+def resume(run: Run, *, model: GPT, adam: Adam, sampler: torch.Generator) -> int:
     """Go on from the checkpoint that the run names, if it names one. Returns the step to go on from."""
     state = run.load_checkpoint()
     if state is None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Literal, NamedTuple
 
@@ -24,8 +25,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recipes.parts.devices import Adam, adam_of
 from recipes.parts.evaluation import evaluate, final_record
-from recipes.parts.flat_adam import FlatAdam
 from recipes.parts.initial_weights import orthogonal
 from recipes.parts.numpy_actor import numpy_actor
 from recipes.parts.playing import Players, Rollout, spec_of
@@ -116,12 +117,16 @@ class ActorCritic(nn.Module):
             both = torch.stack([orthogonal(fan_in, fan_out, gain=math.sqrt(2)) for _ in range(2)])
             self.weights.append(nn.Parameter(both))
             self.biases.append(nn.Parameter(torch.zeros(2, 1, fan_out)))
-        self.layers = list(zip(self.weights, self.biases, strict=True))
         width = settings.hidden_sizes[-1]
         self.policy_weight = nn.Parameter(orthogonal(width, num_actions, gain=0.01))
         self.policy_bias = nn.Parameter(torch.zeros(num_actions))
         self.value_weight = nn.Parameter(orthogonal(width, 1, gain=1.0))
         self.value_bias = nn.Parameter(torch.zeros(1))
+
+    @cached_property
+    def layers(self) -> list[tuple[Tensor, Tensor]]:
+        """The hidden ones, where they are now: a list, because going through a ``ParameterList`` is slow."""
+        return list(zip(self.weights, self.biases, strict=True))
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """Logits, float32 [batch, num_actions], and values, float32 [batch]."""
@@ -252,7 +257,7 @@ def losses_of(model: ActorCritic, part: Minibatch, settings: Training) -> tuple[
     return loss, policy_loss, value_loss
 
 
-def update(model: ActorCritic, adam: FlatAdam, batch: Batch, settings: Training) -> dict[str, float]:
+def update(model: ActorCritic, adam: Adam, batch: Batch, settings: Training) -> dict[str, float]:
     """One update of PPO; returns the means over its minibatches."""
     told: list[Tensor] = []
     for _ in range(settings.n_epochs):
@@ -284,7 +289,7 @@ def train(config: Config, run: Run) -> None:
     players = Players([spec] * num_envs, run.seeding.environment_seeds(num_envs))
     with run.seeding.initialising():
         model = ActorCritic(players.observations.shape[1], players.num_actions, config.model).to(run.device)
-    adam = FlatAdam(model, epsilon=settings.adam_epsilon)
+    adam = adam_of(model, epsilon=settings.adam_epsilon)
     others = {"players": players}
     state = TrainingState(run, model=model, optimizer=adam, environments=players.envs, others=others)
     step = state.resume()

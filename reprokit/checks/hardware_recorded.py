@@ -1,11 +1,12 @@
 """Row ``hardware_recorded``: CPU, memory and the device that trained are in the record.
 
-The device that was asked for must be the one that trained: a library that silently falls back to the CPU does
-not pass.
+The device and the platform that were asked for must be those that trained: a library that silently falls back
+to the CPU does not pass, nor does a recipe whose settings for a platform lead to another one.
 """
 
 from __future__ import annotations
 
+from reprokit.core import fingerprint
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
 
@@ -52,6 +53,9 @@ def _other_device(run: RunEvidence) -> str:
     asked, kind = run.run.get("device"), fact(run.environment, "inside.device.kind")
     if not asked or not kind:
         return "inside.device.kind is not recorded"
+    wanted, platform = run.run.get("platform_asked"), fingerprint.platform_of(run.environment)
+    if wanted and wanted != platform:
+        return f"asked to be judged on {wanted}, trained on {platform}"
     if kind != asked and not (asked == "tpu" and kind == "xla-cpu"):  # the platform xla-cpu, by its own name
         return f"asked to train on {asked}, trained on {kind}"
     if kind in {"cuda", "tpu"} and not fact(run.environment, "inside.device.name"):

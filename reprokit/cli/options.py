@@ -158,6 +158,9 @@ run_options = all_of(
     backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."),
     base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto."),
     click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
+    click.option(
+        "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
+    ),
     timeout_option(),
 )
 
@@ -258,9 +261,12 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
     """What the options ask for."""
     from reprokit.cli.signing_options import without_key
     from reprokit.harness.running import shell_line
+    from reprokit.recipes import PLATFORM
 
     known = {one.name for one in fields(Request)}
     given = {name: value for name, value in options.items() if name in known and value is not None}
+    if platform := options.get("platform"):
+        given["overrides"] = (f"{PLATFORM}={platform}", *given.get("overrides", ()))
     return Request(
         **{
             **given,

@@ -15,8 +15,19 @@ from reprokit.execution.outcome import Explanation
 
 _DRIVER = Path("/proc/driver/nvidia/version")
 _VERSION = re.compile(r"\b\d{3,}(?:\.\d+)+\b")
-_CPU = "cpu"
+_CPU, _XLA_CPU = "cpu", "xla-cpu"
+_PJRT = "PJRT_DEVICE"
 _GIB = 1 << 30
+
+
+def variables(device: str, *, platform: str) -> dict[str, str]:
+    """What a program must be told about its device before it starts.
+
+    Args:
+        device: ``cpu``, ``cuda`` or ``tpu``.
+        platform: The platform that was asked for, or "": on ``xla-cpu`` the host's CPU stands for a TPU.
+    """
+    return {_PJRT: "CPU" if platform == _XLA_CPU else "TPU"} if device == "tpu" else {}
 
 
 def missing(spec: RunSpec, *, driver: Path = _DRIVER) -> Explanation | None:
@@ -34,7 +45,7 @@ def missing(spec: RunSpec, *, driver: Path = _DRIVER) -> Explanation | None:
     if devices and not any(Path(name).exists() for name in devices):
         return _refused(
             f"the variant needs one of {', '.join(devices)}, and this host has none",
-            "run on a TPU VM, or with device: cpu, where PJRT_DEVICE=CPU computes the same program",
+            "run on a TPU VM, or with --platform xla-cpu, which computes the same program on the CPU",
         )
     return None
 
@@ -64,7 +75,8 @@ def relaxations(host: Mapping[str, Any], *, shared_memory_bytes: int) -> list[st
 
 
 def _needs(spec: RunSpec) -> Mapping[str, Any]:
-    return {} if spec.device == _CPU or spec.realisation is None else spec.realisation.device_needs
+    on_cpu = spec.device == _CPU or spec.environment.get(_PJRT) == "CPU"
+    return {} if on_cpu or spec.realisation is None else spec.realisation.device_needs
 
 
 def _driver_version(path: Path) -> str | None:

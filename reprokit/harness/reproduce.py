@@ -229,7 +229,7 @@ def _judge(
         strict=request.strict,
         beside=beside,
     )
-    evidence = replace(evidence, options=_folders_asked(record))
+    evidence = replace(evidence, options=_places_asked(record))
     file = recipe.file if recipe and not plain else None
     inside = file is not None and file.is_relative_to(project.root)
     return report_of(
@@ -252,7 +252,7 @@ def _recipe_of(folders: Sequence[Path], project: Project) -> Recipe | None:
     if not isinstance(name, str):
         where, fix = str(folders[0] / RECORD), "name the folder of a run as it was written"
         raise ReportError("run.json does not say which recipe was run", where=where, fix=fix)
-    overrides = tuple(record.get("modified") or ())
+    overrides = recipes.asked_of(record)
     if snapshot.is_dir():
         return recipes.load(name, recipes_dir=snapshot, overrides=overrides)
     return recipes.load(name, recipes_dir=project.recipes_dir, overrides=overrides)
@@ -275,7 +275,7 @@ def rerun_line(
         varied: Whether the surroundings were varied too.
         statistical: Whether an ensemble was asked.
     """
-    seed, plain, options = record.get("seed"), record.get("plain_command"), _folders_asked(record)
+    seed, plain, options = record.get("seed"), record.get("plain_command"), _places_asked(record)
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
         golden = record.get("golden_asked")
@@ -299,10 +299,11 @@ def rerun_line(
     return shell_line([*words, f"ARGS={for_make}"] if further else words)
 
 
-def _folders_asked(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options that name other folders than the default ones; part of the evidence, so that it travels."""
-    asked = record.get("folders_asked")
-    return tuple(map(str, asked)) if isinstance(asked, list) else ()
+def _places_asked(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The options that name a platform, or other folders; part of the evidence, so that it travels."""
+    asked, platform = record.get("folders_asked"), record.get("platform_asked")
+    folders = tuple(map(str, asked)) if isinstance(asked, list) else ()
+    return ("--platform", str(platform), *folders) if platform else folders
 
 
 def _resuming(stopped: Mapping[str, Any] | None) -> list[str]:

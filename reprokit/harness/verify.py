@@ -64,7 +64,8 @@ def verify(
     Raises:
         UsageError: There is no such commit.
     """
-    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    asked = recipes.platform_asked(request.overrides)
+    platform = asked or fingerprint.platform_of(capture.capture_host(project.root))
     answers: list[GateAnswer] = []
     chosen = names or recipes.list_names(project.recipes_dir)
     unchanged = unchanged_since(changed, chosen, project=project) if changed is not None else {}

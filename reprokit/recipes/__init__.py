@@ -8,6 +8,7 @@ from reprokit.recipes.derived import derived_text
 from reprokit.recipes.editor_schema import editor_schema
 from reprokit.recipes.imports import PARTS, digest_of_parts
 from reprokit.recipes.loading import list_names, load, read_mapping
+from reprokit.recipes.overrides import PLATFORM, asked_of, platform_asked
 from reprokit.recipes.overrides import parse as parse_override
 from reprokit.recipes.recipe import (
     CheckRules,
@@ -26,6 +27,7 @@ from reprokit.recipes.search_space import Distribution, read_search_space
 __all__ = [
     "NO_VARIANT",
     "PARTS",
+    "PLATFORM",
     "CheckRules",
     "Distribution",
     "Expected",
@@ -35,6 +37,7 @@ __all__ = [
     "RecipeLimits",
     "Relaxation",
     "StatisticalMetric",
+    "asked_of",
     "data_identity",
     "derived_text",
     "digest_of_parts",
@@ -42,6 +45,7 @@ __all__ = [
     "list_names",
     "load",
     "parse_override",
+    "platform_asked",
     "read_mapping",
     "read_search_space",
     "tolerances_from",

@@ -20,7 +20,7 @@ from reprokit.recipes.data_entries import data_identity
 from reprokit.recipes.document import Document, read_text
 from reprokit.recipes.imports import PartFile, digest_of_parts, imported_parts
 from reprokit.recipes.mistakes import combined, did_you_mean
-from reprokit.recipes.overrides import apply, parse
+from reprokit.recipes.overrides import PLATFORM, Override, apply, parse
 from reprokit.recipes.recipe import (
     CheckRules,
     Expected,
@@ -47,6 +47,14 @@ _CONFIGURATION = ("command", "env", "working_dir")
 _NOT_NUMBERS = frozenset({"resume", "unresponsive"})
 #: Keys with their defaults that recipes of before did not have: the digests of those stay as they were.
 _LATER = (("instrument", None),)
+#: The same of all recipes: where they have their default, a recipe's data is what it was before.
+_LATER_KEYS: tuple[tuple[str, Any], ...] = (
+    ("prepare", {}),
+    ("disjoint", []),
+    ("machines", "refuse"),
+    ("ranks", None),
+    ("platform_settings", {}),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +82,8 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     text = decoded(content, where=where)
     document = _mapping(text, where=where)
     changes = [parse(text) for text in overrides]
-    data = apply(document.data, changes)
+    platform, changes = _platform_of(changes)
+    data = apply(_on_platform(document.data, platform, where=where), changes)
     origin = Origin(file=where, lines=document.lines, overrides=tuple(change.path for change in changes))
     of_command = "command" in data
     trainer, mistakes = (None, []) if of_command else _try_trainer(data.get("trainer"), root, origin)
@@ -101,7 +110,32 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
         document=document,
         file_digest=digest_bytes(content),
         modified=tuple(change.text for change in changes),
+        platform=platform,
     )
+
+
+def _platform_of(changes: Sequence[Override]) -> tuple[str, list[Override]]:
+    """The platform that was asked for as ``platform=NAME``, or ""; and the other overrides."""
+    asked = [str(change.value) for change in changes if change.path == (PLATFORM,)]
+    return "".join(asked[-1:]), [change for change in changes if change.path != (PLATFORM,)]
+
+
+def _on_platform(data: dict[str, Any], platform: str, *, where: str) -> dict[str, Any]:
+    """A recipe's data with what it sets otherwise on a platform.
+
+    Raises:
+        RecipeError: It does not say how it is judged there.
+    """
+    if not platform:
+        return data
+    sections = data.get("platform_settings")
+    settings = sections.get(platform) if isinstance(sections, dict) else None
+    if not isinstance(settings, dict):
+        known = ", ".join(map(str, sections)) if isinstance(sections, dict) else "none"
+        what = f"the recipe has no settings for the platform {platform}"
+        fix = f"add `platform_settings: {{{platform}: {{variant: …, device: …, numerics: native}}}}`"
+        raise RecipeError(what, where=where, actual=known, fix=fix)
+    return {**data, **settings}
 
 
 def list_names(recipes_dir: Path) -> list[str]:
@@ -199,6 +233,7 @@ def _recipe(
     document: Document,
     file_digest: str,
     modified: tuple[str, ...],
+    platform: str,
 ) -> Recipe:
     said = validated.recipe
     device = said.device or (said.variant if said.variant in _DEVICES else "cpu")
@@ -206,8 +241,8 @@ def _recipe(
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
     foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)
     plain = {key: value for key, value in plain.items() if key not in foreign}
-    for key, usual in (("prepare", {}), ("disjoint", []), ("machines", "refuse"), ("ranks", None)):
-        if plain[key] == usual:  # as recipes had it before there were these keys
+    for key, usual in _LATER_KEYS:
+        if plain[key] == usual:
             del plain[key]
     plain["expected"] = {name: _without_default_window(one) for name, one in plain["expected"].items()}
     config = validated.config if trainer else {key: plain[key] for key in _CONFIGURATION}
@@ -236,6 +271,7 @@ def _recipe(
         program=None if trainer else _program(said),
         seeds=tuple(said.seeds),
         platforms=tuple(said.platforms),
+        platform=platform,
         expected={name: Expected(**one.model_dump()) for name, one in said.expected.items()},
         tolerances=_tolerances(said),
         statistical=_statistical(said),

@@ -13,6 +13,9 @@ from reprokit.recipes.mistakes import quoted
 from reprokit.recipes.setting_origin import dotted
 from reprokit.recipes.source_file import UNWANTED, named
 
+#: Asks for the settings of a platform, as ``--platform`` does, and is no change to a recipe.
+PLATFORM = "platform"
+
 _IDENTITY = {"schema", "name"}
 
 
@@ -71,3 +74,16 @@ def apply(data: Mapping[str, Any], overrides: Sequence[Override]) -> dict[str, A
                 raise RecipeError(what, where=where, fix=f"set {dotted(override.path[:depth])} as a whole")
         section[override.path[-1]] = override.value
     return result
+
+
+def platform_asked(overrides: Sequence[str]) -> str:
+    """The platform whose settings overrides ask for (``platform=NAME``), or ""."""
+    names = [one.partition("=")[2].strip() for one in overrides if one.partition("=")[0].strip() == PLATFORM]
+    return "".join(names[-1:])
+
+
+def asked_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """What a recipe must be loaded with to be the one of a ``run.json``: its platform, and the overrides."""
+    platform, modified = record.get("platform_asked"), record.get("modified")
+    given = tuple(map(str, modified)) if isinstance(modified, list | tuple) else ()
+    return (f"{PLATFORM}={platform}", *given) if platform else given

@@ -175,6 +175,7 @@ class Recipe:
     parts: tuple[PartFile, ...]
     seeds: tuple[int, ...]  # the seeds that it promises results for, the first one the default
     platforms: tuple[str, ...]  # where it can be judged: `cpu-x86_64`, …
+    platform: str  # the one whose settings were asked for, or ""
     expected: Mapping[str, Expected]  # metric → what it comes to
     tolerances: Tolerances  # how far a run may be from the golden, where no platform has its own
     statistical: tuple[StatisticalMetric, ...]  # what new seeds are held against an ensemble by

@@ -62,6 +62,10 @@ class Expected(Tolerance):
     window: WindowName = LAST
 
 
+Device = Literal["cpu", "cuda", "tpu"]
+Numerics = Literal["portable", "native"]
+
+
 class Tolerances(BaseModel):
     """How far a run may be from the golden."""
 
@@ -74,6 +78,15 @@ class AllTolerances(Tolerances):
     """The same, and what stands instead of it on some platforms."""
 
     platforms: dict[Platform, Tolerances] = {}
+
+
+class PlatformSettings(BaseModel):
+    """What is set otherwise where a recipe is judged on one of its platforms."""
+
+    model_config = STRICT
+    variant: Name | None = None
+    device: Device | None = None
+    numerics: Numerics | None = None
 
 
 class Limits(BaseModel):
@@ -207,8 +220,8 @@ class RecipeModel(BaseModel):
     title: Line
     description: str = ""
     variant: Name
-    device: Literal["cpu", "cuda", "tpu"] | None = None
-    numerics: Literal["portable", "native"] | None = None
+    device: Device | None = None
+    numerics: Numerics | None = None
     trainer: Name | None = None
     command: Annotated[list[Word], Field(min_length=1)] | None = None
     env: Annotated[dict[VariableName, str], AfterValidator(no_code_from_elsewhere)] = {}
@@ -224,6 +237,7 @@ class RecipeModel(BaseModel):
     instrument: Literal["light"] | None = None
     seeds: Annotated[list[Seed], Field(min_length=1), AfterValidator(distinct)]
     platforms: Annotated[list[Platform], Field(min_length=1), AfterValidator(distinct)]
+    platform_settings: dict[Platform, PlatformSettings] = {}
     expected: dict[Line, Expected] = {}
     tolerances: AllTolerances = AllTolerances()
     statistical: OneOrSeveral | None = None

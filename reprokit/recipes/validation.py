@@ -186,6 +186,10 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
         what = f"tolerances for {platform}, which is not one of the recipe's platforms"
         where = origin.where(("tolerances", "platforms", platform))
         yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
+    for platform in sorted(set(recipe.platform_settings) - set(recipe.platforms)):
+        what = f"settings for {platform}, which is not one of the recipe's platforms"
+        where = origin.where(("platform_settings", platform))
+        yield RecipeError(what, where=where, expected=" or ".join(recipe.platforms))
     yield from _of_statistics(recipe, origin)
     relaxed = [entry.check for entry in recipe.checks.relax]
     for index, check in enumerate(relaxed):

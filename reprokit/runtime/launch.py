@@ -43,7 +43,7 @@ from reprokit.core.records import STOPPED_EARLY
 from reprokit.errors import RecipeError, ReprokitError
 from reprokit.layout import CONFIG, ENVIRONMENT, RUNTIME
 from reprokit.runtime import config as configuration
-from reprokit.runtime import data_files, settings
+from reprokit.runtime import data_files, devices, settings
 from reprokit.runtime.first_updates import EnoughUpdates
 from reprokit.runtime.rank_settings import ALL_REDUCE, FIXED_ORDER, LOST_PEER, RankSettings
 from reprokit.runtime.ranks import LostPeerError
@@ -118,7 +118,7 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
         run_dir: An existing folder; the only one that is written to.
         config: ``config.yaml``.
         seed: The run's seed.
-        device: ``cpu`` or ``cuda``.
+        device: ``cpu``, ``cuda`` or ``tpu``.
         at_start: The variables that the interpreter was started with.
         resume_from: A checkpoint to go on from, or None.
         max_updates: End after so many updates; None to train to the end.
@@ -168,7 +168,9 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
             return
         from reprokit.probes import rounding_probe  # noqa: PLC0415 - only once the training has ended
 
-        _prove(run, at_start, rounding={"probe": rounding_probe.probe(device=run.device)})
+        compiled = devices.facts()  # before the probe, which has programs of its own
+        rounding = {"probe": rounding_probe.probe(device=run.device)}
+        _prove(run, at_start, rounding=rounding, of_device=compiled)
 
 
 def _profiled(run_dir: Path) -> AbstractContextManager[None]:
@@ -200,16 +202,21 @@ def load_trainer(path: Path) -> ModuleType:
 
 
 def _prove(
-    run: Run, at_start: Mapping[str, str], *, rounding: Mapping[str, Any] | None = None
+    run: Run,
+    at_start: Mapping[str, str],
+    *,
+    rounding: Mapping[str, Any] | None = None,
+    of_device: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write both records, as things stand now; ``rounding`` goes beside the profile in force."""
-    inside = probe.collect(with_torch=True, device=run.device.type)
+    inside = probe.collect(with_torch=True, device=devices.name_of(run.device))
     held = settings.verify(profile=at_start.get(numerics.MARK), facts=inside, at_start=at_start)
     write_record(run.dir / ENVIRONMENT, {**inside, "numerics": {**held, **(rounding or {})}})
     facts = {
         "schema": 1,
         "seeding": {**run.seeding.record(), "in_use": run.trace.seeds_in_use, "alike": run.trace.alike},
         "numerics": held,
+        **({"device": dict(of_device)} if of_device else {}),
         "checkpoints": run.checkpoints.prove(),
     }
     write_record(run.dir / RUNTIME, facts)
@@ -245,7 +252,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--run-dir", type=Path, required=True, help="existing folder to write to")
     parser.add_argument("--config", type=Path, required=True, help=CONFIG)
     parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--device", choices=("cpu", "cuda", "tpu"), default="cpu")
     parser.add_argument("--resume-from", type=Path, help="a checkpoint to go on from")
     parser.add_argument("--max-updates", type=int, metavar="N", help="end after so many updates")
     parser.add_argument("--stop-at", type=int, metavar="STEP", help="be killed at this step")

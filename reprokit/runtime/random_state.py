@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from reprokit.errors import CannotRunError
+from reprokit.runtime import devices
 
 Generators = Mapping[str, np.random.Generator | torch.Generator]
 
@@ -44,9 +45,7 @@ def capture(*, generators: Generators | None = None, environments: Sequence[Any]
         "generators": {name: generator_state(one) for name, one in (generators or {}).items()},
         "environments": [environment_state(one) for one in environments],
     }
-    if cuda_in_use():
-        state["cuda"] = torch.cuda.get_rng_state_all()
-    return state
+    return state | devices.generator_states()
 
 
 def restore(
@@ -62,17 +61,11 @@ def restore(
     random.setstate(_unpack(state["python"]))
     np.random.set_state(_unpack(state["numpy"]))  # noqa: NPY002 - the global one is meant
     torch.set_rng_state(state["torch"])
-    if "cuda" in state:
-        torch.cuda.set_rng_state_all(state["cuda"])
+    devices.restore_generators(state)
     for name, generator in (generators or {}).items():
         _set_generator(generator, state["generators"][name])
     for environment, saved in zip(environments, state["environments"], strict=True):
         restore_environment(environment, saved)
-
-
-def cuda_in_use() -> bool:
-    """Whether there are generators on GPUs; does not wake a GPU up."""
-    return torch.cuda.is_available() and bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
 
 
 def environment_state(environment: Any) -> list[dict[str, Any]]:

@@ -14,9 +14,8 @@ from typing import Any, Self
 
 import torch
 
-from reprokit.errors import CannotRunError
 from reprokit.layout import CHECKPOINTS, METRICS, TIMING, TRACE, rank_trace
-from reprokit.runtime import checkpoint
+from reprokit.runtime import checkpoint, devices
 from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.first_updates import FirstUpdatesMetrics, FirstUpdatesTrace
 from reprokit.runtime.metrics import MetricsWriter, TimingWriter
@@ -78,7 +77,7 @@ class Run:
         Args:
             run_dir: The folder.
             seed: The run's seed, not negative.
-            device: ``cpu`` or ``cuda``.
+            device: ``cpu``, ``cuda`` or ``tpu``.
             clock: Seconds, for ``timing.jsonl``.
             rank: Number of this process among those that train together.
             ranks: How many these are, and how they train; None for a process that trains alone.
@@ -94,8 +93,7 @@ class Run:
             CannotRunError: There is no such device here.
             WorkspaceError: The folder cannot be written, or holds records already.
         """
-        if device == "cuda" and not torch.cuda.is_available():
-            raise CannotRunError("the recipe asks for a GPU, and torch finds none", expected="cuda")
+        found = devices.opened(device)
         own = run_dir if not rank or meeting is None else own_folder(meeting, rank)
         metrics, trace = _records(
             own,
@@ -111,7 +109,7 @@ class Run:
             store = RankCheckpoints(folder, keep=keep_checkpoints, before=before, ranks=together)
         return cls(
             dir=own,
-            device=torch.device(device),
+            device=found,
             seeding=Seeding(seed=seed, rank=rank),
             metrics=metrics,
             timing=TimingWriter(own / TIMING, clock=clock),

@@ -21,6 +21,7 @@ import numpy as np
 import torch
 
 from reprokit.errors import UsageError
+from reprokit.runtime import devices
 
 #: What stands for the seed of an environment that does not tell it.
 UNKNOWN = "unknown"
@@ -75,7 +76,8 @@ class Seeding:
         """
         random.seed(self._global_seed("python"))
         np.random.seed(self._global_seed("numpy", bits=_WORD_BITS))  # noqa: NPY002 - the global one is meant
-        torch.manual_seed(self._global_seed("torch"))
+        torch.manual_seed(seed := self._global_seed("torch"))
+        devices.seed(seed)
         if deterministic:
             # use_deterministic_algorithms() does the same and imports the compiler first (1.2 s).
             torch.set_deterministic_debug_mode("warn" if warn_only else "error")

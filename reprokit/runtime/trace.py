@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from reprokit.errors import CannotRunError
-from reprokit.runtime import random_state
+from reprokit.runtime import devices, random_state
 from reprokit.runtime.ledger import Arrived, Ledger
 from reprokit.runtime.metrics import LineWriter
 from reprokit.runtime.random_state import Generators
@@ -220,8 +220,7 @@ def random_digests(
         "numpy": digest(np.random.get_state(legacy=False)),  # noqa: NPY002 - the global one is meant
         "torch": digest(torch.get_rng_state()),
     }
-    if random_state.cuda_in_use():
-        digests["cuda"] = digest(torch.cuda.get_rng_state_all())
+    digests |= {name: digest(state) for name, state in devices.generator_states().items()}
     for name, generator in (generators or {}).items():
         digests[name] = digest(random_state.generator_state(generator))
     for index, environment in enumerate(environments):

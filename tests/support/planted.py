@@ -966,6 +966,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "no device": in_run("environment", "inside.device", {}),
         "no device asked for": in_run("run", "device", ...),
         "a TPU that fell back to the CPU": in_run("run", "device", "tpu"),
+        "another platform than asked for": in_run("run", "platform_asked", "xla-cpu"),
         "asked for a GPU, got XLA on the CPU": both(
             in_run("run", "device", "cuda"), in_run("environment", "inside.device", {"kind": "xla-cpu"})
         ),

@@ -21,7 +21,7 @@ from reprokit.core.checklist import Report
 from reprokit.errors import CannotJudgeError, ReportError, UsageError
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference import overrides_of, run_reference
+from reprokit.harness.judging.reference import run_reference
 from reprokit.harness.running.clock import now
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import ENVIRONMENT, RECIPE, SOURCE, read_json
@@ -86,7 +86,7 @@ def recipe_of(stored: runs.StoredRun) -> Recipe:
         raise ReportError(
             "the run folder holds no snapshot of its recipe", where=str(stored.path), fix=_FROM_SNAPSHOT
         )
-    return recipes.load(name, recipes_dir=stored.path / SOURCE, overrides=overrides_of(stored.record))
+    return recipes.load(name, recipes_dir=stored.path / SOURCE, overrides=recipes.asked_of(stored.record))
 
 
 def judge_against(

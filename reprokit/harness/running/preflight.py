@@ -45,4 +45,6 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
 
 def platforms_here(recipe: Recipe, host: Mapping[str, Any]) -> list[str]:
     """Where a recipe's device would train on this host; empty where that shows only in a run."""
+    if recipe.platform:
+        return [recipe.platform]
     return [name for name in fingerprint.platforms_of_host(host) if name.startswith(f"{recipe.device}-")]

@@ -19,6 +19,7 @@ from reprokit import images
 from reprokit.core import numerics
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import RecipeError, UsageError
+from reprokit.execution import accelerators
 from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running import preparation, recipe_data
 from reprokit.harness.running.numbers import PACKAGE, digest_facts, recipe_digests
@@ -120,6 +121,7 @@ def launch_of(
         script=("--", f"{{mounts}}/recipes/trainers/{trainer.name}"),
         environment={
             **numerics.variables(recipe.numerics, hash_seed=0),
+            **accelerators.variables(recipe.device, platform=recipe.platform),
             "PYTHONPATH": "{mounts}",
             "PYTHONUNBUFFERED": "1",
         },
@@ -127,6 +129,7 @@ def launch_of(
         facts={
             "numerics": recipe.numerics,
             "modified": list(recipe.modified),
+            **({"platform_asked": recipe.platform} if recipe.platform else {}),
             **digest_facts(recipe, needed(recipe, realisation), package=package),
             "recipe_data": dict(recipe.plain),
             "training_config": dict(recipe.training_config),
@@ -173,6 +176,7 @@ def _launch_of_command(
         facts={
             "numerics": recipe.numerics,
             "modified": list(recipe.modified),
+            **({"platform_asked": recipe.platform} if recipe.platform else {}),
             "recipe_digest": recipe.digest,
             "digests": {
                 **recipe_digests(recipe, files=files),
@@ -221,7 +225,8 @@ def _of_environment(recipe: Recipe, realisation: Realisation, environments: Path
     """The profile of the numerics, and where the repository's own packages are imported from."""
     own = images.variables(realisation, project=environments, tree=f"{{{PROGRAM_MOUNT}}}")
     imports = {name: value for name, value in own.items() if name == "PYTHONPATH"}
-    return {**numerics.variables(recipe.numerics, hash_seed=0), **imports}
+    of_device = accelerators.variables(recipe.device, platform=recipe.platform)
+    return {**numerics.variables(recipe.numerics, hash_seed=0), **of_device, **imports}
 
 
 def needed(recipe: Recipe, realisation: Realisation | None) -> Realisation:

@@ -102,7 +102,7 @@ def fit(chosen: Chosen, name: str, request: Request, *, project: Project) -> tup
             actual=str(seed),
             fix="leave out --seed",
         )
-    asked = (*map(str, record.get("modified") or ()), *request.overrides)
+    asked = (*recipes.asked_of(record), *request.overrides)
     overrides = tuple({one.partition("=")[0]: one for one in asked}.values())
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=overrides)
     then, now = record.get("training_config") or {}, recipe.training_config

@@ -11,31 +11,12 @@ from pathlib import Path
 import pytest
 
 from reprokit.images.inventory import inventory
+from support.study_project import Study
 
 pytestmark = [pytest.mark.slow, pytest.mark.engine, pytest.mark.timeout(1800)]
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
-RECIPE = """
-schema: 1
-name: xla_cartpole
-title: REINFORCE on CartPole-v1 through XLA
-variant: tpu
-device: cpu
-trainer: xla_cartpole
-seeds: [42]
-platforms: [cpu-x86_64]
-environment:
-  name: CartPole-v1
-training:
-  total_timesteps: 2048
-expected:
-  loss/policy: {value: 0, atol: 1}
-tolerances:
-  default: {rtol: 0, atol: 0}
-nondeterminism:
-  - XLA's compiler, which is another one in another release
-"""
 
 
 def needs_image(*variants: str) -> None:
@@ -86,16 +67,10 @@ def test_the_tpu_image_without_a_tpu_is_refused_and_nothing_is_judged(study):
     assert "this host has none" in answer.out + answer.err
 
 
-def test_the_tpu_image_trains_through_xla_on_the_cpu_and_reproduces(study):
+def test_the_golden_of_a_recipe_through_xla_holds_in_the_tpu_image():
     needs_image("tpu", "tpu-pypi")
-    folder = study.root / "recipes" / "xla_cartpole"
-    folder.mkdir()
-    (folder / "recipe.yaml").write_text(RECIPE, encoding="utf-8")
-    shutil.copyfile(HERE / "xla_cartpole.py", study.root / "recipes" / "trainers" / "xla_cartpole.py")
-    words = ("reproduce", "xla_cartpole", "--backend", "docker", "--json")
-    first = study.reprokit(*words)
-    assert (first.code, first.report["verdict"]) == (4, "NO_GOLDEN"), first.err
-    promoted = study.reprokit("golden", "promote", "xla_cartpole", "--reason", "first", "--allow-dirty")
-    assert promoted.code == 0, promoted.err
-    again = study.reprokit(*words)
-    assert (again.code, again.report["verdict"]) == (0, "REPRODUCED"), again.err
+    answer = Study(root=ROOT).reprokit(
+        "reproduce", "mnist_cnn", "--platform", "xla-cpu", "--backend", "docker", "--json", timeout=1800
+    )
+    assert answer.code == 0, answer.err
+    assert (answer.report["verdict"], answer.report["platform"]) == ("REPRODUCED", "xla-cpu")

@@ -326,6 +326,11 @@ FAILED = [
     ("source_clean", "a commit that is a number", f"{FIRST}: the environment record names no commit"),
     ("several_seeds", "no seeds named", "the recipe names no seeds"),
     ("hardware_recorded", "fell back to the CPU", f"{SECOND}: asked to train on cuda, trained on cpu"),
+    (
+        "hardware_recorded",
+        "another platform than asked for",
+        f"{SECOND}: asked to be judged on xla-cpu, trained on cpu-x86_64-unknown",
+    ),
     ("hardware_recorded", "no memory", f"{SECOND}: host.memory.total_bytes is not recorded"),
     ("environment_recorded", "no kernel", f"{SECOND}: not recorded: host.kernel"),
     ("environment_recorded", "no kernel, with a reason", f"{SECOND}: not recorded: host.kernel (not Linux)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -79,3 +80,17 @@ def test_what_a_device_needs_is_opened_and_found_again_in_the_engines_account():
 
 def test_a_hardened_container_has_no_relaxation():
     assert accelerators.relaxations({"NetworkMode": "none", "ShmSize": GIB}, shared_memory_bytes=GIB) == []
+
+
+def test_a_program_for_a_tpu_is_told_which_device_it_has_before_it_starts():
+    assert accelerators.variables("tpu", platform="") == {"PJRT_DEVICE": "TPU"}
+    assert accelerators.variables("tpu", platform="xla-cpu") == {"PJRT_DEVICE": "CPU"}
+    assert accelerators.variables("cuda", platform="") == accelerators.variables("cpu", platform="") == {}
+
+
+def test_a_cpu_that_stands_for_a_tpu_needs_nothing_and_gets_nothing():
+    needs = {"devices": ["/dev/there-is-none"], "host_network": True, "shared_memory_gib": 16}
+    there, here = spec("tpu", **needs), replace(spec("tpu", **needs), environment={"PJRT_DEVICE": "CPU"})
+    assert accelerators.missing(there) is not None
+    assert accelerators.missing(here) is None
+    assert accelerators.opened(here) == {}

@@ -1,0 +1,79 @@
+"""A device is opened or refused by name, never exchanged; generators of those in use are saved and put back.
+
+PyTorch/XLA is a stand-in here: tests/integration/test_xla.py has the real one.
+"""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+import torch
+
+from reprokit.errors import CannotRunError
+from reprokit.runtime import devices
+
+
+@pytest.fixture
+def xla(monkeypatch):
+    """What reprokit asks of torch_xla: one device that is found, one generator."""
+    package, runtime, core = (ModuleType(name) for name in ("torch_xla", "torch_xla.runtime", "xla_model"))
+    held = SimpleNamespace(kind="CPU", state=0)
+    package.device = lambda: torch.device("xla:0")
+    package.manual_seed = lambda seed: setattr(held, "state", seed)
+    package.runtime = runtime
+    runtime.device_type = lambda: held.kind
+    core.get_rng_state = lambda: held.state
+    core.set_rng_state = lambda state: setattr(held, "state", state)
+    for name, module in {
+        "torch_xla": package,
+        "torch_xla.runtime": runtime,
+        "torch_xla.core.xla_model": core,
+    }.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return held
+
+
+def test_a_tpu_is_refused_where_nobody_said_which_device_stands_for_it(monkeypatch):
+    monkeypatch.delenv("PJRT_DEVICE", raising=False)
+    with pytest.raises(CannotRunError, match="PJRT_DEVICE is not set"):
+        devices.opened("tpu")
+
+
+def test_a_tpu_is_refused_in_an_environment_without_its_library(monkeypatch):
+    monkeypatch.setenv("PJRT_DEVICE", "TPU")
+    monkeypatch.setitem(sys.modules, "torch_xla", None)
+    with pytest.raises(CannotRunError, match="PyTorch/XLA has none"):
+        devices.opened("tpu")
+
+
+def test_the_cpu_does_not_silently_stand_for_a_tpu(monkeypatch, xla):
+    monkeypatch.setenv("PJRT_DEVICE", "TPU")
+    with pytest.raises(CannotRunError, match="took another device"):
+        devices.opened("tpu")
+    xla.kind = "TPU"
+    assert devices.name_of(devices.opened("tpu")) == "tpu"
+
+
+def test_the_cpu_stands_for_a_tpu_where_it_was_asked_for(monkeypatch, xla):
+    monkeypatch.setenv("PJRT_DEVICE", "CPU")
+    assert devices.opened("tpu").type == "xla"
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+def test_a_gpu_is_refused_where_there_is_none():
+    with pytest.raises(CannotRunError, match="torch finds none"):
+        devices.opened("cuda")
+
+
+def test_the_generator_of_a_device_is_seeded_saved_and_put_back(xla):
+    devices.seed(7)
+    states = devices.generator_states()
+    assert states["xla"] == 7
+    xla.state = 9
+    devices.restore_generators(states)
+    assert xla.state == 7
+
+
+def test_a_checkpoint_of_another_device_has_nothing_to_put_back_here():
+    devices.restore_generators({"xla": 7})
+    assert "xla" not in devices.generator_states()
