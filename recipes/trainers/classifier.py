@@ -250,12 +250,8 @@ def learn(
 
     measures = run.ranks.add_up(of_part, adam.gradients, count=len(batch.samples), num_measures=2)
     norm = adam.step(learning_rate=learning_rate, max_norm=max_norm)
-    return {
-        "loss/train": measures[0].item(),
-        "train/accuracy": measures[1].item(),
-        "optim/grad_norm": norm.item(),
-        "optim/learning_rate": learning_rate,
-    }
+    record = {"loss/train": measures[0].item(), "train/accuracy": measures[1].item()}
+    return {**record, "optim/grad_norm": norm.item(), "optim/learning_rate": learning_rate}
 
 
 def learning_rate_at(step: int, settings: Training) -> float:

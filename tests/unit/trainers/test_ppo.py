@@ -52,7 +52,7 @@ def test_a_trainer_imports_torch_numpy_the_runtime_and_parts_only():
             [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
         )
     }
-    standard = {"__future__", "math", "collections", "dataclasses", "itertools", "typing"}
+    standard = {"__future__", "math", "collections", "dataclasses", "functools", "itertools", "typing"}
     assert imported - standard == {"torch", "numpy", "reprokit.runtime", "recipes.parts"}
 
 
@@ -202,7 +202,7 @@ def test_before_its_update_the_policy_has_not_moved(ppo, model, spec):
 def test_an_update_makes_good_actions_likelier_and_values_truer(ppo, model, spec):
     settings = ppo.Training(batch_size=40, n_epochs=4, learning_rate=1e-3)
     batch = ppo.prepare(ppo.Players([spec] * 2, [1, 2]).play(model.actor(), 40), model, settings)
-    adam = ppo.FlatAdam(model, epsilon=1e-5)
+    adam = ppo.adam_of(model, epsilon=1e-5)
     ppo.update(model, adam, batch, settings)
     with torch.no_grad():
         logits, values = model(batch.observations)
@@ -215,7 +215,7 @@ def test_an_update_makes_good_actions_likelier_and_values_truer(ppo, model, spec
 def update_twice(ppo, model, spec):
     settings = ppo.Training(batch_size=40, n_epochs=2)
     batch = ppo.prepare(ppo.Players([spec] * 2, [1, 2]).play(model.actor(), 40), model, settings)
-    adam = ppo.FlatAdam(model, epsilon=1e-5)
+    adam = ppo.adam_of(model, epsilon=1e-5)
     return verify_determinism(
         lambda: ppo.update(model, adam, batch, settings), model=model, optimizer=adam
     ).differences
@@ -241,7 +241,7 @@ def test_entropy_counts_where_it_has_a_weight(ppo, model, spec):
     with torch.no_grad():
         model.policy_bias.copy_(torch.tensor([1.0, 0.0]))
     settings = ppo.Training(batch_size=80, n_epochs=1, learning_rate=1e-2, ent_coef=1.0, vf_coef=0.0)
-    adam = ppo.FlatAdam(model, epsilon=1e-5)
+    adam = ppo.adam_of(model, epsilon=1e-5)
     before = ppo.entropy_of(model(batch.observations)[0]).mean().item()
     ppo.update(model, adam, batch, settings)
     assert ppo.entropy_of(model(batch.observations)[0]).mean().item() > before
