@@ -16,7 +16,7 @@ from reprokit.harness.running import recipe_data
 from reprokit.layout import CHECKPOINTS, CONFIG, METRICS, RECORD, RUNTIME, SOURCE, TRACE
 from support.study_project import ROOT, Answer, Study
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(1800)]
 
 _STEPS, _HALF = 2560, 1280
 _SHORT = (
