@@ -41,9 +41,7 @@ def test_the_golden_of_a_recipe_holds_through_xla_and_no_update_is_compiled_anew
     assert answer.report["platform"] == "xla-cpu"
     assert (answer.row("repeatable")["status"], answer.row("seeded")["status"]) == ("PASSED", "PASSED")
     moved = [one for one in answer.report["environment_diff"] if one["can_change_numbers"] != "no"]
-    if (
-        not moved
-    ):  # XLA compiles for the CPU that it finds: on another one, other numbers agree
+    if not moved:  # XLA compiles for the CPU that it finds: on another one, other numbers agree
         assert (answer.code, answer.report["verdict"]) == (0, "REPRODUCED"), answer.err
     first, second = (_compilations(run) for run in answer.report["runs"])
     assert first == second <= 12, "programs: an update, the last batch of an epoch, two evaluations"

@@ -28,11 +28,11 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
     platforms = platforms_here(recipe, host)
     for platform in platforms:
         environment = {"host": host, "inside": {"numerics": {"profile": recipe.numerics}}}
-        folder = golden.locate(project.golden_dir, recipe=recipe.name, platform=platform, seed=seed)
-        if platform == fingerprint.platform_of(environment):
-            folder = golden.locate_for(
-                project.golden_dir, recipe=recipe.name, environment=environment, seed=seed
-            )
+        where, name = project.golden_dir, recipe.name
+        if platform.startswith("cpu-"):  # the host's own, of which the golden may be that of another CPU
+            folder = golden.locate_for(where, recipe=name, environment=environment, seed=seed)
+        else:
+            folder = golden.locate(where, recipe=name, platform=platform, seed=seed)
         if platform in recipe.platforms and folder.is_dir():
             golden.load(folder)
     if platforms and not set(platforms) & set(recipe.platforms):

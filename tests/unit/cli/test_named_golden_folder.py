@@ -11,7 +11,7 @@ import pytest
 from reprokit import cli
 
 #: Verbs that say what is in the folder, or make it.
-MAY_LACK = {("golden", "list"), ("golden", "lint"), ("golden", "promote")}
+MAY_LACK = {("golden", "list"), ("golden", "lint"), ("golden", "promote"), ("golden", "record")}
 
 REFUSE_THE_ARGUMENT_FIRST = {"report verify", "checkpoint convert", "golden import"}
 

@@ -49,7 +49,7 @@ def test_a_damaged_golden_is_refused_before_the_training(study):
 
 def test_a_platform_that_the_recipe_does_not_declare_is_told_before_the_training(study):
     told = RecordedProgress()
-    recipe = changed(study, "platforms: [cpu-x86_64]", "platforms: [cpu-aarch64]")
+    recipe = changed(study, "platforms: [cpu-x86_64,", "platforms: [cpu-aarch64,")
     foresee(recipe, seed=42, project=study, progress=told)
     (note,) = told.notes
     assert f"recipe.yaml:{recipe.lines['platforms']}: the recipe does not declare cpu-x86_64, only " in note
