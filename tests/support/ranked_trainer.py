@@ -11,7 +11,6 @@ from torch import Tensor
 from reprokit.runtime import checkpoint
 from reprokit.runtime.ranks import Ranks
 from reprokit.runtime.run import Run
-from reprokit.runtime.samples import sample_contents
 
 BATCH = 8
 
@@ -90,7 +89,7 @@ def train(config: Config, run: Run) -> None:
             parameters=dict(model.named_parameters()),
             generators={"batches": sampler},
             samples=rows[own],
-            contents=sample_contents(batch[own]),
+            arrived=[batch[own]],
         )
         run.metrics.write(step=step, **{"loss/train": loss, "model/first": values[0]})
         if step % settings.save_interval == 0:
