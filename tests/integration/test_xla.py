@@ -13,7 +13,7 @@ import pytest
 
 from reprokit import recipes
 from reprokit.harness.running import recipe_data
-from reprokit.layout import CHECKPOINTS, CONFIG, METRICS, RECORD, RUNTIME, SOURCE, TRACE
+from reprokit.layout import CHECKPOINTS, CONFIG, METRICS, RECORD, RUNTIME, SOURCE
 from support.study_project import ROOT, Answer, Study
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(1800)]
@@ -52,7 +52,7 @@ def run(tmp_path_factory) -> Path:
     """A short run through XLA, with a checkpoint in its middle."""
     place = tmp_path_factory.mktemp("xla")
     answer = _reproduce(place, *(word for one in _SHORT for word in ("--set", one)))
-    assert answer.report["verdict"] == "NO_GOLDEN", answer.err
+    assert answer.row("repeatable")["status"] == "PASSED", answer.err
     return Path(answer.report["runs"][0])
 
 
@@ -84,15 +84,6 @@ def _filled(word: str, places: dict[str, str]) -> str:
     for name, place in places.items():
         word = word.replace(name, place)
     return word
-
-
-@pytest.mark.slow
-def test_a_run_through_xla_goes_on_from_its_checkpoint_byte_for_byte(run, tmp_path):
-    other = _goes_on(run, run / CHECKPOINTS / f"checkpoint_{_HALF}.pt", tmp_path / "on", device="tpu")
-    for name in (METRICS, TRACE):
-        later = (other / name).read_text().splitlines()
-        assert len(later) == _HALF // 64
-        assert (run / name).read_text().splitlines()[-len(later) :] == later
 
 
 @pytest.mark.slow
