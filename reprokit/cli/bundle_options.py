@@ -15,6 +15,7 @@ from reprokit.cli.options import all_of
 _REFUSED = {
     "seed": "--seed",
     "overrides": "--set",
+    "platform": "--platform",
     "golden_dir": "--golden",
     "ignore": "--ignore-metric",
     "resume": "--resume",

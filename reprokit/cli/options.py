@@ -301,7 +301,7 @@ def recipe_or_command(recipe: str | None) -> tuple[str | None, tuple[str, ...]]:
     """RECIPE, or the plain command; never both, never neither.
 
     Raises:
-        click.UsageError: Both, neither, or nothing after ``--``.
+        click.UsageError: Both, neither, nothing after ``--``, or settings of a recipe for a plain command.
     """
     plain = plain_command()
     if recipe is not None and plain is not None:
@@ -310,4 +310,8 @@ def recipe_or_command(recipe: str | None) -> tuple[str | None, tuple[str, ...]]:
         raise click.UsageError("nothing follows --: give a command, such as -- python train.py --seed {seed}")
     if recipe is None and plain is None:
         raise click.UsageError("name a recipe, or a command after --")
+    given = click.get_current_context().params
+    for name, typed in (("overrides", "--set"), ("platform", "--platform")):
+        if plain and given.get(name):
+            raise click.UsageError(f"{typed} is for recipes; a plain command is run as it is typed")
     return recipe, plain or ()

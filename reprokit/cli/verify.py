@@ -111,6 +111,8 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     if options["on"] is not None:
         return _verify_on(recipes, options, settings)
     if options["cpus"]:
+        if options["platform"]:
+            raise click.UsageError("--platform is for whole trainings, not for --cpu")
         if options["gate_file"] is not None:
             raise click.UsageError("--gate-file is for whole trainings, not for --cpu")
         return _verify_cpus(recipes, options)
@@ -208,7 +210,7 @@ def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
 #: What has no meaning where whole pairs are made on a cluster, and is asked of one machine.
 _OF_ONE_MACHINE = (
     *("cpus", "proves_itself", "changed", "statistical", "gate_file"),
-    *("resume", "vary", "attribute", "diagnose", "sign_with"),
+    *("resume", "vary", "attribute", "diagnose", "sign_with", "overrides", "platform"),
 )
 
 
@@ -219,7 +221,9 @@ def _verify_on(recipes: Sequence[str], options: dict[str, Any], settings: dict[s
 
     wrong = next((name for name in _OF_ONE_MACHINE if options.get(name)), None)
     if wrong is not None:
-        named = {"cpus": "cpu", "proves_itself": "selftest"}.get(wrong, wrong).replace("_", "-")
+        named = {"cpus": "cpu", "proves_itself": "selftest", "overrides": "set"}.get(wrong, wrong).replace(
+            "_", "-"
+        )
         raise click.UsageError(f"--{named} is for runs on this machine; leave out --on")
     project = project_of(options)
     page = project.reports_dir / "machines.html"
