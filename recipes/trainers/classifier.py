@@ -14,6 +14,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -187,6 +188,7 @@ def batches(data: Images, rows: np.ndarray, config: Config, run: Run, *, step: i
                 return
             samples, step = order[part], epoch * len(rows) + part.stop
             pixels = data.pixels[samples]
+            pixels.setflags(write=False)  # so that the ledger need not copy them
             shifted = moved(pixels, moves[part], shift=shift) if shift else pixels
             yield Batch(step, samples, pixels, data.labels[samples], shifted / data.largest)
 
@@ -305,9 +307,9 @@ def train(config: Config, run: Run) -> None:
         record = learn(model, adam, batch, run, learning_rate=rate, max_norm=bound)
         run.trace.update(
             step=batch.step,
-            parameters=dict(model.named_parameters()),
-            gradients=named_gradients(model),
-            optimizer=adam.state_dict(),
+            parameters=model.named_parameters,
+            gradients=partial(named_gradients, model),
+            optimizer=adam.state_dict,
             samples=batch.samples[own],
             arrived=(batch.pixels[own], batch.labels[own]),
             every=logging.trace_interval,

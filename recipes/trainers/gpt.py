@@ -13,6 +13,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -298,9 +299,9 @@ def train(config: Config, run: Run) -> None:
         record = update(model, adam, batch, settings, run.ranks, rate=rate)
         run.trace.update(
             step=step,
-            parameters=dict(model.named_parameters()),
-            gradients=named_gradients(model),
-            optimizer=adam.state_dict(),
+            parameters=model.named_parameters,
+            gradients=partial(named_gradients, model),
+            optimizer=adam.state_dict,
             generators={"batches": sampler},
             samples=samples[own],
             arrived=[tensor[own] for tensor in batch],

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import torch
 
 from reprokit.errors import DataError, MetricsError
-from reprokit.runtime.samples import Contents, Ids, ids_digest, sample_contents, spelled
+from reprokit.runtime.samples import Contents, Ids, ids_digest, sample_contents, spelled_each
 
 Arrived = Sequence[torch.Tensor | npt.NDArray[Any]]
 
@@ -56,7 +56,8 @@ class Ledger:
         Args:
             update: Its number.
             ids: One a sample, in order.
-            arrived: Inputs, labels, …, a row a sample; empty where what arrived is not recorded.
+            arrived: Inputs, labels, …, a row a sample; empty where what arrived is not recorded. An array
+                that is read-only is not copied.
 
         Raises:
             MetricsError: A tensor has not one row for each id.
@@ -65,7 +66,7 @@ class Ledger:
             if not tensor.ndim or len(tensor) != len(ids):
                 actual = f"{tensor.dtype} of shape {tuple(tensor.shape)}"
                 raise MetricsError("every sample needs its row", expected=f"{len(ids)} rows", actual=actual)
-        copies = tuple([_copy(one) for one in arrived])
+        copies = tuple([_kept(one) for one in arrived])
         self._bytes += sum([one.nbytes for one in copies])
         self._waiting.append(_Update(update, ids, copies))
 
@@ -96,8 +97,7 @@ class Ledger:
                 )
                 error = self._error(int(ids[wrong]), int(numbers[wrong]))
                 good = next(n for n, update in enumerate(waiting) if update.number == numbers[wrong])
-        pairs = zip(waiting[:good], contents, strict=False)
-        return [_told(update, content) for update, content in pairs], error
+        return _told(waiting[:good], contents[:good]), error
 
     def _error(self, name: int, update: int) -> DataError:
         first = next(number for number, ids in self._first_ids if name in ids)
@@ -137,15 +137,24 @@ class _Known:
         return ids
 
 
-def _copy(tensor: torch.Tensor | npt.NDArray[Any]) -> torch.Tensor | npt.NDArray[Any]:
-    return tensor.copy() if isinstance(tensor, np.ndarray) else tensor.detach().clone()
+def _kept(tensor: torch.Tensor | npt.NDArray[Any]) -> torch.Tensor | npt.NDArray[Any]:
+    """A copy; of memory that nobody writes to, the same."""
+    if not isinstance(tensor, np.ndarray):
+        return tensor.detach().clone()
+    owner = tensor if tensor.base is None else tensor.base
+    return tensor if isinstance(owner, np.ndarray) and not owner.flags.writeable else tensor.copy()
 
 
-def _told(update: _Update, contents: Contents | None) -> dict[str, Any]:
-    ids = update.ids
-    told: dict[str, Any] = {"count": len(ids), "digest": ids_digest(ids), "ids": spelled(ids)}
-    if contents is not None:
-        told["contents"] = contents.astype(">u8").tobytes().hex()
+def _told(updates: Sequence[_Update], contents: Sequence[Contents | None]) -> list[dict[str, Any]]:
+    if not updates:
+        return []
+    told: list[dict[str, Any]] = [
+        {"count": len(update.ids), "digest": ids_digest(update.ids), "ids": text}
+        for update, text in zip(updates, spelled_each([one.ids for one in updates]), strict=True)
+    ]
+    for one, own in zip(told, contents, strict=True):
+        if own is not None:
+            one["contents"] = own.astype(">u8").tobytes().hex()
     return told
 
 

@@ -59,7 +59,7 @@ class LineWriter:
         Raises:
             WorkspaceError: The disk is full or gone.
         """
-        lines = (json.dumps(record, separators=(", ", ": ")) + "\n" for record in records)
+        lines = (json.dumps(record) + "\n" for record in records)
         rest = memoryview("".join(lines).encode("utf-8"))
         try:
             while rest:  # one call but for a signal or a disk that fills up

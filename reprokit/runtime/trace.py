@@ -13,7 +13,7 @@ import array
 import hashlib
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from reprokit.runtime.metrics import LineWriter
 from reprokit.runtime.random_state import Generators
 from reprokit.runtime.samples import as_ids
 from reprokit.runtime.seeding import seed_in_use
+
+#: Name → tensor, or plain data and the tensors in it; or what returns such, or pairs of both.
+Named = Mapping[str, Any] | Callable[[], Mapping[str, Any] | Iterable[tuple[str, Any]]]
 
 _DIGEST_BYTES = 16
 _FIRST_IN_FULL = 8
@@ -88,9 +91,9 @@ class Trace(LineWriter):
         self,
         *,
         step: int,
-        parameters: Mapping[str, torch.Tensor],
-        gradients: Mapping[str, torch.Tensor] | None = None,
-        optimizer: Mapping[str, Any] | None = None,
+        parameters: Named,
+        gradients: Named | None = None,
+        optimizer: Named | None = None,
         generators: Generators | None = None,
         environments: Sequence[Any] = (),
         samples: Sequence[int] | np.ndarray[Any, Any] | torch.Tensor | None = None,
@@ -102,9 +105,10 @@ class Trace(LineWriter):
 
         Args:
             step: Steps done.
-            parameters: Name → tensor; digested one by one, so that a difference has a name.
+            parameters: Name → tensor; digested one by one, so that a difference has a name. Or what returns
+                them, such as ``model.named_parameters``: it is called only where they are digested.
             gradients: The last ones, likewise.
-            optimizer: Its state dict.
+            optimizer: Its state dict, or what returns it.
             generators: Name → generator beside the global ones.
             environments: The training environments, simulator included.
             samples: Ids of the samples that went into this update, in order, those of all its
@@ -132,11 +136,8 @@ class Trace(LineWriter):
             record["collectives"] = self._taken()
         in_full = self._is_in_full(self._updates)
         if in_full:
-            record["parameters"] = {name: digest(tensor) for name, tensor in parameters.items()}
-        if gradients is not None and in_full:
-            record["gradients"] = {name: digest(tensor) for name, tensor in gradients.items()}
-        if optimizer is not None and in_full:
-            record["optimizer"] = {name: digest(value) for name, value in optimizer.items()}
+            given = {"parameters": parameters, "gradients": gradients, "optimizer": optimizer}
+            record |= {kind: _digests(named) for kind, named in given.items() if named is not None}
         self._look_at_seeds(environments)
         if rollouts:
             record["rollouts"] = {f"rollout[{n}]": digest(one) for n, one in enumerate(rollouts)}
@@ -174,9 +175,11 @@ class Trace(LineWriter):
         remaining = iter(sampled)
         ready = []
         for record in waiting:
-            if "samples" in record and (told := next(remaining, None)) is None:
-                break
-            ready.append({**record, "samples": told} if "samples" in record else record)
+            if "samples" in record:
+                record["samples"] = next(remaining, None)
+                if record["samples"] is None:
+                    break
+            ready.append(record)
         self.extend(ready)
         if wrong is not None:
             raise wrong
@@ -208,6 +211,10 @@ def digest(value: Any) -> str:
     blake = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     _feed(blake, value)
     return blake.hexdigest()
+
+
+def _digests(named: Named) -> dict[str, str]:
+    return {name: digest(value) for name, value in dict(named() if callable(named) else named).items()}
 
 
 def random_digests(

@@ -107,6 +107,23 @@ def test_an_update_is_one_record_that_names_every_tensor(tmp_path):
     assert first["parameters"] == second["parameters"]
 
 
+def test_tensors_are_asked_for_only_where_they_are_digested(tmp_path):
+    model, asked = torch.nn.Linear(2, 1), []
+
+    def state():
+        asked.append(trace.updates)
+        return {"mean": torch.zeros(3)}
+
+    with Trace(tmp_path / "asked.jsonl") as trace:
+        for step in range(18):
+            trace.update(step=step, parameters=model.named_parameters, optimizer=state, every=16)
+    assert asked == [1, 2, 3, 4, 5, 6, 7, 8, 17]
+    with Trace(tmp_path / "given.jsonl") as trace:
+        trace.update(step=0, parameters=dict(model.named_parameters()), optimizer=state())
+    first, given = ((tmp_path / name).read_text().splitlines()[0] for name in ("asked.jsonl", "given.jsonl"))
+    assert first == given
+
+
 def test_a_resumed_trace_numbers_on(tmp_path):
     with Trace(tmp_path / "trace.jsonl") as trace:
         trace.resume_at(5)

@@ -5,10 +5,12 @@ import json
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reprokit.errors import DataError, MetricsError
 from reprokit.runtime.checkpoint import CheckpointStore
-from reprokit.runtime.samples import as_ids, ids_digest, sample_contents, spelled
+from reprokit.runtime.samples import as_ids, ids_digest, sample_contents, spelled, spelled_each
 from reprokit.runtime.trace import Trace
 
 pytestmark = pytest.mark.usefixtures("global_state")
@@ -189,6 +191,43 @@ def test_memory_that_a_trainer_uses_again_has_the_contents_of_its_update(tmp_pat
             trace.update(step=11, parameters={}, samples=ids, arrived=(torch.from_numpy(batch),), every=96)
     contents = [record["samples"]["contents"] for record in _records(tmp_path / "trace.jsonl")[-2:]]
     assert contents[0] != contents[1]
+
+
+def _seen_from(batch):
+    """A view that nobody can write to, of memory that is written to."""
+    view = batch[:]
+    view.setflags(write=False)
+    return view
+
+
+@pytest.mark.parametrize("view", [_seen_from, lambda batch: torch.from_numpy(batch).numpy()])
+def test_a_view_of_memory_that_a_trainer_uses_again_has_the_contents_of_its_update(tmp_path, view):
+    batch = np.zeros((2, 3), dtype=np.float32)
+    with Trace(tmp_path / "trace.jsonl") as trace:
+        _updates(trace, np.zeros((11, 4)), every=96)
+        for update in range(2):
+            batch[:] = update
+            ids = [100 + update, 200 + update]
+            trace.update(step=11, parameters={}, samples=ids, arrived=(view(batch),), every=96)
+    contents = [record["samples"]["contents"] for record in _records(tmp_path / "trace.jsonl")[-2:]]
+    assert contents[0] != contents[1]
+
+
+def test_read_only_memory_has_the_contents_of_a_copy(tmp_path):
+    rows = np.random.default_rng(3).random((2, 4))
+    told = []
+    for name, write in [("copied", True), ("kept", False)]:
+        rows.setflags(write=write)
+        with Trace(tmp_path / name) as trace:
+            trace.update(step=1, parameters={}, samples=[5, 7], arrived=(rows[:],))
+        told.append(_records(tmp_path / name))
+    assert told[0] == told[1]
+
+
+@given(st.lists(st.lists(st.integers(-3, 9), max_size=9), min_size=1, max_size=4))
+def test_ids_of_several_updates_are_spelled_as_those_of_each(parts):
+    parts = [np.array(one, dtype=np.int64) for one in parts]
+    assert spelled_each(parts) == [spelled(one) for one in parts]
 
 
 def test_large_batches_do_not_wait(tmp_path):
