@@ -90,6 +90,11 @@ def _summary_of_program(seen: ResumeEvidence) -> str:
     return (
         f"{how}resumed from {seen.checkpoint}: {counted(seen.records, 'record')} from step "
         f"{seen.first_resumed} to {seen.last_resumed} as if never stopped"
+        + (
+            "; no update was traced, so which samples it trained on was not compared"
+            if seen.updates is None
+            else ""
+        )
     )
 
 

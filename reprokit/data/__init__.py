@@ -3,7 +3,16 @@
 Nothing here runs beside a training: the network is used by `reprokit data fetch` alone.
 """
 
-from reprokit.data.cache import State, Status, check, fetch, glance, place_of, signature
+from reprokit.data.cache import (
+    State,
+    Status,
+    check,
+    fetch,
+    glance,
+    other_at_its_place,
+    place_of,
+    signature,
+)
 from reprokit.data.conversion import converted
 from reprokit.data.downloading import OnProgress
 from reprokit.data.hdf5 import FORM as HDF5
@@ -47,6 +56,7 @@ __all__ = [
     "groups_of",
     "kind_of",
     "manifest_of",
+    "other_at_its_place",
     "overlaps",
     "place_of",
     "read_vocabulary",

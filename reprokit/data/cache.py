@@ -17,11 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from reprokit.data import archives
 from reprokit.data.downloading import OnProgress, download
 from reprokit.data.partial_file import cache_unwritable
-from reprokit.data.sources import DataSource
+from reprokit.data.sources import DataSource, protocol_of
 from reprokit.errors import DataError
 
 #: By whether a step makes the file.
@@ -123,6 +124,19 @@ def fetch(source: DataSource, *, cache: Path, offline: bool, on_progress: OnProg
             _remove(found.path)
             _unpack(source, file, found.path)
         return State(source=source, status=Status.READY, path=found.path)  # all of it was checked on its way
+
+
+def other_at_its_place(source: DataSource) -> str:
+    """Why the file of this machine that a source names is another one than declared; "" where it is not.
+
+    What is in the cache is used all the same; a file that is gone, or lies elsewhere, says nothing.
+    """
+    for url in source.places:
+        if protocol_of(url) == "file":
+            path = Path(unquote(urlsplit(url).path))
+            if path.is_file() and (problem := _problem_of_file(path, source)):
+                return f"{path} is another file than declared, {problem}"
+    return ""
 
 
 def signature(path: Path) -> tuple[tuple[str, int, int, int, int], ...]:

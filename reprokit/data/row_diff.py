@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reprokit.data.tables import Row, rows
+from reprokit.data.splitting import must_be_comparable
+from reprokit.data.tables import Row, form_of, kind_of, rows
 from reprokit.errors import UsageError
 
 
@@ -50,8 +51,11 @@ def diff_rows(
         forms: The format of each; by its name where "".
 
     Raises:
-        UsageError: One is no table, or a key stands for two of its rows.
+        UsageError: One is no table, a key stands for two of its rows, or no row of one could be one of the
+            other, whose format keeps other values.
     """
+    kinds = [kind_of(form or form_of(one)) for one, form in zip((before, after), forms, strict=True)]
+    must_be_comparable({str(one): kind for one, kind in zip((before, after), kinds, strict=True)})
     old = list(rows(before, form=forms[0], columns=key))
     new = list(rows(after, form=forms[1], columns=key))
     left, right = [row.identity() for row in old], [row.identity() for row in new]

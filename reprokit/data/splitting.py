@@ -111,7 +111,7 @@ def overlaps(
     seen: dict[str, tuple[str, int]] = {}
     count, found = 0, []
     known = {name: (forms or {}).get(name) or form_of(path) for name, path in tables.items()}
-    _must_be_comparable(known)
+    must_be_comparable(known)
     columns: list[Columns] = []
     for name, path in tables.items():
         columns.append(Columns(name, known[name], key))
@@ -129,7 +129,7 @@ def overlaps(
     return Overlaps(num_rows=count, num_duplicates=len(found), first=tuple(found[:_MOST_NAMED]))
 
 
-def _must_be_comparable(forms: Mapping[str, str]) -> None:
+def must_be_comparable(forms: Mapping[str, str]) -> None:
     """Refuse forms of which no two rows are ever equal: that none is shared would say nothing."""
     groups = {name: _comparable(form) for name, form in forms.items()}
     first, *others = groups

@@ -2,19 +2,23 @@
 
 A row is a mapping of column → value; its identity is a digest of all its values, or of the columns that a
 person names. The order of columns does not matter. A form is a kind of table, and what more its reader must
-know: ``csv``, ``h5/train``, ``images``, ``lines``, ``documents``, ``tokens/uint16/64``.
+know: ``csv``, ``csv/no-header``, ``h5/train``, ``images``, ``lines``, ``documents``, ``tokens/uint16/64``.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import math
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from reprokit.core.records import digest
 from reprokit.data import columnar, folders, hdf5, images, texts, tokens
@@ -32,6 +36,10 @@ KINDS = (*(one.removeprefix(".") for one in SUFFIXES), "h5", "images", "lines", 
 #: What makes two rows the same thing, of forms whose other columns say where it stands or how it is kept.
 _SAME_BY = {images.FORM: ("pixels",), texts.DOCUMENTS: ("text",), tokens.FORM: ("tokens",)}
 _LONGEST_FIELD = 16 << 20
+_GZIP, _GZIP_MAGIC = ".gz", b"\x1f\x8b"
+_TEXT_TABLES = (".csv", ".tsv", ".jsonl")  # those that may be compressed by gzip
+_NO_HEADER = "no-header"
+_UNREADABLE = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +80,7 @@ def rows(path: Path, *, form: str = "", columns: Sequence[str] = ()) -> Iterator
             if lacking := [name for name in columns if name not in row.values]:
                 raise UsageError(f"there is no column {lacking[0]!r}", where=f"{path}:{row.line}")
             yield row
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except _UNREADABLE as error:
         raise UsageError(f"the table cannot be read: {error}", where=str(path)) from error
 
 
@@ -85,11 +93,11 @@ def columns_of(path: Path, form: str) -> list[str]:
     if form in columnar.FORMS:
         return list(columnar.arrow_table(path, form).column_names)
     if form not in {"csv", "tsv"}:
-        return []
+        return []  # also of a file whose rows have no names
     try:
         with _opened(path) as stream:
             return _header(_csv_reader(stream, form), path)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except _UNREADABLE as error:
         raise UsageError(f"the table cannot be read: {error}", where=str(path)) from error
 
 
@@ -99,8 +107,9 @@ def form_of(path: Path) -> str:
     Raises:
         UsageError: It ends otherwise.
     """
-    if path.suffix in _FORM_OF_SUFFIX:
-        return _FORM_OF_SUFFIX[path.suffix]
+    suffix = path.with_suffix("").suffix if path.suffix == _GZIP and not path.is_dir() else path.suffix
+    if suffix in (_TEXT_TABLES if path.suffix == _GZIP else _FORM_OF_SUFFIX):
+        return _FORM_OF_SUFFIX[suffix]
     if path.is_dir() or path.name.endswith(folders.ENDINGS):
         return images.FORM
     raise UsageError(
@@ -129,7 +138,7 @@ def table_bytes(found: Sequence[Row], *, form: str, columns: Sequence[str] = ())
 
 
 def _each(path: Path, form: str) -> Iterator[Row]:
-    if (kind := kind_of(form)) not in KINDS or (form != kind and kind not in {hdf5.FORM, tokens.FORM}):
+    if (kind := kind_of(form)) not in KINDS or not _is_known(form, kind):
         raise UsageError(f"no form: {form}", where=str(path), expected=", ".join(KINDS))
     if numbered := _numbered(path, form, kind):
         same_by = _SAME_BY.get(kind, ())
@@ -137,6 +146,12 @@ def _each(path: Path, form: str) -> Iterator[Row]:
         return
     with _opened(path) as stream:
         yield from _json_rows(stream, path) if form == "jsonl" else _csv_rows(stream, path, form=form)
+
+
+def _is_known(form: str, kind: str) -> bool:
+    if kind in {"csv", "tsv"}:
+        return form in {kind, f"{kind}/{_NO_HEADER}"}
+    return form == kind or kind in {hdf5.FORM, tokens.FORM}
 
 
 def _numbered(path: Path, form: str, kind: str) -> Iterator[tuple[int, Mapping[str, Any]]] | None:
@@ -155,12 +170,16 @@ def _numbered(path: Path, form: str, kind: str) -> Iterator[tuple[int, Mapping[s
 
 
 def _opened(path: Path) -> TextIO:
-    return path.open(encoding="utf-8-sig", newline="")  # without a mark of its byte order
+    """The text of a file, unpacked where gzip packed it, without a mark of its byte order."""
+    with path.open("rb") as stream:
+        packed = stream.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+    opened = partial(gzip.open, path, "rt") if packed else path.open
+    return cast("TextIO", opened(encoding="utf-8-sig", newline=""))
 
 
 def _csv_reader(stream: TextIO, form: str) -> Any:
     csv.field_size_limit(_LONGEST_FIELD)
-    return csv.reader(stream, delimiter="\t" if form == "tsv" else ",", strict=True)
+    return csv.reader(stream, delimiter="\t" if kind_of(form) == "tsv" else ",", strict=True)
 
 
 def _header(reader: Any, path: Path) -> list[str]:
@@ -174,8 +193,9 @@ def _header(reader: Any, path: Path) -> list[str]:
 
 def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:
     reader = _csv_reader(stream, form)
-    header = _header(reader, path)
-    for values in reader:
+    first = list(islice(reader, 1)) if form.endswith(_NO_HEADER) else []
+    header = _numbers_as_names(len(first[0])) if first else _header(reader, path)
+    for values in chain(first, reader):
         if len(values) != len(header):
             raise UsageError(
                 "the row has another number of fields than the header",
@@ -184,6 +204,11 @@ def _csv_rows(stream: Any, path: Path, *, form: str) -> Iterator[Row]:
                 actual=str(len(values)),
             )
         yield Row(line=reader.line_num, values=dict(zip(header, values, strict=True)))
+
+
+def _numbers_as_names(count: int) -> list[str]:
+    """``01``, ``02``, …: as many digits each, so that they sort as they stand."""
+    return [f"{number:0{len(str(count))}}" for number in range(1, count + 1)]
 
 
 def _json_rows(stream: Any, path: Path) -> Iterator[Row]:

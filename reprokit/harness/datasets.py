@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +43,16 @@ def listed(names: Sequence[str], *, project: Project) -> list[tuple[str, data.St
 
 
 def verified(names: Sequence[str], *, project: Project) -> list[tuple[str, data.State]]:
-    """Recipe and state of each, all of it read and held against its digest."""
+    """Recipe and state of each, all of it read and held against its digest: its copy, and the file itself."""
     cache = cache_folder(None)
-    return [(name, data.check(one, cache=cache)) for name, one in declared(names, project=project)]
+    return [(name, _verified(one, cache=cache)) for name, one in declared(names, project=project)]
+
+
+def _verified(source: data.DataSource, *, cache: Path) -> data.State:
+    state = data.check(source, cache=cache)
+    if state.status is data.Status.READY and (problem := data.other_at_its_place(source)):
+        return replace(state, status=data.Status.CHANGED, problem=problem)
+    return state
 
 
 def fetched(
@@ -75,6 +83,8 @@ def fetched(
                 if one.prepared_by
                 else data.fetch(one, cache=cache, offline=offline, on_progress=on_progress)
             )
+            if other := data.other_at_its_place(one):
+                on_progress(one, 0, f"the copy in the cache is used: {other}")
             states.append((recipe, state))
         except DataError as error:  # the others are fetched all the same
             failed.append(error)
@@ -135,7 +145,7 @@ def _declared_tables(state: data.State) -> Iterator[tuple[str, Path, str]]:
         below = sorted(state.path.rglob("*"))
         found = {f"{name}/{path.relative_to(state.path).as_posix()}": path for path in below}
     for called, path in found.items():
-        if Path(called).suffix in data.SUFFIXES:
+        if Path(called.removesuffix(".gz")).suffix in data.SUFFIXES:
             yield called, path, data.form_of(Path(called))
 
 
@@ -306,7 +316,8 @@ def _copied(source: Path, target: Path) -> Iterator[Path]:
 
 
 def _ready(name: str, *, project: Project) -> list[data.State]:
-    found = [state for _, state in verified([name], project=project)]
+    cache = cache_folder(None)
+    found = [data.check(one, cache=cache) for _, one in declared([name], project=project)]
     if not found:
         raise UsageError(f"{name} declares no data by name", where=name)
     for state in found:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reprokit import capture, golden
+from reprokit import capture, data, golden
 from reprokit.core import fingerprint
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.recipe_data import sources_of
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
@@ -19,7 +20,8 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
         recipe: What is about to run.
         seed: With this seed.
         project: Where goldens and environments are.
-        progress: Told where the recipe does not declare this platform.
+        progress: Told where the recipe does not declare this platform, and where a file that it names was
+            changed since.
 
     Raises:
         GoldenError: The golden that the runs would be held against is damaged.
@@ -35,6 +37,9 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
             folder = golden.locate(where, recipe=name, platform=platform, seed=seed)
         if platform in recipe.platforms and folder.is_dir():
             golden.load(folder)
+    for source in sources_of(recipe):
+        if other := data.other_at_its_place(source):
+            progress.note(f"{source.where}: the runs use the copy of {source.name} in the cache: {other}")
     if platforms and not set(platforms) & set(recipe.platforms):
         declared = ", ".join(recipe.platforms)
         progress.note(

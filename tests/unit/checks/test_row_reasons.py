@@ -1068,3 +1068,11 @@ def test_ranks_of_a_trainer_with_samples_of_their_own_are_distinct():
 )
 def test_ranks_of_a_trainer_that_nobody_could_look_at_are_not_called_distinct(fault, why):
     assert said("distinct", fault) == (Status.ERROR, f"{SECOND}: {why}")
+
+
+@pytest.mark.parametrize(("updates", "told"), [(None, True), (5, False)])
+def test_a_resumed_program_that_was_not_traced_passes_with_a_word_on_its_samples(updates, told):
+    resumed = planted.on_resume(stop_args=("--stop",), updates=updates)
+    status, reason = said("resume_equal", resumed)
+    assert status is Status.PASSED
+    assert ("which samples it trained on was not compared" in reason) is told

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 
 import pytest
 
 from reprokit import data
+from reprokit.data.row_diff import diff_rows
+from reprokit.data.tables import rows
 from reprokit.errors import UsageError
 from support.command_line import reprokit
 
@@ -173,3 +176,36 @@ def test_a_table_of_a_header_keeps_it_in_every_part_and_in_another_format(table,
         assert (tmp_path / "parts" / f"{name}.{end}").read_text() == content.removeprefix("\ufeff")
     assert reprokit("data", "export", whole, "--output", tmp_path / "other.csv") == 0
     assert (tmp_path / "other.csv").read_text() == "id,x\n"
+
+
+def test_a_table_packed_by_gzip_has_the_rows_of_the_plain_one(tmp_path):
+    text = "name,size\na,1\nb,2\n"
+    (tmp_path / "plain.csv").write_text(text)
+    (tmp_path / "packed.csv.gz").write_bytes(gzip.compress(text.encode()))
+    plain, packed = (list(rows(tmp_path / name)) for name in ("plain.csv", "packed.csv.gz"))
+    assert packed == plain
+    assert packed[1].values == {"name": "b", "size": "2"}
+
+
+@pytest.mark.parametrize("cut", [12, 25])
+def test_a_packed_table_that_is_cut_is_refused(tmp_path, cut):
+    whole = gzip.compress(b"name,size\na,1\nb,2\n")
+    (tmp_path / "cut.csv.gz").write_bytes(whole[:cut])
+    with pytest.raises(UsageError, match="the table cannot be read"):
+        list(rows(tmp_path / "cut.csv.gz"))
+
+
+def test_columns_without_names_are_numbered_in_an_order_that_sorts(tmp_path):
+    (tmp_path / "plain.csv").write_text("5,5,7" + ",0" * 9 + "\n" + "1," * 11 + "2\n")
+    first, second = rows(tmp_path / "plain.csv", form="csv/no-header")
+    assert list(first.values) == sorted(first.values)
+    assert (first.values["01"], first.values["03"], second.values["12"]) == ("5", "7", "2")
+    with pytest.raises(UsageError, match="no form"):
+        list(rows(tmp_path / "plain.csv", form="csv/other"))
+
+
+def test_two_forms_that_keep_other_values_are_not_compared(tmp_path):
+    (tmp_path / "a.csv").write_text("n\n1\n")
+    (tmp_path / "a.jsonl").write_text('{"n": 1}\n')
+    with pytest.raises(UsageError, match="a row of jsonl is never equal to one of csv"):
+        diff_rows(tmp_path / "a.csv", tmp_path / "a.jsonl")

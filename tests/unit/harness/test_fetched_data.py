@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from reprokit.harness.running.preflight import foresee
 from reprokit.project import Project
 from reprokit.recipes import load
 from support.command_line import reprokit
 from support.command_recipe import PROGRAM, RECIPE
+from support.recorded_progress import RecordedProgress
 
 TRAIN = b"0.1\n0.2\n"
 OTHER = b"0.1\n0.3\n"
@@ -48,6 +50,19 @@ def cached(tmp_path: Path) -> Path:
 
 def row(report, name: str):
     return next(one for one in report.checks if one.id == name)
+
+
+def test_a_file_that_is_not_the_declared_one_any_more_is_told_though_the_cache_has_it(reads, capsys):
+    assert reprokit("data", "fetch", "train") == 0
+    assert reprokit("data", "verify", "train") == 0
+    (reads.root / "raw" / "train.csv").write_bytes(OTHER)
+    assert reprokit("data", "verify", "train") == 1
+    assert "raw/train.csv is another file than declared, expected sha256:" in capsys.readouterr().out
+    assert reprokit("data", "fetch", "train") == 0
+    assert "the copy in the cache is used: " in capsys.readouterr().err
+    recipe, told = load("train", recipes_dir=reads.root / "recipes"), RecordedProgress()
+    foresee(recipe, seed=1, project=Project.around(reads.root), progress=told)
+    assert any("the runs use the copy of train.csv in the cache" in note for note in told.notes)
 
 
 def test_data_that_was_fetched_is_read_recorded_and_reproduced(reads):
