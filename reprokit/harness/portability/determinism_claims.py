@@ -12,6 +12,7 @@ from reprokit import capture
 from reprokit.core.determinism_claims import SCHEMA, keep_differences
 from reprokit.errors import CannotRunError, ReportError
 from reprokit.harness.portability import environment_probe
+from reprokit.harness.running import known_claims
 from reprokit.harness.running.execute import Progress
 from reprokit.project import Project
 from reprokit.reports import determinism_claims_page
@@ -44,7 +45,7 @@ class ClaimsCheck:
 
 
 def measure_claims(wanted: ClaimsCheck, *, project: Project, progress: Progress) -> dict[str, Any]:
-    """Repeat every operation in every mode; what is found, as ``read_findings`` returns it.
+    """Repeat every operation in every mode; what is found, as ``read_findings`` returns it, and kept.
 
     Raises:
         CannotRunError: No environment, no such device, or the probe did not come to its end.
@@ -72,7 +73,10 @@ def measure_claims(wanted: ClaimsCheck, *, project: Project, progress: Progress)
         timeout_s=_TIMEOUT_S,
     )
     progress.phase(f"{wanted.num_repeats} repeats on {wanted.device}")
-    return environment_probe.run(spec, backend=backend, project=project, progress=progress)
+    found = environment_probe.run(spec, backend=backend, project=project, progress=progress)
+    if wanted.only == ClaimsCheck().only:
+        known_claims.keep(found)
+    return found
 
 
 def read_findings(path: Path) -> dict[str, Any]:

@@ -8,20 +8,21 @@ from typing import Any
 from reprokit import capture, data, golden
 from reprokit.core import fingerprint
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.known_claims import calls_of_false_claims
 from reprokit.harness.running.recipe_data import sources_of
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
 
 def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) -> None:
-    """Refuse what can only fail; tell what can only be NO_GOLDEN.
+    """Refuse what can only fail; tell what can only be NO_GOLDEN, or was found not to repeat here.
 
     Args:
         recipe: What is about to run.
         seed: With this seed.
         project: Where goldens and environments are.
-        progress: Told where the recipe does not declare this platform, and where a file that it names was
-            changed since.
+        progress: Told where the recipe does not declare this platform, where a file that it names was changed
+            since, and which of its lines call an operation that is not as deterministic here as PyTorch claims.
 
     Raises:
         GoldenError: The golden that the runs would be held against is damaged.
@@ -37,6 +38,8 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
             folder = golden.locate(where, recipe=name, platform=platform, seed=seed)
         if platform in recipe.platforms and folder.is_dir():
             golden.load(folder)
+        for told in calls_of_false_claims(recipe, platform):
+            progress.note(told)
     for source in sources_of(recipe):
         if other := data.other_at_its_place(source):
             progress.note(f"{source.where}: the runs use the copy of {source.name} in the cache: {other}")

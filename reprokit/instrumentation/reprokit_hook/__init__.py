@@ -68,6 +68,10 @@ def _start_to_diagnose() -> None:
     imports.after("multiprocessing.util", spawning.watch_spawning)
     imports.after("tempfile", lambda module: processes.watch_temporary(module, watch))
     imports.after("torch", lambda module: torch_sources.watch_torch(module, watch))
+    if watch.varies("batch_composition"):
+        from . import batch_parts
+
+        imports.after("torch", lambda module: batch_parts.split(module.nn.functional))
     if watch.orders.get("level") == "loops":
         from . import resumed_samples
 

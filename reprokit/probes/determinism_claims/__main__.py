@@ -75,7 +75,7 @@ def measure_mode(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _plan(options: argparse.Namespace) -> list[tuple[Case, str, bool]]:
-    """What is measured: everything uncompiled first, then what is compiled, in float32."""
+    """What is measured: everything uncompiled first, then what is compiled."""
     wanted = [case for case in CASES if _wanted(options.only)(case.name)]
     eager = [
         (case, dtype, False)
@@ -83,7 +83,9 @@ def _plan(options: argparse.Namespace) -> list[tuple[Case, str, bool]]:
         for dtype in _DTYPES[options.device]
         if dtype in (case.dtypes or _DTYPES[options.device])
     ]
-    return eager + [(case, "float32", True) for case in wanted if case.compiled and options.compiled]
+    return eager + [
+        (case, dtype, True) for case, dtype, _ in eager if options.compiled and dtype in case.compiled
+    ]
 
 
 def _wanted(pattern: str) -> Callable[[str], bool]:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from reprokit.probes.determinism_claims.inputs import Case, Computation, Inputs, call
+from reprokit.probes.determinism_claims.inputs import FLOAT32, Case, Computation, Inputs, call
 
 _FULL = ("float32", "float64")
 _STEPS, _SYMBOLS, _LABELS = 64, 20, 16
@@ -94,20 +94,20 @@ def _rnn(make: Inputs, *, kind: type[torch.nn.LSTM | torch.nn.GRU]) -> Computati
 
 
 CASES: tuple[Case, ...] = (
-    Case(name="sum", build=call(torch.sum, (-2,)), compiled=True),
+    Case(name="sum", build=call(torch.sum, (-2,)), compiled=FLOAT32),
     Case(name="sum of columns", build=call(torch.sum, (4096, 64), dim=0)),
     Case(name="mean", build=call(torch.mean, (-2,))),
     Case(name="std", build=call(torch.std, (-2,))),
     Case(name="norm", build=call(torch.linalg.vector_norm, (-2,))),
     Case(name="prod", build=_products(torch.prod)),
     Case(name="logsumexp", build=call(torch.logsumexp, (1024, 256), dim=1)),
-    Case(name="softmax", build=call(torch.softmax, (1024, 256), dim=1), compiled=True),
+    Case(name="softmax", build=call(torch.softmax, (1024, 256), dim=1), compiled=FLOAT32),
     Case(name="log_softmax", build=call(torch.log_softmax, (1024, 256), dim=1)),
-    Case(name="cumsum", build=call(torch.cumsum, (-2,), dim=0), documented="torch.cumsum", compiled=True),
+    Case(name="cumsum", build=call(torch.cumsum, (-2,), dim=0), documented="torch.cumsum", compiled=FLOAT32),
     Case(name="cumsum of rows", build=call(torch.cumsum, (64, 4096), dim=1), documented="torch.cumsum"),
     Case(name="cumprod", build=_products(torch.cumprod, dim=0)),
     Case(name="logcumsumexp", build=call(torch.logcumsumexp, (64, 256), dim=1)),
-    Case(name="layer_norm", build=_layer_norm, compiled=True),
+    Case(name="layer_norm", build=_layer_norm, compiled=FLOAT32),
     Case(name="group_norm", build=call(functional.group_norm, (-1, 16, 16, 16), num_groups=4)),
     Case(name="batch_norm", build=_batch_norm),
     Case(
@@ -134,7 +134,7 @@ CASES: tuple[Case, ...] = (
         )
         for kind in ("", " by cuDNN")
     ),
-    Case(name="mm", build=call(torch.mm, (512, 256), (256, 128)), compiled=True),
+    Case(name="mm", build=call(torch.mm, (512, 256), (256, 128)), compiled=FLOAT32),
     Case(name="mm with a long sum", build=call(torch.mm, (16, 4096), (4096, 16))),
     Case(name="bmm", build=call(torch.bmm, (-1, 64, 128), (-1, 128, 64))),
     Case(name="linear", build=call(functional.linear, (512, 256), (128, 256), (128,))),

@@ -12,6 +12,9 @@ from torch import Tensor
 
 from reprokit.probes.fixed_inputs import float32s
 
+#: What is repeated under ``torch.compile``.
+FLOAT32, ANY_DTYPE = ("float32",), ("float32", "bfloat16", "float16", "float64")
+
 #: A computation without arguments; what it returns is compared bit by bit.
 Computation = Callable[[], Tensor | tuple[Tensor, ...]]
 
@@ -85,7 +88,7 @@ class Case:
         documented: How the documentation's lists write it; "" where no list has it.
         words: What tells entries of one name apart.
         dtypes: Those that it exists for; empty: all.
-        compiled: Whether it is repeated under ``torch.compile`` too.
+        compiled: Dtypes in which it is repeated under ``torch.compile`` too.
     """
 
     name: str
@@ -93,7 +96,7 @@ class Case:
     documented: str = ""
     words: tuple[str, ...] = ()
     dtypes: tuple[str, ...] = ()
-    compiled: bool = False
+    compiled: tuple[str, ...] = ()
 
 
 def call(

@@ -9,7 +9,7 @@ import torch
 from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from reprokit.probes.determinism_claims.inputs import Case, Computation, Inputs, call
+from reprokit.probes.determinism_claims.inputs import ANY_DTYPE, FLOAT32, Case, Computation, Inputs, call
 
 _HEADS, _CHANNELS = 4, 64
 _SIZES = {1: 512, 2: 24, 3: 8}  # of an image, by its number of dimensions
@@ -99,7 +99,7 @@ def _of_dimensions(
             name=label.format(number),
             build=functools.partial(build, dimensions=number, **more),
             documented=documented.format(number),
-            compiled=label == "conv{}d" and number == 2,
+            compiled=FLOAT32 if label == "conv{}d" and number == 2 else (),
         )
         for number in every
     )
@@ -130,6 +130,7 @@ CASES: tuple[Case, ...] = (
         Case(
             name=f"scaled_dot_product_attention {name}{' causal' if causal else ''}",
             build=functools.partial(_attention, backend=backend, causal=causal),
+            compiled=ANY_DTYPE,
         )
         for name, backend in _BACKENDS.items()
         for causal in (False, True)
@@ -137,7 +138,7 @@ CASES: tuple[Case, ...] = (
     Case(
         name="scaled_dot_product_attention",
         build=functools.partial(_attention, backend=None, causal=False),
-        compiled=True,
+        compiled=ANY_DTYPE,
     ),
     *_of_dimensions("conv{}d", _convolution, documented="torch.nn.Conv{}d", transposed=False),
     *_of_dimensions(
@@ -159,7 +160,7 @@ CASES: tuple[Case, ...] = (
             build=functools.partial(_interpolate, dimensions=number, mode=mode),
             documented="torch.nn.functional.interpolate",
             words=(f"- {mode}",),
-            compiled=mode == "bilinear",
+            compiled=FLOAT32 if mode == "bilinear" else (),
         )
         for mode, number in _INTERPOLATIONS
     ),

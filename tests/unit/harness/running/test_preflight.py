@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from reprokit import recipes
 from reprokit.errors import GoldenError, RecipeError
 from reprokit.harness import Project, Request
+from reprokit.harness.running import known_claims
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.preflight import foresee, platforms_here
 from reprokit.harness.running.run_kinds import WholeRun
@@ -53,6 +55,47 @@ def test_a_platform_that_the_recipe_does_not_declare_is_told_before_the_training
     foresee(recipe, seed=42, project=study, progress=told)
     (note,) = told.notes
     assert f"recipe.yaml:{recipe.lines['platforms']}: the recipe does not declare cpu-x86_64, only " in note
+
+
+def measured(operation, *, platform="cpu-x86_64", outcome="differs"):
+    """Findings of one operation, gradients taken, with deterministic algorithms on."""
+    row = {"operation": operation, "dtype": "float32", "compiled": False, "phase": "backward"}
+    found = {"default": {"outcome": "differs"}, "deterministic": {"outcome": outcome}}
+    about = {"schema": 1, "platform": platform, "device": "a GPU", "torch": "2.13.0", "repeats": 30}
+    return {**about, "rows": [{**row, "claim": "unlisted", **found}], "batches": {}}
+
+
+def test_lines_that_call_what_was_found_not_to_repeat_here_are_told(study, monkeypatch, tmp_path):
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
+    recipe, told = changed(study), RecordedProgress()
+    (line,) = [n for n, text in enumerate(recipe.trainer.read_text().split("\n"), 1) if ".backward(" in text]
+    known_claims.keep(measured("backward of something"))
+    foresee(recipe, seed=42, project=study, progress=told)
+    assert any(
+        f"ppo.py:{line} calls backward" in note and "is false on a GPU with torch 2.13.0" in note
+        for note in told.notes
+    )
+
+
+@pytest.mark.parametrize("other", [{"platform": "cuda-h200"}, {"outcome": "same"}])
+def test_what_was_found_elsewhere_or_repeats_is_not_told(study, monkeypatch, tmp_path, other):
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
+    told = RecordedProgress()
+    known_claims.keep(measured("backward of something", **other))
+    foresee(changed(study), seed=42, project=study, progress=told)
+    assert told.notes == []
+
+
+def test_findings_that_cannot_be_read_are_as_none(study, monkeypatch, tmp_path):
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
+    known_claims.keep(measured("backward"))
+    (kept,) = (tmp_path / "cache" / "numerics-claims").iterdir()
+    kept.write_text("{")
+    told = RecordedProgress()
+    foresee(changed(study), seed=42, project=study, progress=told)
+    assert told.notes == []
+    known_claims.keep(measured("backward"))
+    assert json.loads(kept.read_text())["rows"]
 
 
 def test_a_variant_that_does_not_exist_is_refused_with_its_line(study):
