@@ -64,7 +64,7 @@ one GPU generation, are open until somebody runs the command above on them.
 
 def page(found: Sequence[Findings]) -> str:
     """The page in Markdown, of the findings of any number of platforms."""
-    ordered = sorted(found, key=lambda one: (one["platform"], one["torch"]))
+    ordered = sorted(found, key=lambda one: (one["platform"], str(one["device"]), one["torch"]))
     lines = [_INTRODUCTION]
     if not any(one["platform"].startswith("cuda") for one in ordered):
         lines.append(_NO_GPU)
@@ -201,7 +201,7 @@ def _depends(one: Mapping[str, Any]) -> bool:
 
 
 def _travel(found: Sequence[Findings]) -> Iterator[str]:
-    """Pairs of GPUs under one version of PyTorch: which operations give the same bits on both."""
+    """Pairs of devices of one kind under one version of PyTorch: which operations give the same bits on both."""
     yield "## Do results travel between devices?\n"
     pairs = [pair for pair in combinations(found, 2) if _kind(pair[0]) == _kind(pair[1])]
     if not pairs:
@@ -210,8 +210,14 @@ def _travel(found: Sequence[Findings]) -> Iterator[str]:
         told = claims.same_bits(left["rows"], right["rows"])
         counts = f"equal bits in {len(told['equal'])}, other bits in {len(told['differ'])}"
         unstable = f"{len(told['unstable'])} did not repeat on one of them"
-        yield f"{left['platform']} and {right['platform']}, torch {left['torch']}: {counts}; {unstable}.\n"
-        yield from (f"- {name}" for name in told["differ"])
+        devices = " and ".join(f"{one['platform']} ({one['device']})" for one in (left, right))
+        yield f"{devices}, torch {left['torch']}: {counts}; {unstable}.\n"
+        by_operation: dict[str, list[str]] = {}
+        for name in told["differ"]:
+            operation, _, mode = name.rpartition(" ")
+            by_operation.setdefault(operation, []).append(mode)
+        for operation, modes in by_operation.items():
+            yield f"- {operation}" if len(modes) > 1 else f"- {operation} ({modes[0]})"
         yield ""
 
 

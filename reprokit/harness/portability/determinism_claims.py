@@ -110,12 +110,12 @@ def draw_page(page: Path, *, found: Mapping[str, Any]) -> Path:
     """Keep findings in the folder that is called like the page, and draw the page of all that are there.
 
     Returns:
-        The file that the findings are kept in. It replaces the one of an earlier measurement of this platform
+        The file that the findings are kept in. It replaces the one of an earlier measurement of this device
         and PyTorch, but for the differences that were seen there.
     """
     folder = page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    kept = folder / f"{found['platform']}_torch-{found['torch']}.json"
+    kept = folder / known_claims.file_name(found)
     if kept.exists():
         found = keep_differences(found, read_findings(kept))
     write_atomic(kept, text_of(found).encode())

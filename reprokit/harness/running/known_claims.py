@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ _FOLDER = "numerics-claims"
 
 
 def keep(found: Mapping[str, Any], *, cache: Path | None = None) -> None:
-    """Keep the findings of one platform and PyTorch, with the differences that were seen earlier.
+    """Keep the findings of one device and PyTorch, with the differences that were seen earlier.
 
     Args:
         found: As ``reprokit.probes.determinism_claims`` prints them, of all operations.
@@ -25,8 +26,14 @@ def keep(found: Mapping[str, Any], *, cache: Path | None = None) -> None:
     """
     folder = cache_folder(cache) / _FOLDER
     folder.mkdir(exist_ok=True)
-    place = folder / f"{found['platform']}_torch-{found['torch']}.json"
+    place = folder / file_name(found)
     write_atomic(place, json.dumps(keep_differences(found, _read(place) or {})).encode())
+
+
+def file_name(found: Mapping[str, Any]) -> str:
+    """One for each device and PyTorch: ``cpu-x86_64_amd-epyc_torch-2.13.0.json``."""
+    device = re.sub(r"[^a-z0-9]+", "-", str(found["device"]).lower()).strip("-")
+    return f"{found['platform']}_{device or 'unknown'}_torch-{found['torch']}.json"
 
 
 def calls_of_false_claims(recipe: Recipe, platform: str, *, cache: Path | None = None) -> Iterator[str]:
@@ -34,7 +41,7 @@ def calls_of_false_claims(recipe: Recipe, platform: str, *, cache: Path | None =
     files = [(str(one.path), one.content) for one in recipe.parts]
     if recipe.trainer is not None:
         files.insert(0, (str(recipe.trainer), recipe.trainer.read_bytes()))
-    for place in sorted((cache_folder(cache) / _FOLDER).glob(f"{platform}_torch-*.json")):
+    for place in sorted((cache_folder(cache) / _FOLDER).glob(f"{platform}_*_torch-*.json")):
         found = _read(place)
         for name, source in files if found else ():
             for call in false_calls(source, found["rows"]):

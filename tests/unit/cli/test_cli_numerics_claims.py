@@ -81,7 +81,7 @@ def test_one_repeat_compares_nothing_and_is_refused(measured):
 def test_findings_are_kept_beside_the_page_which_is_drawn_from_all_of_them(measured, tmp_path):
     page = tmp_path / "claims.md"
     run("--table", page)
-    kept = tmp_path / "claims" / "cpu-x86_64_torch-2.13.0.json"
+    kept = tmp_path / "claims" / "cpu-x86_64_a-cpu_torch-2.13.0.json"
     assert portability.read_findings(kept) == findings(ROW)
 
     other = tmp_path / "other.json"

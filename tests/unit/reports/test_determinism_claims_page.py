@@ -6,6 +6,7 @@ import pytest
 
 from reprokit.core import determinism_claims as claims
 from reprokit.harness import portability
+from reprokit.harness.running import known_claims
 from reprokit.reports import determinism_claims_page
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"
@@ -106,8 +107,9 @@ def test_two_gpus_under_one_pytorch_are_compared_bit_by_bit():
     changed = {"outcome": "same", "digest": "x"}
     there = findings(row(), row(name="sum", default=changed), platform="cuda-h200", device="NVIDIA H200")
     text = determinism_claims_page.page([here, there])
-    assert "cuda-h100 and cuda-h200, torch 2.11.0: equal bits in 3, other bits in 1;" in text
-    assert "- sum float32 forward default" in text
+    devices = "cuda-h100 (NVIDIA H100) and cuda-h200 (NVIDIA H200)"
+    assert f"{devices}, torch 2.11.0: equal bits in 3, other bits in 1;" in text
+    assert "- sum float32 forward (default)" in text
     assert "No CUDA device" not in text
 
     other_version = findings(row(), platform="cuda-h200", torch="2.13.0")
@@ -132,7 +134,7 @@ def test_the_findings_in_the_documentation_are_whole_and_have_the_current_format
     for one in found["rows"]:
         assert one["claim"] in {claims.ACTS, claims.RAISES, claims.UNLISTED}
         assert one["default"]["outcome"] in {claims.SAME, claims.DIFFERS, claims.UNAVAILABLE}
-    assert path.name == f"{found['platform']}_torch-{found['torch']}.json"
+    assert path.name == known_claims.file_name(found)
 
 
 def test_the_page_in_the_documentation_is_drawn_from_its_findings():
