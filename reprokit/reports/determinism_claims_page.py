@@ -201,7 +201,7 @@ def _depends(one: Mapping[str, Any]) -> bool:
 
 
 def _travel(found: Sequence[Findings]) -> Iterator[str]:
-    """Pairs of devices of one kind under one version of PyTorch: which operations give the same bits on both."""
+    """Pairs of devices of one kind and one version of PyTorch: which operations give both the same bits."""
     yield "## Do results travel between devices?\n"
     pairs = [pair for pair in combinations(found, 2) if _kind(pair[0]) == _kind(pair[1])]
     if not pairs:
