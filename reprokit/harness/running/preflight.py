@@ -22,7 +22,7 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
         seed: With this seed.
         project: Where goldens and environments are.
         progress: Told where the recipe does not declare this platform, where a file that it names was changed
-            since, and which of its lines call an operation that is not as deterministic here as PyTorch claims.
+            since, and which of its lines call an operation that does not repeat here as PyTorch claims.
 
     Raises:
         GoldenError: The golden that the runs would be held against is damaged.
