@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reprokit.core import cuda_settings
 from reprokit.core.records import Outcome, RunSpec
 from reprokit.execution.outcome import Explanation
 
@@ -20,13 +21,17 @@ _PJRT = "PJRT_DEVICE"
 _GIB = 1 << 30
 
 
-def variables(device: str, *, platform: str) -> dict[str, str]:
+def variables(device: str, *, platform: str, pins_kernels: bool = True) -> dict[str, str]:
     """What a program must be told about its device before it starts.
 
     Args:
         device: ``cpu``, ``cuda`` or ``tpu``.
         platform: The platform that was asked for, or "": on ``xla-cpu`` the host's CPU stands for a TPU.
+        pins_kernels: Whether a GPU's kernels are fixed too, as for our trainers; False for an unmodified
+            program, whose precision is its own.
     """
+    if device == cuda_settings.CUDA and pins_kernels:
+        return cuda_settings.variables()
     return {_PJRT: "CPU" if platform == _XLA_CPU else "TPU"} if device == "tpu" else {}
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from reprokit.errors import CannotRunError
+from reprokit.runtime import cuda_backend
 
 PJRT_DEVICE = "PJRT_DEVICE"
 _XLA = "xla"
@@ -32,9 +33,7 @@ def opened(name: str) -> torch.device:
     """
     if name == "tpu":
         return _xla_device()
-    if name == "cuda" and not torch.cuda.is_available():
-        raise CannotRunError("the recipe asks for a GPU, and torch finds none", expected="cuda")
-    return torch.device(name)
+    return cuda_backend.opened() if name == "cuda" else torch.device(name)
 
 
 def name_of(device: torch.device) -> str:
@@ -69,9 +68,7 @@ def seed(value: int) -> None:
 
 def generator_states() -> dict[str, Any]:
     """Where the generators of GPUs and TPUs stand, of those in use; does not wake one up."""
-    states: dict[str, Any] = {}
-    if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-        states["cuda"] = torch.cuda.get_rng_state_all()
+    states: dict[str, Any] = cuda_backend.generator_states()
     if "torch_xla" in sys.modules:
         states[_XLA] = int(sys.modules["torch_xla.core.xla_model"].get_rng_state())
     return states
@@ -79,8 +76,7 @@ def generator_states() -> dict[str, Any]:
 
 def restore_generators(states: Mapping[str, Any]) -> None:
     """Put back what ``generator_states`` gave; a device that is not here has nothing that goes on."""
-    if "cuda" in states and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all(states["cuda"])
+    cuda_backend.restore_generators(states)
     if _XLA in states and "torch_xla" in sys.modules:
         sys.modules["torch_xla.core.xla_model"].set_rng_state(states[_XLA])
 

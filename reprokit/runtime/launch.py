@@ -209,8 +209,11 @@ def _prove(
     of_device: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Write both records, as things stand now; ``rounding`` goes beside the profile in force."""
-    inside = probe.collect(with_torch=True, device=devices.name_of(run.device))
-    held = settings.verify(profile=at_start.get(numerics.MARK), facts=inside, at_start=at_start)
+    device = devices.name_of(run.device)
+    inside = probe.collect(with_torch=True, device=device)
+    held = settings.verify(
+        profile=at_start.get(numerics.MARK), facts=inside, at_start=at_start, device=device
+    )
     write_record(run.dir / ENVIRONMENT, {**inside, "numerics": {**held, **(rounding or {})}})
     facts = {
         "schema": 1,

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reprokit.core import numerics
+from reprokit.core import cuda_settings, numerics
 from reprokit.core.numerics import Setting
 
 HASH_SEED = "PYTHONHASHSEED"
@@ -33,27 +33,36 @@ def variables_at_start() -> dict[str, str]:
     return {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
 
 
-def verify(*, profile: str | None, facts: Mapping[str, Any], at_start: Mapping[str, str]) -> dict[str, Any]:
+def verify(
+    *, profile: str | None, facts: Mapping[str, Any], at_start: Mapping[str, str], device: str = "cpu"
+) -> dict[str, Any]:
     """Hold the profile that was asked for against what was there and what took effect.
 
     Args:
         profile: ``portable``, ``native``, or None when the caller named none.
         facts: ``capture.probe.collect(with_torch=True)``: what the libraries report.
         at_start: The variables before the interpreter started.
+        device: What a trainer computes on: on ``cuda``, the settings of ``core.cuda_settings`` as well.
 
     Returns:
         ``profile``, ``version``, ``requested`` (variable → value), ``in_force`` (what the libraries
         report, by field) and ``missing``: one entry a setting that was not there or had no effect,
-        with ``name``, ``expected``, ``actual`` and ``why`` (one sentence).
+        with ``name``, ``expected``, ``actual`` and ``why`` (one sentence). On ``cuda`` also ``cuda``, with
+        ``requested`` and ``in_force`` of the GPU's settings.
 
     Raises:
         UsageError: There is no such profile.
     """
     missing = _hash_seed(facts, at_start)
+    of_gpu: dict[str, Any] = {}
+    if device == cuda_settings.CUDA:
+        lacking, of_gpu = _of_gpu(facts, at_start)
+        missing += lacking
     if profile is None:
         why = f"{numerics.MARK} was not set before the interpreter started"
         missing.append(_lack(numerics.MARK, expected="a profile", actual=None, why=why))
-        return {"profile": None, "version": None, "requested": {}, "in_force": {}, "missing": missing}
+        nothing: dict[str, Any] = {"profile": None, "version": None, "requested": {}, "in_force": {}}
+        return {**nothing, "missing": missing, **of_gpu}
     known = numerics.profile(profile)
     in_force: dict[str, Any] = {}
     for setting in known.settings:
@@ -70,7 +79,26 @@ def verify(*, profile: str | None, facts: Mapping[str, Any], at_start: Mapping[s
         "requested": {setting.name: setting.value for setting in known.settings},
         "in_force": in_force,
         "missing": missing,
+        **of_gpu,
     }
+
+
+def _of_gpu(
+    facts: Mapping[str, Any], at_start: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """What of a GPU's settings was not there or had no effect; and what was asked for and found."""
+    missing = []
+    for setting in cuda_settings.SETTINGS:
+        before = at_start.get(setting.name)
+        if before != setting.value:
+            why = f"it was not set so before the interpreter started; without it, {setting.reason}"
+            missing.append(_lack(setting.name, expected=setting.value, actual=before, why=why))
+    in_force = {field: _told(facts, field) for field in cuda_settings.IN_FORCE}
+    for field, (wanted, reason) in cuda_settings.IN_FORCE.items():
+        if in_force[field] is not wanted:
+            actual = "not reported" if in_force[field] is None else str(in_force[field])
+            missing.append(_lack(field, expected=str(wanted), actual=actual, why=f"so {reason}"))
+    return missing, {"cuda": {"requested": cuda_settings.variables(), "in_force": in_force}}
 
 
 def _hash_seed(facts: Mapping[str, Any], at_start: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reprokit.core import numerics
+from reprokit.core import cuda_settings, numerics
 from reprokit.core.comparison import Comparison, Divergence, Problem
 from reprokit.core.evidence import (
     EnsembleEvidence,
@@ -196,6 +196,15 @@ ENVIRONMENT["inside"] |= {
     "numerics": NUMERICS,
 }
 RUN["environment"] |= VARIABLES
+GPU: dict[str, Any] = {
+    "kind": "cuda",
+    "name": "NVIDIA H200",
+    "compute_capability": "9.0",
+    "multiprocessors": 132,
+    "driver": "580.65.06",
+    "cuda": "13.0",
+    "cudnn": 91900,
+}
 RUNTIME: dict[str, Any] = {
     "schema": 1,
     "seeding": {
@@ -455,6 +464,26 @@ def on_report(name: str, value: Any) -> Fault:
         1,
         runtime=lambda old: put(old, "numerics.in_force", {**old["numerics"]["in_force"], name: value}),
     )
+
+
+def on_gpu(**otherwise: Any) -> Fault:
+    """Both runs trained on a GPU with all its settings; ``otherwise``: paths of run 1, ``__`` for dots."""
+
+    def fault(evidence: Evidence) -> Evidence:
+        told: dict[str, Any] = {}
+        for field, (wanted, _) in cuda_settings.IN_FORCE.items():
+            told = put(told, field.removeprefix("torch."), wanted)
+        there = both(
+            in_runs("run", "device", "cuda"),
+            in_runs("run", "environment", {**RUN["environment"], **cuda_settings.variables()}),
+            in_runs("environment", "inside.device", dict(GPU)),
+            in_runs("environment", "inside.torch", {**ENVIRONMENT["inside"]["torch"], **told}),
+            in_runs("runtime", "numerics.cuda", {"requested": cuda_settings.variables()}),
+        )
+        parts = [(path.replace("__", ".").partition("."), value) for path, value in otherwise.items()]
+        return both(there, *(in_run(field, rest, value) for (field, _, rest), value in parts))(evidence)
+
+    return fault
 
 
 def lacking(name: str) -> Fault:
@@ -949,6 +978,29 @@ FAULTS: dict[str, dict[str, Fault]] = {
             "environment", "inside.numpy.cpu_features.in_force", ["AVX2", "X86_V4"]
         ),
         "features unknown": in_run("environment", "inside.numpy.cpu_features", {}),
+        "a GPU whose settings nobody looked at": on_gpu(runtime__numerics__cuda=...),
+        "a GPU of which another value was requested": on_gpu(
+            runtime__numerics__cuda__requested__NVIDIA_TF32_OVERRIDE="1"
+        ),
+        "a GPU that the host was not told to keep out of TF32": on_gpu(
+            run__environment__NVIDIA_TF32_OVERRIDE=...
+        ),
+        "a GPU on which products are TF32": on_gpu(
+            environment__inside__torch__cuda_flags__matmul_allow_tf32=True
+        ),
+        "a GPU on which convolutions are TF32": on_gpu(
+            environment__inside__torch__cuda_flags__cudnn_allow_tf32=True
+        ),
+        "a GPU whose kernels are picked by the clock": on_gpu(
+            environment__inside__torch__cuda_flags__cudnn_benchmark=True
+        ),
+        "a GPU whose flags are not recorded": on_gpu(environment__inside__torch__cuda_flags=...),
+        "a GPU whose kernels may add atomically": on_gpu(
+            environment__inside__torch__flags__deterministic_algorithms=False
+        ),
+        "a GPU on which that is only warned of": on_gpu(
+            environment__inside__torch__flags__deterministic_warn_only=True
+        ),
         "no run": with_(runs=()),
     },
     "hardware_recorded": {
@@ -974,6 +1026,10 @@ FAULTS: dict[str, dict[str, Fault]] = {
         "a GPU without a name": both(
             in_run("run", "device", "cuda"), in_run("environment", "inside.device", {"kind": "cuda"})
         ),
+        **{
+            f"a GPU without its {name}": on_gpu(**{f"environment__inside__device__{name}": ...})
+            for name in cuda_settings.DEVICE_FACTS
+        },
         "a TPU without a name": both(
             in_run("run", "device", "tpu"), in_run("environment", "inside.device", {"kind": "tpu"})
         ),
@@ -1439,6 +1495,7 @@ GREEN: dict[str, dict[str, Fault]] = {
             in_runs("runtime", "numerics.requested", NATIVE),
             in_runs("environment", "inside.torch.cpu_capability", "AVX512"),
         ),
+        "a GPU with all its settings": on_gpu(),
     },
     "hardware_recorded": {
         "no model, with a reason": both(
@@ -1447,10 +1504,7 @@ GREEN: dict[str, dict[str, Fault]] = {
             on_run(1, environment=lambda old: {**old, "missing": {"host.cpu.model": "macOS"}}),
         ),
         "one core": in_run("environment", "host.cpu.logical", 1),
-        "a GPU": both(
-            in_runs("run", "device", "cuda"),
-            in_runs("environment", "inside.device", {"kind": "cuda", "name": "H200"}),
-        ),
+        "a GPU": on_gpu(),
         "XLA on the CPU": both(
             in_runs("run", "device", "tpu"), in_runs("environment", "inside.device", {"kind": "xla-cpu"})
         ),

@@ -121,7 +121,7 @@ def launch_of(
         script=("--", f"{{mounts}}/recipes/trainers/{trainer.name}"),
         environment={
             **numerics.variables(recipe.numerics, hash_seed=0),
-            **_of_device(recipe),
+            **_of_device(recipe, pins_kernels=True),
             "PYTHONPATH": "{mounts}",
             "PYTHONUNBUFFERED": "1",
         },
@@ -221,17 +221,22 @@ def variables_of(recipe: Recipe) -> dict[str, str]:
     return {**found, **(recipe.program.variables if recipe.program else {})}
 
 
-def _of_device(recipe: Recipe) -> dict[str, str]:
+def _of_device(recipe: Recipe, *, pins_kernels: bool) -> dict[str, str]:
     """What the program must be told about its device; nothing about a CPU."""
-    on_cpu = recipe.device == "cpu"
-    return {} if on_cpu else accelerators.variables(recipe.device, platform=recipe.platform)
+    if recipe.device == "cpu":
+        return {}
+    return accelerators.variables(recipe.device, platform=recipe.platform, pins_kernels=pins_kernels)
 
 
 def _of_environment(recipe: Recipe, realisation: Realisation, environments: Path) -> dict[str, str]:
     """The profile of the numerics, and where the repository's own packages are imported from."""
     own = images.variables(realisation, project=environments, tree=f"{{{PROGRAM_MOUNT}}}")
     imports = {name: value for name, value in own.items() if name == "PYTHONPATH"}
-    return {**numerics.variables(recipe.numerics, hash_seed=0), **_of_device(recipe), **imports}
+    return {
+        **numerics.variables(recipe.numerics, hash_seed=0),
+        **_of_device(recipe, pins_kernels=False),
+        **imports,
+    }
 
 
 def needed(recipe: Recipe, realisation: Realisation | None) -> Realisation:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from reprokit.capture import environment_diff
-from reprokit.core import fingerprint
+from reprokit.core import cuda_settings, fingerprint
 
 RECORD = {
     "schema": 1,
@@ -82,6 +82,7 @@ def record(**changes):
 
 def on_gpu(**changes):
     device = {"kind": "cuda", "name": "NVIDIA H200", "driver": "580.65", "cuda": "13.0", "cudnn": 91300}
+    device |= {"compute_capability": "9.0", "multiprocessors": 132}
     return record(inside__device=device, **changes)
 
 
@@ -175,7 +176,11 @@ def test_a_new_kernel_that_lists_more_features_of_one_cpu_changes_nothing():
 
 @pytest.mark.parametrize(
     "path",
-    ["inside__device__name", "inside__device__driver", "inside__device__cuda", "inside__device__cudnn"],
+    [
+        *(f"inside__device__{name}" for name in cuda_settings.DEVICE_FACTS),
+        "inside__torch__version",
+        "inside__torch__git_version",
+    ],
 )
 def test_on_a_gpu_the_gpu_its_driver_and_its_libraries_count(path):
     changed = on_gpu()
@@ -191,6 +196,15 @@ def test_on_a_tpu_its_generation_compiler_and_number_count(change):
     tpu = {"kind": "tpu", "name": "v5litepod-8", "torch_xla": "2.9.0", "count": 8}
     before, after = record(inside__device=tpu), record(inside__device={**tpu, **change})
     assert not fingerprint.same(before, after)
+
+
+@pytest.mark.parametrize(
+    "name", ["NVIDIA H100 80GB HBM3", "NVIDIA H100 PCIe", "NVIDIA H200 NVL", "NVIDIA H200 MIG 1g.18gb"]
+)
+def test_goldens_of_one_gpu_are_not_those_of_another_of_its_generation(name):
+    other = on_gpu()
+    other["inside"]["device"]["name"] = name
+    assert fingerprint.platform_of(other) != fingerprint.platform_of(on_gpu()) == "cuda-h200"
 
 
 def test_on_a_gpu_cuda_settings_count():

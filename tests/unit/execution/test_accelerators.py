@@ -85,7 +85,17 @@ def test_a_hardened_container_has_no_relaxation():
 def test_a_program_for_a_tpu_is_told_which_device_it_has_before_it_starts():
     assert accelerators.variables("tpu", platform="") == {"PJRT_DEVICE": "TPU"}
     assert accelerators.variables("tpu", platform="xla-cpu") == {"PJRT_DEVICE": "CPU"}
-    assert accelerators.variables("cuda", platform="") == accelerators.variables("cpu", platform="") == {}
+    assert accelerators.variables("cpu", platform="") == {}
+
+
+def test_a_trainer_on_a_gpu_starts_with_the_settings_that_fix_its_bits():
+    given = accelerators.variables("cuda", platform="cuda-h200")
+    assert given["NVIDIA_TF32_OVERRIDE"] == "0"
+    assert given["NCCL_ALGO"] == "Ring"
+
+
+def test_an_unmodified_program_keeps_the_precision_that_it_asks_for():
+    assert accelerators.variables("cuda", platform="", pins_kernels=False) == {}
 
 
 def test_a_cpu_that_stands_for_a_tpu_needs_nothing_and_gets_nothing():

@@ -9,8 +9,10 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
+from reprokit.capture import probe
+from reprokit.core import cuda_settings
 from reprokit.errors import CannotRunError
-from reprokit.runtime import devices
+from reprokit.runtime import cuda_backend, devices
 
 
 @pytest.fixture
@@ -77,3 +79,47 @@ def test_the_generator_of_a_device_is_seeded_saved_and_put_back(xla):
 def test_a_checkpoint_of_another_device_has_nothing_to_put_back_here():
     devices.restore_generators({"xla": 7})
     assert "xla" not in devices.generator_states()
+
+
+@pytest.fixture
+def flags():
+    """torch's settings of GPUs, which hold for the whole process, put back as they were."""
+    mode, cudnn = torch.get_deterministic_debug_mode(), torch.backends.cudnn
+    before = (cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32)
+    yield
+    torch.set_deterministic_debug_mode(mode)
+    cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def reported():
+    """What a build with CUDA writes down of torch's settings; without a GPU they can be set all the same."""
+    kinds = {"flags": probe._TORCH_SETTINGS, "cuda_flags": probe._CUDA_SETTINGS}
+    return {kind: probe._settings(torch, fields, {}, field=f"torch.{kind}") for kind, fields in kinds.items()}
+
+
+def test_a_gpu_that_is_opened_has_every_flag_that_fixes_its_bits(flags):
+    torch.set_deterministic_debug_mode("default")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = True, False
+    cuda_backend.fix_bits()
+    told = reported()
+    found = {field: told[field.split(".")[1]][field.split(".")[2]] for field in cuda_settings.IN_FORCE}
+    assert found == {field: wanted for field, (wanted, _) in cuda_settings.IN_FORCE.items()}
+
+
+def test_a_trainer_that_switches_tf32_on_again_is_seen_by_the_next_look(flags):
+    cuda_backend.fix_bits()
+    torch.set_float32_matmul_precision("high")
+    assert reported()["cuda_flags"]["matmul_allow_tf32"] is True
+
+
+def test_the_state_of_a_gpu_is_that_of_the_one_in_use_whatever_others_there_are(monkeypatch):
+    states = {"0": torch.tensor([7], dtype=torch.uint8)}
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: states["0"])
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state: states.update({"0": state}))
+    saved = devices.generator_states()
+    states["0"] = torch.tensor([9], dtype=torch.uint8)
+    devices.restore_generators(saved)
+    assert states["0"].tolist() == [7]

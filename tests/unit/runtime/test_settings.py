@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from reprokit.core import numerics
+from reprokit.core import cuda_settings, numerics
 from reprokit.errors import UsageError
 from reprokit.runtime.settings import variables_at_start, verify
 
@@ -33,6 +33,26 @@ def lacks(*, profile="portable", at_start=None, **facts):
         told[library][name] = value
     found = verify(profile=profile, facts=told, at_start=portable() if at_start is None else at_start)
     return {lack["name"]: lack for lack in found["missing"]}
+
+
+ON_GPU = {
+    **FACTS,
+    "torch": {
+        **FACTS["torch"],
+        "flags": {"deterministic_algorithms": True, "deterministic_warn_only": False},
+        "cuda_flags": {
+            "matmul_allow_tf32": False,
+            "cudnn_allow_tf32": False,
+            "cudnn_deterministic": True,
+            "cudnn_benchmark": False,
+        },
+    },
+}
+
+
+def on_gpu(facts=ON_GPU, **changed):
+    at_start = {**portable(), **cuda_settings.variables(), **changed}
+    return verify(profile="portable", facts=facts, at_start=at_start, device="cuda")
 
 
 def test_nothing_is_missing_where_all_was_set_and_took_effect():
@@ -133,3 +153,41 @@ def test_the_real_libraries_confirm_a_profile_that_was_set_in_time(profile):
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout)["missing"] == []
+
+
+def test_nothing_is_missing_on_a_gpu_where_all_of_it_was_set_and_took_effect():
+    found = on_gpu()
+    assert found["missing"] == []
+    assert found["cuda"]["requested"]["NVIDIA_TF32_OVERRIDE"] == "0"
+    assert found["cuda"]["in_force"]["torch.cuda_flags.cudnn_allow_tf32"] is False
+
+
+def test_nothing_of_a_gpu_is_asked_of_a_cpu():
+    found = verify(profile="portable", facts=FACTS, at_start=portable())
+    assert "cuda" not in found
+
+
+@pytest.mark.parametrize("name", [setting.name for setting in cuda_settings.SETTINGS])
+def test_every_variable_of_a_gpu_with_another_value_is_named(name):
+    (lack,) = on_gpu(**{name: "other"})["missing"]
+    assert (lack["name"], lack["actual"]) == (name, "other")
+
+
+@pytest.mark.parametrize("field", list(cuda_settings.IN_FORCE))
+@pytest.mark.parametrize("report", ["the other value", None])
+def test_every_flag_of_a_gpu_that_is_not_in_force_is_named(field, report):
+    facts = copy.deepcopy(ON_GPU)
+    library, section, name = field.split(".")
+    facts[library][section][name] = None if report is None else not facts[library][section][name]
+    (lack,) = on_gpu(facts)["missing"]
+    assert lack["name"] == field
+
+
+def test_a_gpu_whose_flags_are_not_recorded_lacks_all_of_them():
+    names = {lack["name"] for lack in on_gpu(FACTS)["missing"]}
+    assert names == set(cuda_settings.IN_FORCE)
+
+
+def test_no_profile_hides_nothing_of_a_gpu():
+    found = verify(profile=None, facts=FACTS, at_start={}, device="cuda")
+    assert {"NVIDIA_TF32_OVERRIDE", "REPROKIT_NUMERICS"} <= {lack["name"] for lack in found["missing"]}
