@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,8 +35,10 @@ def fix_bits() -> None:
     torch.backends.cudnn.deterministic = True
     torch.backends.cudnn.benchmark = False
     # Not by fp32_precision: where only that was set, torch refuses to say what these two are (2.9 to 2.13).
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of 2.9 and 2.11: that these names will go away
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
 
 
 def generator_states() -> dict[str, Any]:

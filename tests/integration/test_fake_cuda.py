@@ -1,0 +1,330 @@
+"""`device: cuda` in the four trainers, on a stand-in for a GPU (``support.fake_cuda``): no GPU takes part.
+
+Whole short trainings, their evaluations, checkpoints and resumption. They go red when a tensor is left on the
+CPU, or a GPU's tensor is read as if it were there. Bits, kernels and memory of a GPU: ``tests/cuda``.
+"""
+
+import io
+import json
+import tarfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from recipes.parts.written_out import WrittenOut  # noqa: E402
+from reprokit.core import cuda_settings  # noqa: E402
+from reprokit.probes import rounding_probe  # noqa: E402
+from reprokit.runtime import config  # noqa: E402
+from reprokit.runtime.launch import launch, load_trainer  # noqa: E402
+from reprokit.runtime.run import Run  # noqa: E402
+from support.fake_cuda import GPU, NAME, fake_cuda  # noqa: E402
+
+TRAINERS = Path(__file__).resolve().parents[2] / "recipes" / "trainers"
+TEXT = "to be or not to be that is the question\n" * 20
+CONFIGS = {
+    "ppo": {
+        "environment": {"name": "CartPole-v1", "num_envs": 2, "max_episode_steps": 20},
+        "model": {"hidden_sizes": [8]},
+        "training": {"total_timesteps": 128, "rollout_steps": 16, "batch_size": 16, "n_epochs": 2},
+        "logging": {"save_interval": 32, "eval_interval": 64, "eval_episodes": 2, "final_eval_episodes": 2},
+    },
+    "dqn": {
+        "environment": {"name": "CartPole-v1", "num_envs": 1, "max_episode_steps": 20},
+        "model": {"hidden_sizes": [8]},
+        "training": {
+            "total_timesteps": 80,
+            "batch_size": 8,
+            "buffer_size": 64,
+            "learning_starts": 10,
+            "target_update": 7,
+            "replay": "prioritised",
+            "max_grad_norm": 1.0,
+        },
+        "logging": {
+            "log_interval": 20,
+            "save_interval": 20,
+            "eval_interval": 40,
+            "eval_episodes": 2,
+            "final_eval_episodes": 2,
+        },
+    },
+    "gpt": {
+        "texts": {"archive": "texts.tar", "members": "*.txt", "validation": ["b"]},
+        "model": {"num_layers": 2, "num_heads": 2, "width": 16, "block_size": 8},
+        "training": {
+            "total_timesteps": 4,
+            "batch_size": 4,
+            "lr_warmup_steps": 1,
+            "gradient_accumulation_steps": 2,
+        },
+        "logging": {
+            "save_interval": 2,
+            "eval_interval": 2,
+            "eval_blocks": 6,
+            "final_eval_blocks": 6,
+            "num_samples": 2,
+            "sample_length": 5,
+        },
+    },
+    "classifier": {
+        "dataset": {"file": "images.csv", "side": 8, "largest": 255, "folds": 3, "shift": 1},
+        "model": {"architecture": "cnn", "channels": [4, 4], "hidden_sizes": [8]},
+        "training": {"total_timesteps": 64, "batch_size": 16, "max_grad_norm": 1.0},
+        "logging": {"save_interval": 32, "eval_interval": 32},
+    },
+}
+HALFWAY = {"ppo": 64, "dqn": 40, "gpt": 2, "classifier": 32}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    with tarfile.open(folder / "texts.tar", "w") as tar:
+        for name in "ab":
+            member = tarfile.TarInfo(f"{name}.txt")
+            member.size = len(TEXT)
+            tar.addfile(member, io.BytesIO(TEXT.encode()))
+    pixels = np.random.default_rng(3).integers(256, size=(60, 64))
+    table = np.column_stack([pixels, np.arange(60) % 10])
+    np.savetxt(folder / "images.csv", table, fmt="%d", delimiter=",")
+    return {name: folder / name for name in ("texts.tar", "images.csv")}
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    """torch's settings, which hold for the whole process."""
+    threads, mode, cudnn = (
+        torch.get_num_threads(),
+        torch.get_deterministic_debug_mode(),
+        torch.backends.cudnn,
+    )
+    before = (cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32)
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+    torch.set_deterministic_debug_mode(mode)
+    cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
+
+
+def trained(trainer: Path, folder: Path, data, *, device: str, resume_from: Path | None = None) -> Path:
+    """One whole training, in this process."""
+    folder.mkdir()
+    module = load_trainer(trainer)
+    chosen = config.build(module.Config, CONFIGS[trainer.stem])
+    with Run.open(
+        folder, seed=42, device=device, clock=time.perf_counter, data=data, resume_from=resume_from
+    ) as run:
+        module.train(chosen, run)
+    return folder
+
+
+def records(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_trainer_that_moves_all_of_its_tensors_trains_as_on_the_cpu(name, data, tmp_path):
+    trainer = TRAINERS / f"{name}.py"
+    with fake_cuda():
+        on_gpu = records(trained(trainer, tmp_path / "gpu", data, device="cuda"))
+        again = trained(trainer, tmp_path / "again", data, device="cuda")
+    for file in ("metrics.jsonl", "trace.jsonl"):
+        assert (again / file).read_bytes() == (tmp_path / "gpu" / file).read_bytes()
+    on_cpu = records(trained(trainer, tmp_path / "cpu", data, device="cpu"))
+    assert len(on_gpu) == len(on_cpu)
+    assert on_gpu[0].keys() == on_cpu[0].keys()
+    for key, value in on_cpu[0].items():  # by other kernels of the same CPU
+        assert on_gpu[0][key] == pytest.approx(value, rel=1e-4, abs=1e-6, nan_ok=True), key
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_training_that_is_resumed_goes_on_as_if_it_had_never_stopped(name, data, tmp_path):
+    trainer = TRAINERS / f"{name}.py"
+    checkpoint = tmp_path / "whole" / "checkpoints" / f"checkpoint_{HALFWAY[name]}.pt"
+    with fake_cuda() as gpu:
+        trained(trainer, tmp_path / "whole", data, device="cuda")
+        gpu.random += 1  # the checkpoint puts it back
+        resumed = trained(trainer, tmp_path / "rest", data, device="cuda", resume_from=checkpoint)
+    for file in ("metrics.jsonl", "trace.jsonl"):
+        lines = (resumed / file).read_text().splitlines()
+        assert lines == (tmp_path / "whole" / file).read_text().splitlines()[-len(lines) :]
+    elsewhere = trained(trainer, tmp_path / "cpu", data, device="cpu", resume_from=checkpoint)
+    assert records(elsewhere)[-1]["step"] == records(resumed)[-1]["step"]
+
+
+# A tensor left on the CPU, or one of the GPU read as if it were not: what it was, and what it becomes.
+FAULTS = {
+    "ppo: actions left on the CPU": (
+        "ppo",
+        "actions = torch.from_numpy(rollout.actions).flatten().to(device)",
+        "actions = torch.from_numpy(rollout.actions).flatten()",
+        "same device",
+    ),
+    "ppo: values read without a copy": (
+        "ppo",
+        "estimates = values.numpy(force=True)",
+        "estimates = values.detach().numpy()",
+        "Tensor.cpu",
+    ),
+    "gpt: tokens of a sample left on the CPU": (
+        "gpt",
+        "torch.from_numpy(tokens[:, -block_size:]).to(device)",
+        "torch.from_numpy(tokens[:, -block_size:])",
+        "same device",
+    ),
+    "gpt: a model left on the CPU": (
+        "gpt",
+        "model = GPT(len(corpus.characters), config.model).to(run.device)",
+        "model = GPT(len(corpus.characters), config.model)",
+        "same device",
+    ),
+    "classifier: labels left on the CPU": (
+        "classifier",
+        "labels = torch.from_numpy(batch.labels[part]).to(run.device)",
+        "labels = torch.from_numpy(batch.labels[part])",
+        "same device",
+    ),
+    "classifier: images left on the CPU": (
+        "classifier",
+        "return images.to(run.device, memory_format=torch.channels_last)",
+        "return images.to(memory_format=torch.channels_last)",
+        "same device",
+    ),
+    "classifier: scores read without a copy": ("classifier", ".numpy(force=True)", ".numpy()", "Tensor.cpu"),
+}
+
+
+@pytest.mark.parametrize(("name", "was", "becomes", "says"), FAULTS.values(), ids=list(FAULTS))
+def test_a_tensor_that_is_left_on_the_cpu_ends_the_training(name, was, becomes, says, data, tmp_path):
+    source = (TRAINERS / f"{name}.py").read_text()
+    assert was in source
+    trainer = tmp_path / f"{name}.py"
+    trainer.write_text(source.replace(was, becomes))
+    with fake_cuda(), pytest.raises((RuntimeError, TypeError), match=says):
+        trained(trainer, tmp_path / "out", data, device="cuda")
+    trained(trainer, tmp_path / "cpu", data, device="cpu")  # where nobody would have noticed
+
+
+def test_observations_that_are_left_on_the_cpu_end_a_training_by_dqn(data, tmp_path, monkeypatch):
+    left = lambda self, array: array if self.in_numpy else torch.from_numpy(array)  # noqa: E731
+    monkeypatch.setattr(WrittenOut, "_like_layers", left)
+    with fake_cuda(), pytest.raises(RuntimeError, match="same device"):
+        trained(TRAINERS / "dqn.py", tmp_path / "out", data, device="cuda")
+
+
+def started(tmp_path: Path, trainer: Path, **at_start: str) -> tuple[dict, dict]:
+    """A training as the tool starts it, with these variables: its runtime.json and environment.json."""
+    lines = (
+        f"{section}:\n" + "".join(f"  {key}: {json.dumps(value)}\n" for key, value in values.items())
+        for section, values in CONFIGS[trainer.stem].items()
+    )
+    (tmp_path / "config.yaml").write_text("".join(lines))
+    run_dir = tmp_path / "run"
+    run_dir.mkdir()
+    places = {"run_dir": run_dir, "config": tmp_path / "config.yaml"}
+    with fake_cuda():
+        launch(trainer, **places, seed=42, device="cuda", at_start=at_start)
+    runtime, environment = (
+        json.loads((run_dir / name).read_text()) for name in ("runtime.json", "environment.json")
+    )
+    return runtime, environment
+
+
+@pytest.fixture
+def no_probe(monkeypatch):
+    """How operations round is no part of a trainer, and takes longer than it."""
+    monkeypatch.setattr(rounding_probe, "probe", lambda device: {"device": str(device)})
+
+
+def lacks(runtime: dict) -> set[str]:
+    return {lack["name"] for lack in runtime["numerics"]["missing"]}
+
+
+OF_GPUS = {*cuda_settings.variables(), *cuda_settings.IN_FORCE}
+
+
+def test_the_settings_of_a_gpu_are_in_force_while_a_trainer_trains(tmp_path, no_probe):
+    runtime, environment = started(tmp_path, TRAINERS / "ppo.py", **cuda_settings.variables())
+    assert not OF_GPUS & lacks(runtime)
+    assert environment["device"]["name"] == NAME
+    assert runtime["numerics"]["cuda"]["in_force"]["torch.cuda_flags.cudnn_allow_tf32"] is False
+
+
+def test_a_trainer_that_nobody_told_about_its_gpu_is_seen(tmp_path, no_probe):
+    runtime, _ = started(tmp_path, TRAINERS / "ppo.py")
+    assert set(cuda_settings.variables()) <= lacks(runtime)
+
+
+def test_a_trainer_that_switches_tf32_on_is_seen(tmp_path, no_probe):
+    trainer = tmp_path / "ppo.py"
+    seeds = "    run.seeding.seed_everything()\n"
+    source = (TRAINERS / "ppo.py").read_text()
+    assert seeds in source
+    trainer.write_text(source.replace(seeds, f"{seeds}    torch.backends.cudnn.allow_tf32 = True\n"))
+    runtime, _ = started(tmp_path, trainer, **cuda_settings.variables())
+    assert OF_GPUS & lacks(runtime) == {"torch.cuda_flags.cudnn_allow_tf32"}
+
+
+def test_a_trainer_that_adds_atomically_on_a_gpu_is_ended(data, tmp_path):
+    was = "loss = functional.cross_entropy(logits, labels) * share"
+    source = (TRAINERS / "classifier.py").read_text()
+    assert was in source
+    trainer = tmp_path / "classifier.py"
+    trainer.write_text(source.replace(was, was.replace("(logits,", "(logits.cumsum(1),")))
+    with fake_cuda(), pytest.raises(RuntimeError, match=r"cumsum.* deterministic implementation"):
+        trained(trainer, tmp_path / "out", data, device="cuda")
+
+
+CALLS: dict[str, tuple[Callable[[], object], str]] = {
+    "a sum": (lambda: torch.ones(2, device=GPU) + torch.ones(2), "same device"),
+    "a product": (lambda: torch.ones(2, 2) @ torch.ones(2, 2, device="cuda"), "same device"),
+    "a view": (lambda: torch.ones(4, device=GPU)[1:3] + torch.ones(2), "same device"),
+    "data of a parameter": (lambda: _parameter_on_gpu() * torch.ones(2), "same device"),
+    "an index into the CPU's": (lambda: torch.ones(2)[torch.ones(2, device=GPU).long()], "same device"),
+    "a generator": (lambda: torch.rand(2, device=GPU, generator=torch.Generator()), "generator"),
+    "numpy": (lambda: np.asarray(torch.ones(2, device=GPU)), "Tensor.cpu"),
+    "a gradient": (lambda: _left_on_the_cpu().sum().backward(), "same device"),
+}
+
+
+def _parameter_on_gpu() -> torch.Tensor:
+    parameter = torch.nn.Parameter(torch.ones(2))
+    parameter.data = torch.ones(4, device=GPU)[:2]
+    return parameter
+
+
+class _Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, values):
+        return values * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * torch.full((2,), 2.0)
+
+
+def _left_on_the_cpu() -> torch.Tensor:
+    return _Doubled.apply(torch.ones(2, device=GPU).requires_grad_())
+
+
+@pytest.mark.parametrize(("call", "says"), CALLS.values(), ids=list(CALLS))
+def test_the_stand_in_refuses_what_a_gpu_refuses(call, says):
+    with fake_cuda(), pytest.raises((RuntimeError, TypeError), match=says):
+        call()
+
+
+def test_the_stand_in_takes_what_a_gpu_takes():
+    with fake_cuda():
+        values = torch.arange(4.0, device=GPU)
+        assert (values * torch.tensor(2.0)).device == GPU, "a number of the CPU"
+        assert values[torch.tensor([1, 2])].device == GPU, "an index of the CPU"
+        assert torch.zeros(4).copy_(values).device.type == "cpu", "a copy to the CPU"
+        assert torch.zeros(4, device=GPU).copy_(torch.ones(4)).device == GPU, "a copy from it"
+        assert torch.zeros_like(values).device == values.new_empty(2).device == GPU
+        assert values.sum().item() == 6.0
+        assert values.cpu().numpy().tolist() == [0.0, 1.0, 2.0, 3.0]
