@@ -13,6 +13,7 @@ The tree::
     ├── CannotRunError                   3   nothing was trained, or not to the end
     │   ├── EngineError                  3   no container engine, or it went away
     │   ├── ImageError                   3   image or virtual environment not made
+    │   ├── DeviceError                  3   the GPU that is asked for is not here, or not free
     │   ├── DataError                    3   declared data is not there as declared
     │   ├── UploadError                  3   a run could not be copied to its URL
     │   ├── SchedulerError               3   no engine for many machines, or it went away
@@ -123,6 +124,12 @@ class ImageError(CannotRunError):
     """An image or virtual environment could not be made from its lock."""
 
     outcome = "image_build_failed"
+
+
+class DeviceError(CannotRunError):
+    """The accelerator that a run asks for is not on this host, or not free."""
+
+    outcome = "start_refused"
 
 
 class DataError(CannotRunError):

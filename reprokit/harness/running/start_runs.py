@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture, images, runs, workspace
+from reprokit.core.cuda_settings import CUDA
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
@@ -21,6 +22,7 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
 from reprokit.harness.running.execute import Progress, execute
+from reprokit.harness.running.gpus import must_be_there
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.other_seed import held_against_other_seed
@@ -72,6 +74,7 @@ def run_recipe(
         facts = {
             "modified": list(recipe.modified),
             "recipe_data": recipe.as_data(),
+            **({"platform_asked": recipe.platform} if recipe.platform else {}),
             **({"bundle": dict(project.bundle)} if project.bundle else {}),
         }
         return (not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
@@ -150,6 +153,7 @@ def prepare(
     """The environment of a recipe, found or made, and the plan of its runs.
 
     Raises:
+        DeviceError: The recipe asks for a GPU that is not on this host.
         CannotRunError: The environment cannot be made here.
         UsageError: A run is to be resumed in an environment of another lock than it began in.
     """
@@ -159,6 +163,8 @@ def prepare(
             where=recipe.where("command"),
             fix="leave out --profile",
         )
+    if recipe.device == CUDA:
+        must_be_there(recipe, capture.capture_host(project.root))
     name = backend_of(recipe, request, progress=progress)
     realisation = (
         None
