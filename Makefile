@@ -22,7 +22,7 @@ LOCKED := --quiet --no-compile --require-hashes --only-binary :all:
 TORCH_INDEX := --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce verify test test-all fuzz stress coverage mutate lint bench image images-all lock clean
+.PHONY: help setup reproduce verify test test-all test-cuda fuzz stress coverage mutate lint bench image images-all lock clean
 
 help: ## Print this map
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,13 +44,16 @@ verify: setup ## Reproduce every recipe of this platform and hold it against gol
 # (5 is what pytest says where ARGS names none of them).
 test: $(VENV)/.dev ## Run the tests, without those that take long
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
-	$(VENV)/bin/python -m pytest -m "not slow and not alone" --numprocesses auto --maxprocesses 4 --dist loadfile \
+	$(VENV)/bin/python -m pytest -m "not slow and not alone and not cuda" --numprocesses auto --maxprocesses 4 --dist loadfile \
 		--no-loadscope-reorder --durations 25 --durations-min 10 $(ARGS)
-	$(VENV)/bin/python -m pytest -m "alone and not slow" --durations 0 --durations-min 10 $(ARGS) || [ $$? = 5 ]
+	$(VENV)/bin/python -m pytest -m "alone and not slow and not cuda" --durations 0 --durations-min 10 $(ARGS) || [ $$? = 5 ]
 
 test-all: $(VENV)/.dev ## Run all tests
 	@$(VENV)/bin/reprokit data fetch --if-any >&2 || :
 	$(VENV)/bin/python -m pytest $(ARGS)
+
+test-cuda: $(VENV)/.dev ## On a machine with an NVIDIA GPU: its tests, its goldens, its tables
+	$(VENV)/bin/python tests/cuda/run_all.py $(ARGS)
 
 fuzz: $(VENV)/.dev ## Fuzz every parser: make fuzz [SECONDS=120, for each] [TARGETS="csv jsonl"]
 	PYTHONPATH=tests $(VENV)/bin/python -m fuzz --seconds $(SECONDS) $(TARGETS)

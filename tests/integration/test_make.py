@@ -22,6 +22,7 @@ TARGETS = {
         "verify",
         "test",
         "test-all",
+        "test-cuda",
         "coverage",
         "fuzz",
         "stress",
