@@ -7,7 +7,7 @@ everything must be there that its numbers depend on: model, driver, CUDA, cuDNN.
 
 from __future__ import annotations
 
-from reprokit.core import cuda_settings, fingerprint
+from reprokit.core import fingerprint, numerics
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.rows import Finding, failed_runs, not_applicable, passed
 
@@ -59,6 +59,6 @@ def _other_device(run: RunEvidence) -> str:
         return f"asked to be judged on {wanted}, trained on {platform}"
     if kind != asked and not (asked == "tpu" and kind == "xla-cpu"):  # the platform xla-cpu, by its own name
         return f"asked to train on {asked}, trained on {kind}"
-    needed = cuda_settings.DEVICE_FACTS if kind == cuda_settings.CUDA else ("name",) if kind == "tpu" else ()
+    needed = numerics.CUDA_FACTS if kind == numerics.CUDA else ("name",) if kind == "tpu" else ()
     lacking = [name for name in needed if not fact(run.environment, f"inside.device.{name}")]
     return f"inside.device.{lacking[0]} is not recorded" if lacking else ""

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from reprokit.core import cuda_settings, numerics
+from reprokit.core import numerics
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.numerics import Profile, Setting
 from reprokit.core.rows import Finding, failed, failed_runs, not_applicable, passed, skipped, unjudged
@@ -143,21 +143,21 @@ def _problem(run: RunEvidence, profile: Profile) -> str:
 
 
 def _of_gpu(run: RunEvidence, held: Any) -> str:
-    """On a GPU: every setting of ``core.cuda_settings`` was there at the start, and is what torch reports."""
-    if run.run.get("device") != cuda_settings.CUDA:
+    """On a GPU: every setting of ``core.numerics`` was there at the start, and is what torch reports."""
+    if run.run.get("device") != numerics.CUDA:
         return ""
-    if fact(held, "cuda.requested") != cuda_settings.variables():
+    if fact(held, "cuda.requested") != numerics.cuda_variables():
         return "runtime.json does not say that the settings of GPUs were there at the start"
     unset = [
         name
-        for name, value in cuda_settings.variables().items()
+        for name, value in numerics.cuda_variables().items()
         if fact(run.run, f"environment.{name}") != value
     ]
     if unset:
         return f"run.json does not set: {', '.join(unset)}"
     idle = [
         field
-        for field, (wanted, _) in cuda_settings.IN_FORCE.items()
+        for field, (wanted, _) in numerics.CUDA_IN_FORCE.items()
         if fact(run.environment, f"inside.{field}") is not wanted
     ]
     return f"torch reports other values: {', '.join(idle)}" if idle else ""

@@ -3,15 +3,24 @@
 ``portable`` gives equal bits on any x86-64 CPU with AVX2 and FMA (docs/decisions/0003). ``native``
 lets every library pick its fastest kernels: equal bits only on the same kind of CPU or accelerator.
 The version of a profile goes up whenever a setting that can change numbers is added or changed.
+
+On an NVIDIA GPU a trainer has more of them, in one table beside the profiles (docs/decisions/0082): variables
+that are set before the interpreter starts, and flags that the runtime sets when it opens the device. Both are
+held against what was there and what torch reports, by ``runtime.settings`` and by ``numerics_in_force``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from reprokit.errors import UsageError
 
 MARK = "REPROKIT_NUMERICS"
+
+#: What a recipe calls NVIDIA GPUs.
+CUDA = "cuda"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +141,42 @@ PROFILES: tuple[Profile, ...] = (
 )
 
 
+#: Before a trainer on a GPU starts.
+CUDA_SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        name="NVIDIA_TF32_OVERRIDE",
+        value="0",
+        reason="a library may compute float32 products with 10 bits in place of 23",
+    ),
+    Setting(
+        name="CUDA_DEVICE_ORDER",
+        value="PCI_BUS_ID",
+        reason="GPUs are numbered by their speed, otherwise than nvidia-smi numbers them",
+    ),
+    Setting(
+        name="NCCL_ALGO",
+        value="Ring",
+        reason="NCCL picks the order of sums over ranks by size and by the machine's links",
+    ),
+    Setting(name="NCCL_PROTO", value="Simple", reason="the same for how they are sent"),
+)
+
+#: Field of the environment record → what it must say, and which numbers change where it does not.
+CUDA_IN_FORCE: Mapping[str, tuple[bool, str]] = MappingProxyType(
+    {
+        "torch.flags.deterministic_algorithms": (True, "kernels that add atomically may run"),
+        "torch.flags.deterministic_warn_only": (False, "kernels that add atomically run, with a warning"),
+        "torch.cuda_flags.matmul_allow_tf32": (False, "float32 products have 10 bits in place of 23"),
+        "torch.cuda_flags.cudnn_allow_tf32": (False, "convolutions have 10 bits in place of 23"),
+        "torch.cuda_flags.cudnn_deterministic": (True, "cuDNN may add up in another order in every run"),
+        "torch.cuda_flags.cudnn_benchmark": (False, "cuDNN picks its kernels by how fast they were today"),
+    }
+)
+
+#: What a record must say of the GPU and of what drives it: all of it can change numbers.
+CUDA_FACTS = ("name", "compute_capability", "multiprocessors", "driver", "cuda", "cudnn")
+
+
 def profile(name: str) -> Profile:
     """The profile of that name.
 
@@ -165,3 +210,8 @@ def variables(name: str, *, hash_seed: int) -> dict[str, str]:
         "PYTHONHASHSEED": str(hash_seed),
         **{setting.name: setting.value for setting in settings},
     }
+
+
+def cuda_variables() -> dict[str, str]:
+    """What must be in the environment of a trainer on a GPU before it starts, beside the profile's."""
+    return {setting.name: setting.value for setting in CUDA_SETTINGS}

@@ -6,7 +6,8 @@ True
 
 from __future__ import annotations
 
-from reprokit.doctor.findings import Finding, State, examine, is_ready
+from reprokit.doctor.finding import Finding, State
+from reprokit.doctor.findings import examine, is_ready
 from reprokit.doctor.surroundings import Surroundings, look
 
 __all__ = ["Finding", "State", "Surroundings", "examine", "is_ready", "look"]

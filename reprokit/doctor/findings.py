@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from reprokit.doctor.escapes import known_escapes
+from reprokit.doctor.finding import Finding, State, absent, lack, ok, warning
+from reprokit.doctor.gpu_findings import of_gpus
 from reprokit.doctor.surroundings import PYTHONS, Surroundings
 
 _GIB = 1 << 30
@@ -36,26 +36,6 @@ _EXTRAS = (
 )
 
 
-class State(StrEnum):
-    """What a finding means: fine, works with limits, does not work, or optional and not there."""
-
-    OK = "ok"
-    WARNING = "warning"
-    LACK = "lack"
-    ABSENT = "absent"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One line of the doctor's page."""
-
-    name: str  # what was looked at
-    state: State  # LACK keeps the host from being ready; WARNING and ABSENT do not
-    detail: str  # what was found, one sentence without a full stop
-    fix: str = ""  # the command or step that would help; empty when nothing is to be done
-    notes: tuple[str, ...] = ()  # additional lines
-
-
 def examine(seen: Surroundings) -> tuple[Finding, ...]:
     """Judge what was read; the order is that of the page."""
     return tuple(
@@ -73,11 +53,11 @@ def is_ready(findings: tuple[Finding, ...]) -> bool:
 def _tool(seen: Surroundings) -> Iterator[Finding]:
     version = ".".join(map(str, seen.python))
     if PYTHONS[0] <= seen.python < PYTHONS[1]:
-        yield _ok("python", version)
+        yield ok("python", version)
     else:
-        yield _lack("python", f"{version} is not supported", fix="uv python install 3.11")
+        yield lack("python", f"{version} is not supported", fix="uv python install 3.11")
     if seen.others:
-        yield _warning(
+        yield warning(
             "distribution",
             f"{', '.join(seen.others)}: another project's, whose files replace those of this tool",
             fix=f"pip uninstall --yes {' '.join(one.split()[0] for one in seen.others)} && "
@@ -88,9 +68,9 @@ def _tool(seen: Surroundings) -> Iterator[Finding]:
     )
     for name, without in (("git", "runs are recorded without their commit"), *by_make):
         if path := seen.programs.get(name):
-            yield _ok(name, path)
+            yield ok(name, path)
         else:
-            yield _warning(name, f"not installed: {without}", fix=_install(seen, name))
+            yield warning(name, f"not installed: {without}", fix=_install(seen, name))
 
 
 def _engine(seen: Surroundings) -> Iterator[Finding]:
@@ -100,21 +80,21 @@ def _engine(seen: Surroundings) -> Iterator[Finding]:
         why = engine.error or "none answers"
         if _system(seen) == "Linux":
             instead = "a virtual environment of the same lock is used instead"
-            yield _warning("container engine", f"{why}; {instead}", fix=fix)
+            yield warning("container engine", f"{why}; {instead}", fix=fix)
         else:
             needed = "training needs it on this system, because the locks are for Linux"
-            yield _lack("container engine", f"{why}; {needed}", fix=fix)
+            yield lack("container engine", f"{why}; {needed}", fix=fix)
         return
     traits = [f"API {engine.api_version}", f"{engine.storage_driver}", f"cgroup {engine.cgroup_version}"]
     traits += ["rootless"] if engine.rootless else []
     product = "Podman" if engine.podman else "Docker"
-    yield _ok("container engine", f"{product} {engine.version} ({', '.join(traits)})")
+    yield ok("container engine", f"{product} {engine.version} ({', '.join(traits)})")
     if "seccomp" not in " ".join(engine.security_options):
         fix = "start the engine on a kernel with CONFIG_SECCOMP=y"
-        yield _warning("engine security", "no seccomp profile: containers are less confined", fix=fix)
+        yield warning("engine security", "no seccomp profile: containers are less confined", fix=fix)
     if escapes := () if engine.podman else known_escapes(engine.version):  # numbers of Docker Engine
         newest = ".".join(map(str, max(escapes[0].fixed_in)))
-        yield _warning(
+        yield warning(
             "engine security",
             "this version number has published container escapes",
             fix=_upgrade(engine.version or "", newest),
@@ -132,28 +112,28 @@ def _upgrade(version: str, newest: str) -> str:
 def _environments(seen: Surroundings) -> Iterator[Finding]:
     if seen.locks_problem:
         fix = "git checkout -- images, or solve again: reprokit image lock cpu"
-        yield _lack("locks", seen.locks_problem, fix=fix)
+        yield lack("locks", seen.locks_problem, fix=fix)
     elif not seen.locks:
-        yield _absent(
+        yield absent(
             "locks",
             "no environment under images/ here: only plain commands can be reproduced",
             fix="reprokit image lock NAME --from requirements.txt",
         )
     else:
         listed = ", ".join(f"{name} ({count} packages)" for name, count in seen.locks.items())
-        yield _ok("locks", listed)
+        yield ok("locks", listed)
     wanted = sorted(set(seen.lock_pythons.values()) - set(seen.pythons))
     if wanted and not seen.engine.reachable:
-        yield _warning(
+        yield warning(
             "locked Python",
             f"no Python {', '.join(wanted)} on this host: uv fetches it",
             fix=" && ".join(f"uv python install {version}" for version in wanted),
         )
     if seen.cache_problem:
         fix = "export REPROKIT_CACHE=FOLDER, one that you can write to"
-        yield _lack("cache", seen.cache_problem, fix=fix)
+        yield lack("cache", seen.cache_problem, fix=fix)
     else:
-        yield _ok("cache", f"{seen.cache} can be written{_held(seen.held)}")
+        yield ok("cache", f"{seen.cache} can be written{_held(seen.held)}")
 
 
 def _held(sizes: Mapping[str, int]) -> str:
@@ -167,16 +147,16 @@ def _machine(seen: Surroundings) -> Iterator[Finding]:
     architecture, features = cpu.get("architecture"), cpu.get("features") or ()
     if architecture == "x86_64" and "avx2" in features:
         wide = ", AVX-512" if "avx512f" in features else ""
-        yield _ok("CPU", f"{cpu.get('model')} (AVX2{wide})")
+        yield ok("CPU", f"{cpu.get('model')} (AVX2{wide})")
     else:
         what = "no AVX2" if architecture == "x86_64" else architecture
         detail = f"{what}: not the platform cpu-x86_64, whose goldens do not apply here"
-        yield _warning("CPU", detail, fix="reprokit golden promote, for a golden of this platform")
+        yield warning("CPU", detail, fix="reprokit golden promote, for a golden of this platform")
     cores = cpu.get("usable") or 1
     if cores > 1:
-        yield _ok("cores", f"{cores} usable")
+        yield ok("cores", f"{cores} usable")
     else:
-        yield _warning("cores", "1 usable: the two runs are made one after the other")
+        yield warning("cores", "1 usable: the two runs are made one after the other")
     total = (seen.host.get("memory") or {}).get("total_bytes") or 0
     yield _amount("memory", total, _LEAST_MEMORY, _GOOD_MEMORY, fix="train on a machine with more")
     free = (seen.host.get("disk") or {}).get("free_bytes") or 0
@@ -187,34 +167,26 @@ def _machine(seen: Surroundings) -> Iterator[Finding]:
 def _amount(name: str, found: int, least: int, good: int, *, fix: str, left: str = "") -> Finding:
     detail = f"{found / _GIB:.1f} GiB {left}".rstrip()
     if found >= good:
-        return _ok(name, detail)
-    lacking = _warning if found >= least else _lack
+        return ok(name, detail)
+    lacking = warning if found >= least else lack
     return lacking(name, f"{detail}, {good // _GIB} GiB recommended", fix=fix)
 
 
 def _accelerators(seen: Surroundings) -> Iterator[Finding]:
-    gpus = seen.host.get("gpus") or ()
-    if not gpus:
-        yield _absent("GPU", str((seen.host.get("missing") or {}).get("gpus", "none found")))
-    for gpu in gpus:
-        yield _ok("GPU", f"{gpu.get('name')}, driver {gpu.get('driver')}")
-    if gpus and seen.engine.reachable and not seen.programs.get("nvidia-ctk"):
-        install = "sudo apt-get install nvidia-container-toolkit"
-        fix = f"{install} && sudo nvidia-ctk runtime configure --runtime=docker"
-        yield _warning("GPU in containers", "the NVIDIA container toolkit is missing", fix=fix)
+    yield from of_gpus(seen)
     if tpu := seen.host.get("tpu"):
-        yield _ok("TPU", f"{tpu.get('name')}, {tpu.get('chips')} chips")
+        yield ok("TPU", f"{tpu.get('name')}, {tpu.get('chips')} chips")
     else:
-        yield _absent("TPU", "none found")
+        yield absent("TPU", "none found")
 
 
 def _extras(seen: Surroundings) -> Iterator[Finding]:
     extras = _EXTRAS if seen.engine.reachable else _EXTRAS[1:]  # without an engine nothing is built
     for name, programs, without, package in extras:
         if found := next((path for path in map(seen.programs.get, programs) if path), None):
-            yield _ok(name, found)
+            yield ok(name, found)
         else:
-            yield _absent(name, f"{programs[0]} is not installed: {without}", fix=_install(seen, package))
+            yield absent(name, f"{programs[0]} is not installed: {without}", fix=_install(seen, package))
 
 
 def _install(seen: Surroundings, package: str) -> str:
@@ -223,19 +195,3 @@ def _install(seen: Surroundings, package: str) -> str:
 
 def _system(seen: Surroundings) -> str:
     return str((seen.host.get("os") or {}).get("system"))
-
-
-def _ok(name: str, detail: str) -> Finding:
-    return Finding(name=name, state=State.OK, detail=detail)
-
-
-def _warning(name: str, detail: str, *, fix: str = "", notes: tuple[str, ...] = ()) -> Finding:
-    return Finding(name=name, state=State.WARNING, detail=detail, fix=fix, notes=notes)
-
-
-def _lack(name: str, detail: str, *, fix: str) -> Finding:
-    return Finding(name=name, state=State.LACK, detail=detail, fix=fix)
-
-
-def _absent(name: str, detail: str, *, fix: str = "") -> Finding:
-    return Finding(name=name, state=State.ABSENT, detail=detail, fix=fix)

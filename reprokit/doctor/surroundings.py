@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture
+from reprokit.capture.gpus import GpuSurvey, survey_gpus
+from reprokit.core.numerics import CUDA
 from reprokit.errors import ReprokitError
+from reprokit.execution import accelerators
 from reprokit.execution import docker as docker_backend
 from reprokit.execution.docker import EngineStatus
 from reprokit.images import cache as image_cache
@@ -42,6 +45,9 @@ class Surroundings:
     held: Mapping[str, int] = field(default_factory=dict)  # bytes that environments take, by part
     others: tuple[str, ...] = ()  # distributions of other projects that are called like this tool
     has_make: bool = True  # whether the Makefile that calls this tool is here
+    gpus: GpuSurvey = field(default_factory=GpuSurvey)  # as `capture.survey_gpus` gives it
+    cdi: tuple[str, ...] = ()  # files that say how containers get a GPU
+    minimum_driver: str = ""  # that the variant `cuda` needs, or "" where there is none
 
 
 def look(folder: Path) -> Surroundings:
@@ -50,8 +56,9 @@ def look(folder: Path) -> Surroundings:
     here = f"{sys.version_info.major}.{sys.version_info.minor}"
     counts, pythons, problem = _locks(folder)
     cache, cache_problem = _cache()
+    host = capture.capture_host(folder)
     return Surroundings(
-        host=capture.capture_host(folder),
+        host=host,
         engine=docker_backend.engine_status(),
         programs={name: shutil.which(name) for name in _PROGRAMS},
         python=sys.version_info[:2],
@@ -64,6 +71,9 @@ def look(folder: Path) -> Surroundings:
         held=housekeeping.sizes(Path(cache)) if cache else {},
         others=_others(),
         has_make=Project.around(folder).has_make,
+        gpus=survey_gpus() if host.get("gpus") else GpuSurvey(),
+        cdi=accelerators.cdi_specifications(),
+        minimum_driver=_minimum_driver(folder),
     )
 
 
@@ -94,6 +104,14 @@ def _locks(folder: Path) -> tuple[dict[str, int], dict[str, str], str]:
     except ReprokitError as error:
         return {}, {}, str(error)
     return counts, {variant.name: variant.python for variant in variants}, ""
+
+
+def _minimum_driver(folder: Path) -> str:
+    """Of the variant ``cuda``; "" where there is none, or its lock cannot be read (``_locks`` says why)."""
+    try:
+        return locks.read_lock(locks.project_around(folder)).variants[CUDA].minimum_driver or ""
+    except (ReprokitError, KeyError):
+        return ""
 
 
 def _cache() -> tuple[str, str]:

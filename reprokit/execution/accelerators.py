@@ -6,16 +6,17 @@ No kind of device is named here: a new one is one more entry of ``images/lock.to
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reprokit.core import cuda_settings
+from reprokit.core import numerics
 from reprokit.core.records import Outcome, RunSpec
 from reprokit.execution.outcome import Explanation
 
 _DRIVER = Path("/proc/driver/nvidia/version")
 _VERSION = re.compile(r"\b\d{3,}(?:\.\d+)+\b")
+_CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
 _CPU, _XLA_CPU = "cpu", "xla-cpu"
 _PJRT = "PJRT_DEVICE"
 _GIB = 1 << 30
@@ -30,8 +31,8 @@ def variables(device: str, *, platform: str, pins_kernels: bool = True) -> dict[
         pins_kernels: Whether a GPU's kernels are fixed too, as for our trainers; False for an unmodified
             program, whose precision is its own.
     """
-    if device == cuda_settings.CUDA and pins_kernels:
-        return cuda_settings.variables()
+    if device == numerics.CUDA and pins_kernels:
+        return numerics.cuda_variables()
     return {_PJRT: "CPU" if platform == _XLA_CPU else "TPU"} if device == "tpu" else {}
 
 
@@ -68,6 +69,16 @@ def opened(spec: RunSpec) -> dict[str, Any]:
     if gib := needs.get("shared_memory_gib"):
         settings["ShmSize"] = int(gib) * _GIB
     return settings
+
+
+def cdi_specifications(folders: Sequence[Path] = _CDI) -> tuple[str, ...]:
+    """Files that tell an engine how containers get NVIDIA's GPUs (Container Device Interface), by path."""
+    found = [path for folder in folders for path in sorted(folder.glob("*")) if _is_of_gpus(path)]
+    return tuple(map(str, found))
+
+
+def _is_of_gpus(path: Path) -> bool:
+    return "nvidia" in path.name and path.suffix in {".yaml", ".yml", ".json"}
 
 
 def relaxations(host: Mapping[str, Any], *, shared_memory_bytes: int) -> list[str]:

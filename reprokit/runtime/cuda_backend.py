@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from reprokit.core.cuda_settings import CUDA
+from reprokit.core.numerics import CUDA
 from reprokit.errors import CannotRunError
 
 
@@ -29,7 +29,7 @@ def opened() -> torch.device:
 
 
 def fix_bits() -> None:
-    """Have torch choose kernels that repeat, in full float32: the flags of ``core.cuda_settings``."""
+    """Have torch choose kernels that repeat, in full float32: the flags of ``core.numerics``."""
     # use_deterministic_algorithms() does the same and imports the compiler first (1.2 s).
     torch.set_deterministic_debug_mode("error")
     torch.backends.cudnn.deterministic = True

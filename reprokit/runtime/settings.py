@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from reprokit.core import cuda_settings, numerics
+from reprokit.core import numerics
 from reprokit.core.numerics import Setting
 
 HASH_SEED = "PYTHONHASHSEED"
@@ -42,7 +42,7 @@ def verify(
         profile: ``portable``, ``native``, or None when the caller named none.
         facts: ``capture.probe.collect(with_torch=True)``: what the libraries report.
         at_start: The variables before the interpreter started.
-        device: What a trainer computes on: on ``cuda``, the settings of ``core.cuda_settings`` as well.
+        device: What a trainer computes on: on ``cuda``, the settings of ``core.numerics`` as well.
 
     Returns:
         ``profile``, ``version``, ``requested`` (variable → value), ``in_force`` (what the libraries
@@ -55,7 +55,7 @@ def verify(
     """
     missing = _hash_seed(facts, at_start)
     of_gpu: dict[str, Any] = {}
-    if device == cuda_settings.CUDA:
+    if device == numerics.CUDA:
         lacking, of_gpu = _of_gpu(facts, at_start)
         missing += lacking
     if profile is None:
@@ -88,17 +88,17 @@ def _of_gpu(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """What of a GPU's settings was not there or had no effect; and what was asked for and found."""
     missing = []
-    for setting in cuda_settings.SETTINGS:
+    for setting in numerics.CUDA_SETTINGS:
         before = at_start.get(setting.name)
         if before != setting.value:
             why = f"it was not set so before the interpreter started; without it, {setting.reason}"
             missing.append(_lack(setting.name, expected=setting.value, actual=before, why=why))
-    in_force = {field: _told(facts, field) for field in cuda_settings.IN_FORCE}
-    for field, (wanted, reason) in cuda_settings.IN_FORCE.items():
+    in_force = {field: _told(facts, field) for field in numerics.CUDA_IN_FORCE}
+    for field, (wanted, reason) in numerics.CUDA_IN_FORCE.items():
         if in_force[field] is not wanted:
             actual = "not reported" if in_force[field] is None else str(in_force[field])
             missing.append(_lack(field, expected=str(wanted), actual=actual, why=f"so {reason}"))
-    return missing, {"cuda": {"requested": cuda_settings.variables(), "in_force": in_force}}
+    return missing, {"cuda": {"requested": numerics.cuda_variables(), "in_force": in_force}}
 
 
 def _hash_seed(facts: Mapping[str, Any], at_start: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from reprokit.core import cuda_settings, numerics  # noqa: E402 - found by the line above
+from reprokit.core import numerics  # noqa: E402 - found by the line above
 
 _PLAN = "plan.json"
 _SAME = ("metrics.jsonl", "trace.jsonl")
@@ -133,7 +133,7 @@ def _launched(
     data = [word for kept in one["data"] for word in ("--data", *kept, str(folder / kept[0]))]
     command = [sys.executable, "-m", "reprokit.runtime.launch", "--run-dir", str(place), *data, *words]
     command += ["--config", str(folder / f"{name}.yaml"), "--seed", str(one["seed"]), "--device", device]
-    of_gpu = cuda_settings.variables() if device == cuda_settings.CUDA else {}
+    of_gpu = numerics.cuda_variables() if device == numerics.CUDA else {}
     variables = {**numerics.variables("native", hash_seed=0), **of_gpu, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
         [*command, "--", str(ROOT / one["trainer"])],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.core import cuda_settings
+from reprokit.core import numerics
 from reprokit.layout import ENVIRONMENT, RUNTIME
 from support.gpu_host import RECIPES, ROOT, Gpu
 from support.study_project import Answer, Study
@@ -36,10 +36,10 @@ def test_every_setting_is_in_force_inside(gpu, tmp_path):
     folder = Path(answer.out.split()[-1])
     runtime, record = (json.loads((folder / name).read_text()) for name in (RUNTIME, ENVIRONMENT))
     assert runtime["numerics"]["missing"] == []
-    assert runtime["numerics"]["cuda"]["requested"] == cuda_settings.variables()
+    assert runtime["numerics"]["cuda"]["requested"] == numerics.cuda_variables()
     device = record["inside"]["device"]
     assert device["kind"] == "cuda"
-    assert [name for name in cuda_settings.DEVICE_FACTS if not device.get(name)] == []
+    assert [name for name in numerics.CUDA_FACTS if not device.get(name)] == []
     assert record["inside"]["torch"]["cuda_flags"]["cudnn_allow_tf32"] is False
 
 

@@ -17,7 +17,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from recipes.parts.written_out import WrittenOut  # noqa: E402
-from reprokit.core import cuda_settings  # noqa: E402
+from reprokit.core import numerics  # noqa: E402
 from reprokit.probes import rounding_probe  # noqa: E402
 from reprokit.runtime import config  # noqa: E402
 from reprokit.runtime.launch import launch, load_trainer  # noqa: E402
@@ -245,11 +245,11 @@ def lacks(runtime: dict) -> set[str]:
     return {lack["name"] for lack in runtime["numerics"]["missing"]}
 
 
-OF_GPUS = {*cuda_settings.variables(), *cuda_settings.IN_FORCE}
+OF_GPUS = {*numerics.cuda_variables(), *numerics.CUDA_IN_FORCE}
 
 
 def test_the_settings_of_a_gpu_are_in_force_while_a_trainer_trains(tmp_path, no_probe):
-    runtime, environment = started(tmp_path, TRAINERS / "ppo.py", **cuda_settings.variables())
+    runtime, environment = started(tmp_path, TRAINERS / "ppo.py", **numerics.cuda_variables())
     assert not OF_GPUS & lacks(runtime)
     assert environment["device"]["name"] == NAME
     assert runtime["numerics"]["cuda"]["in_force"]["torch.cuda_flags.cudnn_allow_tf32"] is False
@@ -257,7 +257,7 @@ def test_the_settings_of_a_gpu_are_in_force_while_a_trainer_trains(tmp_path, no_
 
 def test_a_trainer_that_nobody_told_about_its_gpu_is_seen(tmp_path, no_probe):
     runtime, _ = started(tmp_path, TRAINERS / "ppo.py")
-    assert set(cuda_settings.variables()) <= lacks(runtime)
+    assert set(numerics.cuda_variables()) <= lacks(runtime)
 
 
 def test_a_trainer_that_switches_tf32_on_is_seen(tmp_path, no_probe):
@@ -266,7 +266,7 @@ def test_a_trainer_that_switches_tf32_on_is_seen(tmp_path, no_probe):
     source = (TRAINERS / "ppo.py").read_text()
     assert seeds in source
     trainer.write_text(source.replace(seeds, f"{seeds}    torch.backends.cudnn.allow_tf32 = True\n"))
-    runtime, _ = started(tmp_path, trainer, **cuda_settings.variables())
+    runtime, _ = started(tmp_path, trainer, **numerics.cuda_variables())
     assert OF_GPUS & lacks(runtime) == {"torch.cuda_flags.cudnn_allow_tf32"}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from reprokit.core import cuda_settings, numerics
+from reprokit.core import numerics
 from reprokit.core.comparison import Comparison, Divergence, Problem
 from reprokit.core.evidence import (
     EnsembleEvidence,
@@ -471,14 +471,14 @@ def on_gpu(**otherwise: Any) -> Fault:
 
     def fault(evidence: Evidence) -> Evidence:
         told: dict[str, Any] = {}
-        for field, (wanted, _) in cuda_settings.IN_FORCE.items():
+        for field, (wanted, _) in numerics.CUDA_IN_FORCE.items():
             told = put(told, field.removeprefix("torch."), wanted)
         there = both(
             in_runs("run", "device", "cuda"),
-            in_runs("run", "environment", {**RUN["environment"], **cuda_settings.variables()}),
+            in_runs("run", "environment", {**RUN["environment"], **numerics.cuda_variables()}),
             in_runs("environment", "inside.device", dict(GPU)),
             in_runs("environment", "inside.torch", {**ENVIRONMENT["inside"]["torch"], **told}),
-            in_runs("runtime", "numerics.cuda", {"requested": cuda_settings.variables()}),
+            in_runs("runtime", "numerics.cuda", {"requested": numerics.cuda_variables()}),
         )
         parts = [(path.replace("__", ".").partition("."), value) for path, value in otherwise.items()]
         return both(there, *(in_run(field, rest, value) for (field, _, rest), value in parts))(evidence)
@@ -1028,7 +1028,7 @@ FAULTS: dict[str, dict[str, Fault]] = {
         ),
         **{
             f"a GPU without its {name}": on_gpu(**{f"environment__inside__device__{name}": ...})
-            for name in cuda_settings.DEVICE_FACTS
+            for name in numerics.CUDA_FACTS
         },
         "a TPU without a name": both(
             in_run("run", "device", "tpu"), in_run("environment", "inside.device", {"kind": "tpu"})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core import fingerprint
-from reprokit.core.cuda_settings import CUDA
+from reprokit.core.numerics import CUDA
 from reprokit.errors import DeviceError
 from reprokit.recipes import Recipe
 

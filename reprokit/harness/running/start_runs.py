@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture, images, runs, workspace
-from reprokit.core.cuda_settings import CUDA
+from reprokit.core.numerics import CUDA
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend

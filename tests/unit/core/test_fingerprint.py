@@ -6,7 +6,7 @@ import json
 import pytest
 
 from reprokit.capture import environment_diff
-from reprokit.core import cuda_settings, fingerprint
+from reprokit.core import fingerprint, numerics
 
 RECORD = {
     "schema": 1,
@@ -177,7 +177,7 @@ def test_a_new_kernel_that_lists_more_features_of_one_cpu_changes_nothing():
 @pytest.mark.parametrize(
     "path",
     [
-        *(f"inside__device__{name}" for name in cuda_settings.DEVICE_FACTS),
+        *(f"inside__device__{name}" for name in numerics.CUDA_FACTS),
         "inside__torch__version",
         "inside__torch__git_version",
     ],

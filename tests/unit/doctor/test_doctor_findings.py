@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from reprokit.capture.gpus import GpuProcess, GpuState, GpuSurvey
 from reprokit.doctor import State, Surroundings, examine, is_ready
 from reprokit.execution.docker import EngineStatus
 
@@ -161,9 +162,65 @@ def test_accelerators_are_named():
         host(gpus=[{"name": "NVIDIA H200", "driver": "580"}], tpu={"name": "v5e", "chips": 8}),
         programs={**HEALTHY.programs, "nvidia-ctk": "/n"},
     )
+    seen = replace(seen, gpus=GpuSurvey(problem="nvidia-smi is not installed"))
     assert only(seen, "GPU").detail == "NVIDIA H200, driver 580"
+    assert only(seen, "GPU state").state is State.WARNING, "what is not known is not fine"
     assert only(seen, "TPU").detail == "v5e, 8 chips"
-    assert findings(seen, "GPU in containers") == []
+    assert (only(seen, "GPU in containers").state, only(seen, "GPU in containers").detail) == (State.OK, "/n")
+
+
+def on_gpu(*, containers=True, **state):
+    """A host with one GPU that nothing is wrong with but what is named."""
+    found = GpuState(
+        **{
+            "index": 0,
+            "uuid": "GPU-1",
+            "name": "NVIDIA H200",
+            "driver": "580.65.06",
+            "mig": False,
+            "uncorrected_errors": 0,
+            "free_bytes": 139 * GIB,
+            "total_bytes": 140 * GIB,
+            **state,
+        }
+    )
+    return replace(
+        host(gpus=[{"name": found.name, "driver": found.driver}]),
+        programs={**HEALTHY.programs, "nvidia-ctk": "/n" if containers else None},
+        gpus=GpuSurvey(gpus=(found,)),
+        minimum_driver="580.65.06",
+    )
+
+
+def test_a_gpu_that_nothing_is_wrong_with_needs_nothing():
+    assert only(on_gpu(), "GPU").detail == "0: NVIDIA H200, driver 580.65.06, 139.0 of 140.0 GiB free"
+    warned = [one.name for one in examine(on_gpu()) if one.state is State.WARNING]
+    assert not [name for name in warned if name.startswith("GPU")]
+
+
+@pytest.mark.parametrize(
+    ("state", "name", "says"),
+    [
+        ({"mig": True}, "GPU 0", "MIG is on"),
+        ({"uncorrected_errors": 3}, "GPU 0", "3 uncorrected memory errors"),
+        ({"slowed_by": ("its temperature",)}, "GPU 0", "held down by its temperature"),
+        ({"processes": (GpuProcess(pid=7, name="python"),)}, "GPU 0", "python (process 7)"),
+        ({"free_bytes": GIB}, "GPU 0", "1.0 GiB of its memory free"),
+        ({"driver": "535.183.01"}, "GPU driver", "535.183.01 is older than 580.65.06"),
+        ({"containers": False}, "GPU in containers", "neither the NVIDIA container toolkit nor a CDI"),
+    ],
+)
+def test_what_is_wrong_with_a_gpu_is_a_warning_with_its_fix(state, name, says):
+    found = only(on_gpu(**state), name)
+    assert found.state is State.WARNING
+    assert says in found.detail
+    assert found.fix
+    assert is_ready(examine(on_gpu(**state))), "recipes for the CPU can be reproduced all the same"
+
+
+def test_a_cdi_specification_is_enough_for_containers():
+    seen = replace(on_gpu(containers=False), cdi=("/etc/cdi/nvidia.yaml",))
+    assert only(seen, "GPU in containers").detail == "by CDI: /etc/cdi/nvidia.yaml"
 
 
 def test_no_gpu_says_why_none_was_found():

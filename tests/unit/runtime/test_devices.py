@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from reprokit.capture import probe
-from reprokit.core import cuda_settings
+from reprokit.core import numerics
 from reprokit.errors import CannotRunError
 from reprokit.runtime import cuda_backend, devices
 
@@ -103,8 +103,8 @@ def test_a_gpu_that_is_opened_has_every_flag_that_fixes_its_bits(flags):
     torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = True, False
     cuda_backend.fix_bits()
     told = reported()
-    found = {field: told[field.split(".")[1]][field.split(".")[2]] for field in cuda_settings.IN_FORCE}
-    assert found == {field: wanted for field, (wanted, _) in cuda_settings.IN_FORCE.items()}
+    found = {field: told[field.split(".")[1]][field.split(".")[2]] for field in numerics.CUDA_IN_FORCE}
+    assert found == {field: wanted for field, (wanted, _) in numerics.CUDA_IN_FORCE.items()}
 
 
 def test_a_trainer_that_switches_tf32_on_again_is_seen_by_the_next_look(flags):

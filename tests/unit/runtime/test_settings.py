@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from reprokit.core import cuda_settings, numerics
+from reprokit.core import numerics
 from reprokit.errors import UsageError
 from reprokit.runtime.settings import variables_at_start, verify
 
@@ -51,7 +51,7 @@ ON_GPU = {
 
 
 def on_gpu(facts=ON_GPU, **changed):
-    at_start = {**portable(), **cuda_settings.variables(), **changed}
+    at_start = {**portable(), **numerics.cuda_variables(), **changed}
     return verify(profile="portable", facts=facts, at_start=at_start, device="cuda")
 
 
@@ -167,13 +167,13 @@ def test_nothing_of_a_gpu_is_asked_of_a_cpu():
     assert "cuda" not in found
 
 
-@pytest.mark.parametrize("name", [setting.name for setting in cuda_settings.SETTINGS])
+@pytest.mark.parametrize("name", [setting.name for setting in numerics.CUDA_SETTINGS])
 def test_every_variable_of_a_gpu_with_another_value_is_named(name):
     (lack,) = on_gpu(**{name: "other"})["missing"]
     assert (lack["name"], lack["actual"]) == (name, "other")
 
 
-@pytest.mark.parametrize("field", list(cuda_settings.IN_FORCE))
+@pytest.mark.parametrize("field", list(numerics.CUDA_IN_FORCE))
 @pytest.mark.parametrize("report", ["the other value", None])
 def test_every_flag_of_a_gpu_that_is_not_in_force_is_named(field, report):
     facts = copy.deepcopy(ON_GPU)
@@ -185,7 +185,7 @@ def test_every_flag_of_a_gpu_that_is_not_in_force_is_named(field, report):
 
 def test_a_gpu_whose_flags_are_not_recorded_lacks_all_of_them():
     names = {lack["name"] for lack in on_gpu(FACTS)["missing"]}
-    assert names == set(cuda_settings.IN_FORCE)
+    assert names == set(numerics.CUDA_IN_FORCE)
 
 
 def test_no_profile_hides_nothing_of_a_gpu():
