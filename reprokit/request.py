@@ -35,6 +35,7 @@ class Request:
         statistical: Where equality does not decide, let the ensemble: run new seeds and hold them against it.
         watch_golden: Stop the runs where all of them have passed the first difference from the golden.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
+        exclusive: Refuse GPUs that another program computes on.
     """
 
     seed: int | None = None
@@ -57,6 +58,7 @@ class Request:
     statistical: bool = False
     watch_golden: bool = False
     profile_step: int | None = None
+    exclusive: bool = False
 
     def seed_of(self, seeds: Sequence[int]) -> int:
         """The seed of a run: the one asked for, else the first of the recipe's."""

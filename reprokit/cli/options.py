@@ -164,6 +164,11 @@ run_options = all_of(
     timeout_option(),
 )
 
+#: ``--exclusive``: GPUs that nobody else computes on.
+exclusive_option = click.option(
+    "--exclusive", is_flag=True, help="Refuse a GPU that another program computes on."
+)
+
 #: ``--verbose``: on a terminal, the whole report in place of one screen.
 verbose_option = click.option(
     "-v", "--verbose", is_flag=True, help="Show every row, table and difference, not one screen of them."
@@ -311,7 +316,8 @@ def recipe_or_command(recipe: str | None) -> tuple[str | None, tuple[str, ...]]:
     if recipe is None and plain is None:
         raise click.UsageError("name a recipe, or a command after --")
     given = click.get_current_context().params
-    for name, typed in (("overrides", "--set"), ("platform", "--platform")):
+    of_recipes = (("overrides", "--set"), ("platform", "--platform"), ("exclusive", "--exclusive"))
+    for name, typed in of_recipes:
         if plain and given.get(name):
             raise click.UsageError(f"{typed} is for recipes; a plain command is run as it is typed")
     return recipe, plain or ()

@@ -14,6 +14,7 @@ from reprokit.cli.options import (
     RecipeOrCommand,
     attribute_option,
     examples,
+    exclusive_option,
     folder_options,
     ignore_option,
     judge_options,
@@ -51,6 +52,7 @@ from reprokit.layout import PROVENANCE
 @copy_option
 @judge_options
 @run_options
+@exclusive_option
 @folder_options
 def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     """Train twice with one seed, compare the runs with each other and with the golden, give a verdict.

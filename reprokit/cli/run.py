@@ -10,6 +10,7 @@ from reprokit.cli.copy_option import copied, copy_option, must_be_reachable
 from reprokit.cli.options import (
     RecipeOrCommand,
     examples,
+    exclusive_option,
     folder_options,
     json_option,
     number_option,
@@ -47,6 +48,7 @@ from reprokit.cli.options import (
 )
 @copy_option
 @run_options
+@exclusive_option
 @folder_options
 def command(recipe: str | None, as_json: bool, **options: Any) -> int:
     """Run a recipe, or the command after --, once. The run folder's path goes to stdout.

@@ -12,6 +12,7 @@ from reprokit.cli.options import (
     all_of,
     attribute_option,
     examples,
+    exclusive_option,
     folder_options,
     judge_options,
     number_option,
@@ -91,6 +92,7 @@ _cpu_options = all_of(
 @resume_options
 @judge_options
 @run_options
+@exclusive_option
 @folder_options
 def command(recipes: tuple[str, ...], **options: Any) -> int:
     """Reproduce every recipe that declares this platform, or those named, and compare each with its golden.
@@ -111,10 +113,10 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     if options["on"] is not None:
         return _verify_on(recipes, options, settings)
     if options["cpus"]:
-        if options["platform"]:
-            raise click.UsageError("--platform is for whole trainings, not for --cpu")
-        if options["gate_file"] is not None:
-            raise click.UsageError("--gate-file is for whole trainings, not for --cpu")
+        for name in ("platform", "exclusive", "gate_file"):
+            if options[name]:
+                typed = name.replace("_", "-")
+                raise click.UsageError(f"--{typed} is for whole trainings, not for --cpu")
         return _verify_cpus(recipes, options)
     from reprokit import harness
     from reprokit.cli import show_report
@@ -210,7 +212,7 @@ def _verify_cpus(recipes: Sequence[str], options: dict[str, Any]) -> int:
 #: What has no meaning where whole pairs are made on a cluster, and is asked of one machine.
 _OF_ONE_MACHINE = (
     *("cpus", "proves_itself", "changed", "statistical", "gate_file"),
-    *("resume", "vary", "attribute", "diagnose", "sign_with", "overrides", "platform"),
+    *("resume", "vary", "attribute", "diagnose", "sign_with", "overrides", "platform", "exclusive"),
 )
 
 

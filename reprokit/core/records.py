@@ -72,6 +72,7 @@ class Limits:
         pids: Most processes and threads at one time.
         timeout_s: Wall-clock limit in seconds, or None.
         cpus: Core numbers that the run is pinned to, or None for all.
+        gpus: GPUs that the run sees, by their numbers in the order of the PCI bus, or None for all.
         shared_memory_bytes: Of a container.
         network: Whether a container may use the network.
     """
@@ -80,6 +81,7 @@ class Limits:
     pids: int = 512
     timeout_s: float | None = None
     cpus: tuple[int, ...] | None = None
+    gpus: tuple[int, ...] | None = None
     shared_memory_bytes: int = 1 << 30
     network: bool = False
 

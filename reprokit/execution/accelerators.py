@@ -6,6 +6,7 @@ No kind of device is named here: a new one is one more entry of ``images/lock.to
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from reprokit.execution.outcome import Explanation
 _DRIVER = Path("/proc/driver/nvidia/version")
 _VERSION = re.compile(r"\b\d{3,}(?:\.\d+)+\b")
 _CDI = (Path("/etc/cdi"), Path("/var/run/cdi"))
+_TOOLKIT = "nvidia-container-runtime-hook"  # what an engine starts where its driver for GPUs is NVIDIA's
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 _CPU, _XLA_CPU = "cpu", "xla-cpu"
 _PJRT = "PJRT_DEVICE"
 _GIB = 1 << 30
@@ -69,6 +72,30 @@ def opened(spec: RunSpec) -> dict[str, Any]:
     if gib := needs.get("shared_memory_gib"):
         settings["ShmSize"] = int(gib) * _GIB
     return settings
+
+
+def gpus_of(spec: RunSpec) -> tuple[int, ...] | None:
+    """The GPUs that a run sees; None for all: nothing is said, or the run's own variables choose."""
+    return None if VISIBLE in spec.environment else spec.limits.gpus
+
+
+def gpu_request(
+    spec: RunSpec, *, cdi: Sequence[str] | None = None, toolkit: bool | None = None
+) -> dict[str, Any]:
+    """What the engine is asked for, to give a container the run's GPUs: by NVIDIA's toolkit, else by CDI.
+
+    Args:
+        spec: The run.
+        cdi: Specifications on this host; None to look.
+        toolkit: Whether NVIDIA's toolkit is on this host; None to look.
+    """
+    numbers = gpus_of(spec)
+    there = shutil.which(_TOOLKIT) is not None if toolkit is None else toolkit
+    if not there and (cdi_specifications() if cdi is None else cdi):
+        names = ["all"] if numbers is None else list(map(str, numbers))
+        return {"Driver": "cdi", "DeviceIDs": [f"nvidia.com/gpu={name}" for name in names]}
+    which: dict[str, Any] = {"Count": -1} if numbers is None else {"DeviceIDs": list(map(str, numbers))}
+    return {"Driver": "", **which, "Capabilities": [["gpu"]]}
 
 
 def cdi_specifications(folders: Sequence[Path] = _CDI) -> tuple[str, ...]:

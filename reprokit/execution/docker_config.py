@@ -123,7 +123,7 @@ def _host_config(spec: RunSpec, *, output: str, userns: str, ulimits: Mapping[st
     if userns:
         config["UsernsMode"] = userns
     if spec.device == "cuda":
-        config["DeviceRequests"] = [{"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}]
+        config["DeviceRequests"] = [accelerators.gpu_request(spec)]
     return {**config, **accelerators.opened(spec)}
 
 

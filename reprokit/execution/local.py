@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import Outcome, RunResult, RunSpec
+from reprokit.execution import accelerators
 from reprokit.execution.local_program import GuardedProgram
 from reprokit.execution.mounted_copies import run_with_copies
 from reprokit.execution.outcome import (
@@ -96,7 +97,7 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         surroundings, working_dir = _minimal_surroundings(python, scratch), str(output)
     return {
         "command": [fill(word, values) for word in spec.command],
-        "environment": {**surroundings, **given},
+        "environment": {**surroundings, **_visible_gpus(spec), **given},
         "working_dir": fill_folder(spec.working_dir, values) if spec.working_dir else working_dir,
         "cpus": spec.limits.cpus,
         # a GPU's driver maps more than it uses: there a limit on mappings would be no limit on memory
@@ -104,6 +105,12 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         "scratch": scratch,
         "mounts": {mount.target: mount.path for mount in spec.mounts},
     }
+
+
+def _visible_gpus(spec: RunSpec) -> dict[str, str]:
+    """Which GPUs the program sees; nothing is set where it sees all of them."""
+    numbers = accelerators.gpus_of(spec)
+    return {} if numbers is None else {accelerators.VISIBLE: ",".join(map(str, numbers))}
 
 
 def _minimal_surroundings(python: str, scratch: str) -> dict[str, str]:

@@ -27,6 +27,7 @@ class There:
     environment: Mapping[str, str] = field(default_factory=dict)
     device: str = "cpu"  # `cpu`, `cuda` or `tpu`
     num_gpus: int = 0  # how many there are
+    gpu: int = 0  # which of them the run computes on, by its number in the order of the PCI bus
     emulator: str = ""  # path of the CPU emulator, or ""
     no_emulator: str = ""  # why there is none
     network: bool | None = None  # whether a run can be kept from the network; None where nobody has tried

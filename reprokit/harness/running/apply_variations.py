@@ -49,10 +49,13 @@ def there(spec: RunSpec, *, folder: Path) -> There:
         device=spec.device,
         folder=str(folder.resolve()),
         environment={**inherited, **spec.environment},
+        gpu=spec.limits.gpus[0] if spec.limits.gpus else 0,
     )
 
 
-def there_of(*, container: bool, device: str, folder: str, environment: Mapping[str, str]) -> There:
+def there_of(
+    *, container: bool, device: str, folder: str, environment: Mapping[str, str], gpu: int = 0
+) -> There:
     """The same where there is no specification yet.
 
     Args:
@@ -60,6 +63,7 @@ def there_of(*, container: bool, device: str, folder: str, environment: Mapping[
         device: ``cpu``, ``cuda`` or ``tpu``.
         folder: As for ``there``; may hold placeholders.
         environment: Variables that a run has anyway.
+        gpu: The GPU that it computes on.
     """
     emulator, missing = _emulator(container=container)
     return There(
@@ -69,6 +73,7 @@ def there_of(*, container: bool, device: str, folder: str, environment: Mapping[
         environment=environment,
         device=device,
         num_gpus=_num_gpus(),
+        gpu=gpu,
         emulator=emulator,
         no_emulator=missing,
         network=None if container else _can_unshare(),

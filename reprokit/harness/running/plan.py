@@ -70,6 +70,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
     stamp: str,
     runs_dir: Path,
     cores: Sequence[int] = (),
+    gpus: Sequence[int] = (),
     timeout_s: float | None = None,
     profile_step: int | None = None,
     environments: Path | None = None,
@@ -86,6 +87,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
         stamp: Time of planning, ``YYYYMMDDTHHMMSSZ``; begins every run id.
         runs_dir: Where the run folders will be.
         cores: Core numbers to pin the runs to, one each in turn; empty for no pinning.
+        gpus: Numbers of the GPUs that they see, one each in turn; empty for all.
         timeout_s: Limit for each run; the recipe's own when None.
         profile_step: Profile, and look at the update that begins at or after this step; None for neither.
         environments: The folder that holds ``images/``; the recipe's project where None.
@@ -133,6 +135,7 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
                     pids=recipe.limits.pids,
                     timeout_s=timeout_s or recipe.limits.timeout_s,
                     cpus=(cores[index % len(cores)],) if cores else None,
+                    gpus=(gpus[index % len(gpus)],) if gpus else None,
                     shared_memory_bytes=int(recipe.limits.shared_memory_gib * 2**30),
                     network=recipe.program is not None and recipe.program.network,
                 ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
 from reprokit.harness.running.execute import Progress, execute
-from reprokit.harness.running.gpus import must_be_there
+from reprokit.harness.running.gpus import choose_gpus, must_have_driver
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.other_seed import held_against_other_seed
@@ -153,7 +153,7 @@ def prepare(
     """The environment of a recipe, found or made, and the plan of its runs.
 
     Raises:
-        DeviceError: The recipe asks for a GPU that is not on this host.
+        DeviceError: The recipe asks for a GPU that is not on this host, or not free.
         CannotRunError: The environment cannot be made here.
         UsageError: A run is to be resumed in an environment of another lock than it began in.
     """
@@ -163,8 +163,7 @@ def prepare(
             where=recipe.where("command"),
             fix="leave out --profile",
         )
-    if recipe.device == CUDA:
-        must_be_there(recipe, capture.capture_host(project.root))
+    gpus = _gpus_of(recipe, request, project=project, progress=progress) if recipe.device == CUDA else ()
     name = backend_of(recipe, request, progress=progress)
     realisation = (
         None
@@ -187,6 +186,7 @@ def prepare(
         stamp=stamp(),
         runs_dir=project.runs_dir,
         cores=cores,
+        gpus=gpus if recipe.trainer else (),  # a trainer computes on one; what a command does is its own
         timeout_s=request.timeout_s,
         profile_step=request.profile_step,
         environments=project.root,
@@ -198,8 +198,25 @@ def prepare(
         backend=docker_backend.DockerBackend(workspace=str(project.runs_dir))
         if name == "docker"
         else local_backend.LocalBackend(),
-        side_by_side=max(1, len(cores)),
+        side_by_side=max(1, min(len(cores), len(gpus) or len(cores))),
     )
+
+
+def _gpus_of(recipe: Recipe, request: Request, *, project: Project, progress: Progress) -> tuple[int, ...]:
+    """The GPUs that runs may be made on, before an environment is made for them.
+
+    Raises:
+        DeviceError: There is none, none is free, or the driver is too old.
+    """
+    host = capture.capture_host(project.root)
+    chosen = choose_gpus(
+        recipe, host, exclusive=request.exclusive, note=progress.note, caller=dict(os.environ)
+    )
+    with suppress(ImageError):  # of locks that cannot be read: they have a verdict of their own
+        variant = locks.read_lock(project.root).variants.get(recipe.variant)
+        least = (variant.minimum_driver if variant else None) or ""
+        must_have_driver(recipe, host, least=least)
+    return chosen
 
 
 def ready_to_run(

@@ -76,6 +76,7 @@ def test_a_plan_in_json_has_the_names_of_its_fields_and_plain_defaults():
             "pids": 512,
             "timeout_s": None,
             "cpus": None,
+            "gpus": None,
             "shared_memory_bytes": 1 << 30,
             "network": False,
         },

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from reprokit.core.records import Limits, Mount, RunSpec
+from reprokit.execution import accelerators
 from reprokit.execution.docker_config import container_config, isolation
 
 
@@ -89,11 +90,41 @@ def test_cores_are_pinned_only_when_asked(container_spec: RunSpec):
     assert host_config_of(container_spec, limits=Limits(cpus=(0, 3)))["CpusetCpus"] == "0,3"
 
 
-def test_only_a_run_on_cuda_gets_the_gpus(container_spec: RunSpec):
+def test_only_a_run_on_cuda_gets_the_gpus(container_spec: RunSpec, monkeypatch):
+    monkeypatch.setattr(accelerators, "cdi_specifications", tuple)
     assert "DeviceRequests" not in host_config_of(container_spec)
     assert host_config_of(container_spec, device="cuda")["DeviceRequests"] == [
         {"Driver": "", "Count": -1, "Capabilities": [["gpu"]]}
     ]
+
+
+def on_gpu(spec: RunSpec, **changes: Any) -> RunSpec:
+    return replace(spec, device="cuda", limits=Limits(gpus=(3,)), **changes)
+
+
+def test_a_container_gets_the_gpu_of_its_run_and_no_other(container_spec: RunSpec):
+    asked = accelerators.gpu_request(on_gpu(container_spec), cdi=(), toolkit=True)
+    assert asked == {"Driver": "", "DeviceIDs": ["3"], "Capabilities": [["gpu"]]}
+
+
+def test_a_variation_that_chooses_among_gpus_is_given_all_of_them(container_spec: RunSpec):
+    varied = on_gpu(container_spec, environment={"CUDA_VISIBLE_DEVICES": "1,0"})
+    assert accelerators.gpu_request(varied, cdi=(), toolkit=True)["Count"] == -1
+
+
+def test_without_nvidias_toolkit_gpus_come_by_cdi(container_spec: RunSpec):
+    cdi = ("/etc/cdi/nvidia.yaml",)
+    asked = accelerators.gpu_request(on_gpu(container_spec), cdi=cdi, toolkit=False)
+    assert asked == {"Driver": "cdi", "DeviceIDs": ["nvidia.com/gpu=3"]}
+    every = accelerators.gpu_request(replace(container_spec, device="cuda"), cdi=cdi, toolkit=False)
+    assert every["DeviceIDs"] == ["nvidia.com/gpu=all"]
+    assert accelerators.gpu_request(on_gpu(container_spec), cdi=cdi, toolkit=True)["Driver"] == ""
+
+
+def test_specifications_of_other_devices_are_none_of_a_gpu(tmp_path):
+    for name in ("nvidia.yaml", "intel.com-npu.yaml", "nvidia.txt"):
+        (tmp_path / name).touch()
+    assert accelerators.cdi_specifications([tmp_path, tmp_path / "none"]) == (str(tmp_path / "nvidia.yaml"),)
 
 
 def test_user_remapping_is_switched_off_only_on_request(container_spec: RunSpec):

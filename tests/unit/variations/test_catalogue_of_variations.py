@@ -158,3 +158,10 @@ def test_threads_that_a_profile_fixes_are_varied_only_where_they_are_named():
     assert "threads" in {one.name for one in survey(fixed).unmade}
     assert survey(fixed, only=("threads",)).made[0].environment["OMP_NUM_THREADS"] == "2"
     assert "threads" in {one.name for one in survey(HERE).made}
+
+
+@pytest.mark.parametrize(("used", "order"), [(0, "2,1,0"), (2, "1,0,2")])
+def test_another_gpu_computes_and_all_of_them_stand_in_another_order(used, order):
+    made_of = made(replace(HERE, num_gpus=3, gpu=used), "gpu_index")
+    assert made_of.environment["CUDA_VISIBLE_DEVICES"] == order
+    assert made_of.environment["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
