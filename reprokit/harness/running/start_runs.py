@@ -134,12 +134,14 @@ class Prepared:
         realisation: In which environment; None for this Python.
         backend: What runs it.
         side_by_side: How many runs at one time.
+        gpus: Numbers of the GPUs that a trainer's runs may be made on, one each; empty for a CPU.
     """
 
     plan: Plan
     realisation: Realisation | None
     backend: Backend
     side_by_side: int
+    gpus: tuple[int, ...] = ()
 
 
 def prepare(
@@ -164,6 +166,7 @@ def prepare(
             fix="leave out --profile",
         )
     gpus = _gpus_of(recipe, request, project=project, progress=progress) if recipe.device == CUDA else ()
+    gpus = gpus if recipe.trainer else ()  # a trainer computes on one; what a command does is its own
     name = backend_of(recipe, request, progress=progress)
     realisation = (
         None
@@ -186,7 +189,7 @@ def prepare(
         stamp=stamp(),
         runs_dir=project.runs_dir,
         cores=cores,
-        gpus=gpus if recipe.trainer else (),  # a trainer computes on one; what a command does is its own
+        gpus=gpus,
         timeout_s=request.timeout_s,
         profile_step=request.profile_step,
         environments=project.root,
@@ -199,6 +202,7 @@ def prepare(
         if name == "docker"
         else local_backend.LocalBackend(),
         side_by_side=max(1, min(len(cores), len(gpus) or len(cores))),
+        gpus=gpus,
     )
 
 

@@ -122,16 +122,19 @@ def carry_out(
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
     stop = threading.Event()
-    free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    free: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in range(jobs):
-        free.put(cores[number % len(cores)] if cores else None)
+        free.put(number)
 
     def one(at: int) -> None:
-        core = free.get()
+        place = free.get()
+        core = cores[place % len(cores)] if cores else None
         try:
-            run_member(board, at, groups[at], core=core, project=project, progress=progress, stop=stop)
+            run_member(
+                board, at, groups[at], core=core, lane=place, project=project, progress=progress, stop=stop
+            )
         finally:
-            free.put(core)
+            free.put(place)
 
     in_threads(one, groups, workers=jobs, stop=stop)
 
@@ -147,6 +150,7 @@ def run_member(
     stop: threading.Event,
     why_stop: WhyStop | None = None,
     attempt: Attempt | None = None,
+    lane: int = 0,
 ) -> None:
     """Run one member; nothing where ``stop`` is set already.
 
@@ -160,6 +164,7 @@ def run_member(
         stop: Stops it as Ctrl-C does.
         why_stop: As of ``execute``.
         attempt: What its run is called and says of itself; None for the next one of this machine.
+        lane: Its place among those that run side by side, from 0: which of the GPUs it gets.
 
     Raises:
         KeyboardInterrupt: It was stopped and its folder closed.
@@ -170,7 +175,14 @@ def run_member(
     core = core if group.is_pinned else None
     attempt = attempt or Attempt(number=member.attempts + 1)
     plan = attempt.of(
-        group.plan(member.seed, core=core, project=project, stamped=attempt.stamped, point=attempt.point)
+        group.plan(
+            member.seed,
+            core=core,
+            project=project,
+            stamped=attempt.stamped,
+            point=attempt.point,
+            place=lane,
+        )
     )
     folder = project.runs_dir / member.recipe / plan.specs[0].run_id
     place = group.ready.backend.name + ("" if core is None else f" core {core}")

@@ -88,6 +88,7 @@ class Group:
         project: Project,
         stamped: str = "",
         point: ResumePoint | None = None,
+        place: int = 0,
     ) -> Plan:
         """The run of one seed, as it was made ready with all others, on one core or on all of them.
 
@@ -97,8 +98,9 @@ class Group:
             project: The folders.
             stamped: What begins its run id; "" for the time and four random digits.
             point: The checkpoint that it goes on from; None for a whole run.
+            place: Its place among those that run side by side, from 0: which of the GPUs it gets.
         """
-        plan = self.planned_anew(seed, core=core, project=project, stamped=stamped, point=point)
+        plan = self.planned_anew(seed, core=core, project=project, stamped=stamped, point=point, place=place)
         if self.ready is not None:
             own = {name: fact for name, fact in plan.facts.items() if name == "resumed_from"}
             plan = replace(plan, facts={**self.ready.plan.facts, **own}, files=self.ready.plan.files)
@@ -113,10 +115,12 @@ class Group:
         project: Project,
         stamped: str = "",
         point: ResumePoint | None = None,
+        place: int = 0,
     ) -> Plan:
         """The same with what the recipe says of it, and without what its environment says."""
         if self.ready is None:
             raise UsageError(self.problem)
+        gpus = self.ready.gpus
         return plan_recipe(
             self.recipe,
             ResumedRun(point=point) if point else WholeRun(),
@@ -126,6 +130,7 @@ class Group:
             stamp=stamped or stamp(),
             runs_dir=project.runs_dir,
             cores=() if core is None else (core,),
+            gpus=(gpus[place % len(gpus)],) if gpus else (),
             timeout_s=self.request.timeout_s,
             environments=project.root,
         )
@@ -272,7 +277,7 @@ def refuse_twins(members: Sequence[Member]) -> None:
 
 
 def side_by_side(groups: Sequence[Group], *, num_cores: int) -> int:
-    """How many members run at one time where nobody said: a core each, and one on an accelerator.
+    """How many members run at one time where nobody said: a core each, or a GPU each, or one on a TPU.
 
     Those that no full round has room for share the cores with the first round, where all have one thread and
     the memory suffices: five trainings on two cores take the time of two and a half, not of three.
@@ -282,7 +287,7 @@ def side_by_side(groups: Sequence[Group], *, num_cores: int) -> int:
         num_cores: How many cores there are.
     """
     if any(group.recipe.device != "cpu" for group in groups):
-        return 1
+        return max(1, min(len(group.ready.gpus) if group.ready else 0 for group in groups))
     num_cores = max(1, num_cores)
     odd = len(groups) % num_cores if len(groups) > num_cores else 0
     needed = max((group.recipe.limits.memory_gib for group in groups), default=0.0) * (num_cores + odd)

@@ -92,25 +92,26 @@ def run_seeds(search: Search, params: Mapping[str, Any], seeds: Sequence[int], *
 
 def _runner(search: Search, pool: Pool, *, stop: threading.Event) -> Run:
     """Makes one run at a time on each of so many cores."""
-    free: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    free: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in range(pool.workers):
-        free.put(pool.cores[number % len(pool.cores)] if pool.cores else None)
+        free.put(number)
 
     def run(at: int, group: Group, rule: LiveRule | None) -> None:
-        core = free.get()
+        place = free.get()
         try:
             run_member(
                 search.board,
                 at,
                 group,
-                core=core,
+                core=pool.cores[place % len(pool.cores)] if pool.cores else None,
+                lane=place,
                 project=search.project,
                 progress=pool.progress,
                 stop=stop,
                 why_stop=rule.why_stop if rule else None,
             )
         finally:
-            free.put(core)
+            free.put(place)
 
     return run
 

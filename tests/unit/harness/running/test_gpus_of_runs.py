@@ -15,12 +15,14 @@ import pytest
 from reprokit import recipes
 from reprokit.core.records import Realisation
 from reprokit.errors import DeviceError
+from reprokit.execution.local import LocalBackend
 from reprokit.harness import Project, Request
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.gpus import choose_gpus, must_be_there, must_have_driver
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
-from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.running.start_runs import Prepared, run_recipe
+from reprokit.harness.sweeping.groups import Group
 from support.recorded_progress import RecordedProgress
 from support.stand_in_nvidia_smi import app_line, gpu_line, install
 
@@ -175,19 +177,31 @@ def test_a_driver_that_is_too_old_is_refused_for_virtual_environments_too():
         must_have_driver(recipe(), with_driver("535.183.01"), least="580.65.06")
 
 
-def test_runs_side_by_side_are_given_a_gpu_each(tmp_path):
-    realisation = Realisation(
-        variant="cuda",
-        kind="venv",
-        reference="/v",
-        digest="sha256:1",
-        python="/v/python",
-        lock_digest="sha256:2",
-    )
+VENV = Realisation(
+    variant="cuda",
+    kind="venv",
+    reference="/v",
+    digest="sha256:1",
+    python="/v/python",
+    lock_digest="sha256:2",
+)
+
+
+def test_members_of_a_sweep_that_run_side_by_side_are_given_a_gpu_each(tmp_path):
     there = {"stamp": "20261123T000000Z", "runs_dir": tmp_path, "backend": "local", "seed": 42}
-    plan = plan_recipe(recipe(), WholeRun(repeats=3), realisation=realisation, gpus=(2, 0), **there)
+    whole = plan_recipe(recipe(), realisation=VENV, gpus=(1, 3), **there)
+    ready = Prepared(plan=whole, realisation=VENV, backend=LocalBackend(), side_by_side=1, gpus=(1, 3))
+    group = Group(recipe=recipe(), request=Request(), seeds=(42,), host=H200, ready=ready)
+    project = Project.around(tmp_path)
+    plans = [group.plan(42, core=None, project=project, place=place) for place in (0, 1, 2)]
+    assert [plan.specs[0].limits.gpus for plan in plans] == [(1,), (3,), (1,)]
+
+
+def test_runs_side_by_side_are_given_a_gpu_each(tmp_path):
+    there = {"stamp": "20261123T000000Z", "runs_dir": tmp_path, "backend": "local", "seed": 42}
+    plan = plan_recipe(recipe(), WholeRun(repeats=3), realisation=VENV, gpus=(2, 0), **there)
     assert [spec.limits.gpus for spec in plan.specs] == [(2,), (0,), (2,)]
-    plan = plan_recipe(recipe(""), WholeRun(), realisation=realisation, **there)
+    plan = plan_recipe(recipe(""), WholeRun(), realisation=VENV, **there)
     assert {spec.limits.gpus for spec in plan.specs} == {None}
 
 

@@ -9,8 +9,9 @@ import pytest
 from reprokit.harness.sweeping.groups import side_by_side
 
 
-def members(number, *, device="cpu", pinned=False, memory_gib=4.0, total_gib=64):
+def members(number, *, device="cpu", pinned=False, memory_gib=4.0, total_gib=64, gpus=()):
     group = SimpleNamespace(
+        ready=SimpleNamespace(gpus=gpus),
         recipe=SimpleNamespace(device=device, limits=SimpleNamespace(memory_gib=memory_gib)),
         is_pinned=pinned,
         host={"memory": {"total_bytes": total_gib * 2**30}},
@@ -29,7 +30,10 @@ def members(number, *, device="cpu", pinned=False, memory_gib=4.0, total_gib=64)
         (members(5), 0, 1),
         (members(5, pinned=True), 2, 2),
         (members(5, total_gib=8), 2, 2),
-        (members(5, device="cuda"), 8, 1),
+        (members(5, device="tpu"), 8, 1),
+        (members(5, device="cuda", gpus=(0,)), 8, 1),
+        (members(5, device="cuda", gpus=(0, 2)), 8, 2),
+        ([*members(2, device="cuda", gpus=(0, 1)), *members(1)], 8, 1),
     ],
 )
 def test_a_core_each_and_the_odd_ones_share(groups, num_cores, jobs):
