@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
+from reprokit import capture
 from reprokit.capture.gpus import GpuState, GpuSurvey, survey_gpus
 from reprokit.core import fingerprint
 from reprokit.core.numerics import CUDA
-from reprokit.errors import DeviceError
+from reprokit.errors import DeviceError, ImageError
+from reprokit.images import locks
+from reprokit.project import Project
 from reprokit.recipes import Recipe
+from reprokit.request import Request
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def gpus_for(
+    recipe: Recipe, request: Request, *, project: Project, note: Callable[[str], None]
+) -> tuple[int, ...]:
+    """GPUs that the runs of a trainer are made on, one each; none for a CPU, or a command, which sees all.
+
+    Raises:
+        DeviceError: There is none, none is free, or the driver is too old.
+    """
+    if recipe.device != CUDA:
+        return ()
+    host = capture.capture_host(project.root)
+    chosen = choose_gpus(recipe, host, exclusive=request.exclusive, note=note, caller=dict(os.environ))
+    with suppress(ImageError):  # of locks that cannot be read: they have a verdict of their own
+        variant = locks.read_lock(project.root).variants.get(recipe.variant)
+        must_have_driver(recipe, host, least=(variant.minimum_driver if variant else None) or "")
+    return chosen if recipe.trainer else ()
 
 
 def choose_gpus(

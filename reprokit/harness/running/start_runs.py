@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reprokit import capture, images, runs, workspace
-from reprokit.core.numerics import CUDA
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
@@ -22,7 +21,7 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
 from reprokit.harness.running.execute import Progress, execute
-from reprokit.harness.running.gpus import choose_gpus, must_have_driver
+from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.other_seed import held_against_other_seed
@@ -165,8 +164,7 @@ def prepare(
             where=recipe.where("command"),
             fix="leave out --profile",
         )
-    gpus = _gpus_of(recipe, request, project=project, progress=progress) if recipe.device == CUDA else ()
-    gpus = gpus if recipe.trainer else ()  # a trainer computes on one; what a command does is its own
+    gpus = gpus_for(recipe, request, project=project, note=progress.note)
     name = backend_of(recipe, request, progress=progress)
     realisation = (
         None
@@ -204,23 +202,6 @@ def prepare(
         side_by_side=max(1, min(len(cores), len(gpus) or len(cores))),
         gpus=gpus,
     )
-
-
-def _gpus_of(recipe: Recipe, request: Request, *, project: Project, progress: Progress) -> tuple[int, ...]:
-    """The GPUs that runs may be made on, before an environment is made for them.
-
-    Raises:
-        DeviceError: There is none, none is free, or the driver is too old.
-    """
-    host = capture.capture_host(project.root)
-    chosen = choose_gpus(
-        recipe, host, exclusive=request.exclusive, note=progress.note, caller=dict(os.environ)
-    )
-    with suppress(ImageError):  # of locks that cannot be read: they have a verdict of their own
-        variant = locks.read_lock(project.root).variants.get(recipe.variant)
-        least = (variant.minimum_driver if variant else None) or ""
-        must_have_driver(recipe, host, least=least)
-    return chosen
 
 
 def ready_to_run(
