@@ -10,6 +10,7 @@ from typing import Any
 
 from reprokit.core.determinism_claims import SCHEMA, keep_differences
 from reprokit.core.false_claims import false_calls
+from reprokit.errors import ReprokitError
 from reprokit.images.cache import cache_folder
 from reprokit.recipes import Recipe
 from reprokit.workspace import write_atomic
@@ -38,10 +39,14 @@ def file_name(found: Mapping[str, Any]) -> str:
 
 def calls_of_false_claims(recipe: Recipe, platform: str, *, cache: Path | None = None) -> Iterator[str]:
     """For each call of a recipe's code of an operation whose claim is false there: a sentence for people."""
+    try:
+        folder = cache_folder(cache) / _FOLDER
+    except ReprokitError:  # without a cache nothing is known, and a run may need none
+        return
     files = [(str(one.path), one.content) for one in recipe.parts]
     if recipe.trainer is not None:
         files.insert(0, (str(recipe.trainer), recipe.trainer.read_bytes()))
-    for place in sorted((cache_folder(cache) / _FOLDER).glob(f"{platform}_*_torch-*.json")):
+    for place in sorted(folder.glob(f"{platform}_*_torch-*.json")):
         found = _read(place)
         for name, source in files if found else ():
             for call in false_calls(source, found["rows"]):

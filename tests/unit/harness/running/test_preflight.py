@@ -112,3 +112,11 @@ def test_what_a_gpu_is_called_shows_only_where_there_is_one(study):
     recipe = changed(study, "variant: cpu\ndevice: cpu", "variant: cuda\ndevice: cuda")
     assert platforms_here(recipe, HOST) == []
     assert platforms_here(recipe, {**HOST, "gpus": [{"name": "NVIDIA H200"}]})[0].startswith("cuda-")
+
+
+def test_without_a_cache_nothing_is_told(study, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "file" / "cache"))
+    told = RecordedProgress()
+    foresee(changed(study), seed=42, project=study, progress=told)
+    assert told.notes == []
