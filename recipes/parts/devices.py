@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from recipes.parts.flat_adam import FlatAdam
 from recipes.parts.flat_adamw import FlatAdamW
+from recipes.parts.xla_adam import XlaAdam
 
 _XLA = "xla"
 
@@ -47,8 +48,6 @@ def adam_of(model: nn.Module, *, epsilon: float) -> Adam:
     """
     if not _on_xla(model):
         return FlatAdam(model, epsilon=epsilon)
-    from recipes.parts.xla_adam import XlaAdam  # noqa: PLC0415 - only a TPU's environment can import it
-
     return XlaAdam([(list(model.parameters()), 0.0)], betas=(0.9, 0.999), epsilon=epsilon)
 
 
@@ -63,8 +62,6 @@ def adamw_of(model: nn.Module, *, weight_decay: float, betas: tuple[float, float
     """
     if not _on_xla(model):
         return FlatAdamW(model, weight_decay=weight_decay, betas=betas, epsilon=epsilon)
-    from recipes.parts.xla_adam import XlaAdam  # noqa: PLC0415 - only a TPU's environment can import it
-
     matrices = [one for one in model.parameters() if one.dim() >= 2]
     vectors = [one for one in model.parameters() if one.dim() < 2]
     return XlaAdam([(matrices, weight_decay), (vectors, 0.0)], betas=betas, epsilon=epsilon)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from recipes.parts.devices import named_gradients
 from reprokit.errors import CannotRunError
-from reprokit.runtime import checkpoint
+from reprokit.runtime import checkpoint, devices
 from reprokit.runtime.checkpoint import Stateful
 from reprokit.runtime.run import Run
 
@@ -72,6 +72,7 @@ class TrainingState:
             except (KeyError, TypeError, ValueError) as error:
                 what = f"the checkpoint's {name} does not fit this training: {type(error).__name__}: {error}"
                 raise CannotRunError(what, fix=fix) from error
+        devices.restore_generators(saved["random"])  # once more: the others have something on the device too
         self.run.trace.resume_at(extra["updates"])
         self.run.timing.resume_at(step)
         return step

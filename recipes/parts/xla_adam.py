@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
-import torch_xla
 from torch import Tensor, nn
+
+from reprokit.runtime import devices
 
 
 class Gradients:
@@ -55,6 +56,7 @@ class XlaAdam:
         size = sum(one.numel() for one, _ in self.parameters)
         self.steps = torch.zeros((), device=device)
         self.mean, self.mean_square = (torch.zeros(size, device=device) for _ in range(2))
+        devices.settle()  # so that the first update is the program of all others
 
     @torch.no_grad()
     def step(self, *, learning_rate: float, max_norm: float) -> Tensor:
@@ -77,7 +79,7 @@ class XlaAdam:
             if decay:
                 parameter.mul_(1 - learning_rate * decay)
             parameter.sub_(part.view_as(parameter))
-        torch_xla.sync()
+        devices.settle()
         return norm
 
     def state_dict(self) -> dict[str, Tensor]:
@@ -86,8 +88,10 @@ class XlaAdam:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take over what ``state_dict`` gave, or that of ``flat_adam`` or ``flat_adamw``."""
-        for name, tensor in self.state_dict().items():
-            tensor.copy_(state[name])
+        self.mean.copy_(state["mean"])
+        self.mean_square.copy_(state["mean_square"])
+        # A number that is copied cannot be overwritten by a step; a sum can, as after every step.
+        self.steps.zero_().add_(state["steps"])
 
 
 def _gradient(parameter: nn.Parameter) -> Tensor:

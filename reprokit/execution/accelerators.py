@@ -22,6 +22,8 @@ _TOOLKIT = "nvidia-container-runtime-hook"  # what an engine starts where its dr
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 _CPU, _XLA_CPU = "cpu", "xla-cpu"
 _PJRT = "PJRT_DEVICE"
+#: XLA splits sums among as many threads as it finds CPUs, and rounds by their number (docs/decisions/0081).
+_ONE_THREAD = {"NPROC": "1"}
 _GIB = 1 << 30
 
 
@@ -36,7 +38,9 @@ def variables(device: str, *, platform: str, pins_kernels: bool = True) -> dict[
     """
     if device == numerics.CUDA and pins_kernels:
         return numerics.cuda_variables()
-    return {_PJRT: "CPU" if platform == _XLA_CPU else "TPU"} if device == "tpu" else {}
+    if device != "tpu":
+        return {}
+    return {_PJRT: "CPU", **_ONE_THREAD} if platform == _XLA_CPU else {_PJRT: "TPU"}
 
 
 def missing(spec: RunSpec, *, driver: Path = _DRIVER) -> Explanation | None:

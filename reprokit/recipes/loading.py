@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,14 @@ from reprokit.recipes.data_entries import data_identity
 from reprokit.recipes.document import Document, read_text
 from reprokit.recipes.imports import PartFile, digest_of_parts, imported_parts
 from reprokit.recipes.mistakes import combined, did_you_mean
-from reprokit.recipes.overrides import PLATFORM, Override, apply, parse
+from reprokit.recipes.on_platform import (
+    declared,
+    lines_on_platform,
+    on_platform,
+    platform_of,
+    without_later_keys,
+)
+from reprokit.recipes.overrides import apply, parse
 from reprokit.recipes.recipe import (
     CheckRules,
     Expected,
@@ -82,9 +89,10 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     text = decoded(content, where=where)
     document = _mapping(text, where=where)
     changes = [parse(text) for text in overrides]
-    platform, changes = _platform_of(changes)
-    data = apply(_on_platform(document.data, platform, where=where), changes)
-    origin = Origin(file=where, lines=document.lines, overrides=tuple(change.path for change in changes))
+    platform, changes = platform_of(changes)
+    data = apply(on_platform(document.data, platform, own_keys=_own_keys(), where=where), changes)
+    lines = lines_on_platform(document.data, platform, document.lines)
+    origin = Origin(file=where, lines=lines, overrides=tuple(change.path for change in changes))
     of_command = "command" in data
     trainer, mistakes = (None, []) if of_command else _try_trainer(data.get("trainer"), root, origin)
     mistakes += secrets_in(text, data, overrides, where=where)
@@ -92,13 +100,16 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     validated = validate(data, sections=sections, origin=origin)
     if isinstance(validated, list):
         mistakes += validated
-    elif file == recipes_dir / name / RECIPE and validated.recipe.name != name:
+    elif not platform:
+        mistakes += _elsewhere(data, sections, origin)
+    named = None if isinstance(validated, list) else validated.recipe.name
+    if named not in {None, name} and file == recipes_dir / name / RECIPE:
         mistakes.append(
             RecipeError(
                 "the recipe and its folder have different names",
                 where=origin.where(("name",)),
                 expected=name,
-                actual=validated.recipe.name,
+                actual=named,
             )
         )
     if mistakes or (trainer is None and not of_command) or isinstance(validated, list):
@@ -114,28 +125,26 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     )
 
 
-def _platform_of(changes: Sequence[Override]) -> tuple[str, list[Override]]:
-    """The platform that was asked for as ``platform=NAME``, or ""; and the other overrides."""
-    asked = [str(change.value) for change in changes if change.path == (PLATFORM,)]
-    return "".join(asked[-1:]), [change for change in changes if change.path != (PLATFORM,)]
+def _elsewhere(
+    data: dict[str, Any], sections: dict[str, type[BaseModel]] | None, origin: Origin
+) -> list[RecipeError]:
+    """The mistakes in what a recipe, right by itself, sets on its other platforms: not only told there."""
+    mistakes: list[RecipeError] = []
+    for platform in declared(data):
+        there = replace(origin, lines=lines_on_platform(data, platform, origin.lines))
+        try:
+            found = on_platform(data, platform, own_keys=_own_keys(), where=origin.file)
+        except RecipeError as mistake:
+            mistakes.append(mistake)
+            continue
+        validated = validate(found, sections=sections, origin=there)
+        mistakes += validated if isinstance(validated, list) else []
+    return mistakes
 
 
-def _on_platform(data: dict[str, Any], platform: str, *, where: str) -> dict[str, Any]:
-    """A recipe's data with what it sets otherwise on a platform.
-
-    Raises:
-        RecipeError: It does not say how it is judged there.
-    """
-    if not platform:
-        return data
-    sections = data.get("platform_settings")
-    settings = sections.get(platform) if isinstance(sections, dict) else None
-    if not isinstance(settings, dict):
-        known = ", ".join(map(str, sections)) if isinstance(sections, dict) else "none"
-        what = f"the recipe has no settings for the platform {platform}"
-        fix = f"add `platform_settings: {{{platform}: {{variant: …, device: …, numerics: native}}}}`"
-        raise RecipeError(what, where=where, actual=known, fix=fix)
-    return {**data, **settings}
+def _own_keys() -> set[str]:
+    """The keys of every recipe, which no trainer's section can be called."""
+    return {path[0] for path in key_paths(RecipeModel)}
 
 
 def list_names(recipes_dir: Path) -> list[str]:
@@ -216,7 +225,7 @@ def _trainer(name: str, root: Path, *, where: str) -> _Trainer:
     must_be_inside(path, root, where=where)
     content = read_bytes(path)
     sections = read_sections(content, where=str(path))
-    taken = sorted(set(sections) & {known[0] for known in key_paths(RecipeModel)})
+    taken = sorted(set(sections) & _own_keys())
     if taken:
         raise RecipeError(
             f"Config cannot have the section {taken[0]!r}: a recipe has a key of that name", where=str(path)
@@ -241,6 +250,8 @@ def _recipe(
     plain = said.model_dump(mode="json", by_alias=True) | {"device": device, "numerics": numerics}
     foreign = ("command", *OF_COMMANDS) if trainer else ("trainer",)
     plain = {key: value for key, value in plain.items() if key not in foreign}
+    each = plain["platform_settings"].items()
+    plain["platform_settings"] = {name: without_later_keys(settings) for name, settings in each}
     for key, usual in _LATER_KEYS:
         if plain[key] == usual:
             del plain[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -87,6 +87,8 @@ class PlatformSettings(BaseModel):
     variant: Name | None = None
     device: Device | None = None
     numerics: Numerics | None = None
+    settings: dict[Line, Any] = {}
+    expected: dict[Line, Expected] | None = None
 
 
 class Limits(BaseModel):

@@ -13,6 +13,7 @@ loaded with ``weights_only=True``: loading one never runs code.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import io
 import json
@@ -193,7 +194,7 @@ class CheckpointStore:
     def _write(self, name: str, state: Mapping[str, Any], *, step: int | None) -> Path:
         self._before()
         buffer = io.BytesIO()
-        torch.save(dict(state), buffer)
+        torch.save(_on_host(dict(state)), buffer)
         content = buffer.getvalue()
         try:
             self.folder.mkdir(exist_ok=True)
@@ -217,6 +218,26 @@ class CheckpointStore:
         """Checkpoints beyond the last ``keep``, oldest first."""
         written = [name for name in self._listed if name != FINAL_MODEL]
         return [] if self.keep is None else written[: -self.keep]
+
+
+def _on_host(value: Any) -> Any:
+    """The same with every tensor on the CPU: a file then says nothing of the device that wrote it.
+
+    What has no tensor elsewhere is returned itself, so that its file keeps its bytes.
+    """
+    if isinstance(value, torch.Tensor):
+        return value if value.device.type == "cpu" else value.detach().cpu()
+    if isinstance(value, dict):
+        moved = {key: _on_host(one) for key, one in value.items()}
+        if all(moved[key] is one for key, one in value.items()):
+            return value
+        changed = copy.copy(value)  # with the versions that a module's state has beside its tensors
+        changed.update(moved)
+        return changed
+    if isinstance(value, list):
+        items = [_on_host(one) for one in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    return value
 
 
 def _replace(path: Path, content: bytes) -> None:

@@ -85,7 +85,7 @@ def test_a_hardened_container_has_no_relaxation():
 
 def test_a_program_for_a_tpu_is_told_which_device_it_has_before_it_starts():
     assert accelerators.variables("tpu", platform="") == {"PJRT_DEVICE": "TPU"}
-    assert accelerators.variables("tpu", platform="xla-cpu") == {"PJRT_DEVICE": "CPU"}
+    assert accelerators.variables("tpu", platform="xla-cpu") == {"PJRT_DEVICE": "CPU", "NPROC": "1"}
     assert accelerators.variables("cpu", platform="") == {}
 
 

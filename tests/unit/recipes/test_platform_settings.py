@@ -41,6 +41,79 @@ def test_the_settings_of_other_platforms_change_no_digest(folder):
     assert folder.load().digest == without
 
 
+SHORTER = (
+    "platforms: [cpu-x86_64, xla-cpu]\n"
+    "platform_settings:\n"
+    "  xla-cpu:\n"
+    "    variant: tpu\n"
+    "    device: tpu\n"
+    "    numerics: native\n"
+    "    settings: {training.total_timesteps: 4096, training.gamma: 0.9}\n"
+    "    expected: {evaluation/return: {value: 20, atol: 9}}\n"
+)
+
+
+@pytest.fixture
+def shorter(folder):
+    folder.edit("platforms: [cpu-x86_64]\n", SHORTER)
+    return folder
+
+
+def test_a_platform_trains_for_shorter_and_expects_other_results(shorter):
+    here, there = shorter.load(), shorter.load("platform=xla-cpu")
+    steps = [one.training_config["training"]["total_timesteps"] for one in (here, there)]
+    assert steps == [100_000, 4096]
+    assert there.training_config["training"]["learning_rate"] == 3e-4, "what it does not name is the recipe's"
+    values = [one.expected["evaluation/return"].value for one in (here, there)]
+    assert values == [489.5, 20]
+    assert there.modified == ()
+
+
+def test_a_shorter_training_elsewhere_changes_the_digest_there_and_not_here(folder):
+    folder.edit("platforms: [cpu-x86_64]\n", SHORTER)
+    here, there = folder.load(), folder.load("platform=xla-cpu")
+    folder.edit("total_timesteps: 4096", "total_timesteps: 8192")
+    assert folder.load().digest == here.digest
+    assert folder.load("platform=xla-cpu").digest != there.digest
+
+
+def test_a_typed_setting_counts_more_than_that_of_a_platform(shorter):
+    there = shorter.load("platform=xla-cpu", "training.total_timesteps=5")
+    assert there.training_config["training"]["total_timesteps"] == 5
+    assert there.modified == ("training.total_timesteps=5",)
+
+
+@pytest.mark.parametrize("asked", [(), ("platform=xla-cpu",)], ids=["elsewhere", "there"])
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("training.gamma: 0.9", "training.gama: 0.9", "unknown key 'gama' in training"),
+        ("training.gamma: 0.9", "training.gamma: high", "training.gamma must be a number"),
+        ("training.gamma: 0.9", "gamma: 0.9", "no setting of a trainer"),
+        ("training.gamma: 0.9", "limits.memory_gib: 90", "no setting of a trainer"),
+        ("training.gamma: 0.9", "seeds.0: 1", "no setting of a trainer"),
+        ("training.gamma: 0.9", "rewards.scale: 1", "unknown key 'rewards'"),
+        ("value: 20, atol", "value: many, atol", "must be a number"),
+    ],
+)
+def test_mistakes_in_what_a_platform_sets_are_told_to_everybody(shorter, asked, before, after, told):
+    shorter.edit(before, after)
+    assert told in shorter.refusal(*asked)
+
+
+def test_a_mistake_is_told_at_the_line_of_the_platform(shorter):
+    shorter.edit("training.gamma: 0.9", "training.gama: 0.9")
+    line = 1 + shorter.file.read_text().splitlines().index(
+        "    settings: {training.total_timesteps: 4096, training.gama: 0.9}"
+    )
+    assert f"recipe.yaml:{line}" in shorter.refusal("platform=xla-cpu")
+
+
+def test_settings_of_before_are_the_data_that_they_were(with_settings):
+    three = {"variant": "tpu", "device": "tpu", "numerics": "native"}
+    assert with_settings.load().plain["platform_settings"] == {"xla-cpu": three}
+
+
 def test_a_platform_without_settings_is_refused(with_settings):
     told = with_settings.refusal("platform=tpu-v5e")
     assert "no settings for the platform tpu-v5e" in told

@@ -187,3 +187,15 @@ def test_the_proof_names_what_does_not_load(store):
 
 def test_no_checkpoint_is_no_proof(store):
     assert store.prove() == {}
+
+
+def test_what_is_on_the_cpu_is_saved_as_it_is_and_what_is_not_is_moved(monkeypatch):
+    state = {"model": torch.nn.Linear(2, 2).state_dict(), "extra": {"list": [torch.ones(2), 1]}, "step": 3}
+    assert checkpoint._on_host(state) is state
+    elsewhere = torch.ones(2, device="meta")
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda self: torch.zeros(self.shape))
+    model = torch.nn.Linear(2, 2, device="meta").state_dict()
+    moved = checkpoint._on_host({"model": model, "extra": [elsewhere]})
+    assert [one.device.type for one in (*moved["model"].values(), *moved["extra"])] == ["cpu"] * 3
+    assert moved["model"]._metadata == model._metadata
+    assert model["weight"].device.type == "meta", "the training's own tensors stay where they are"

@@ -4,6 +4,7 @@ PyTorch/XLA is a stand-in here: tests/integration/test_xla.py has the real one.
 """
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -12,16 +13,17 @@ import torch
 from reprokit.capture import probe
 from reprokit.core import numerics
 from reprokit.errors import CannotRunError
-from reprokit.runtime import cuda_backend, devices
+from reprokit.runtime import checkpoint, cuda_backend, devices
 
 
 @pytest.fixture
 def xla(monkeypatch):
     """What reprokit asks of torch_xla: one device that is found, one generator."""
     package, runtime, core = (ModuleType(name) for name in ("torch_xla", "torch_xla.runtime", "xla_model"))
-    held = SimpleNamespace(kind="CPU", state=0)
+    held = SimpleNamespace(kind="CPU", state=0, settled=0)
     package.device = lambda: torch.device("xla:0")
     package.manual_seed = lambda seed: setattr(held, "state", seed)
+    package.sync = lambda: vars(held).update(settled=held.settled + 1, state=held.state + 1)
     package.runtime = runtime
     runtime.device_type = lambda: held.kind
     core.get_rng_state = lambda: held.state
@@ -58,7 +60,30 @@ def test_the_cpu_does_not_silently_stand_for_a_tpu(monkeypatch, xla):
 
 def test_the_cpu_stands_for_a_tpu_where_it_was_asked_for(monkeypatch, xla):
     monkeypatch.setenv("PJRT_DEVICE", "CPU")
+    monkeypatch.setenv("NPROC", "1")
     assert devices.opened("tpu").type == "xla"
+
+
+@pytest.mark.parametrize("threads", ["", "2"])
+def test_the_cpu_is_refused_where_the_number_of_threads_is_left_to_the_machine(monkeypatch, xla, threads):
+    monkeypatch.setenv("PJRT_DEVICE", "CPU")
+    monkeypatch.setenv("NPROC", threads)
+    with pytest.raises(CannotRunError, match="as many threads as this process has CPUs"):
+        devices.opened("tpu")
+
+
+def test_what_was_recorded_is_run_when_it_is_asked_for_and_when_a_checkpoint_was_put_back(xla):
+    devices.settle()
+    assert xla.settled == 1
+    model = torch.nn.Linear(2, 2)
+    devices.seed(7)
+    checkpoint.restore(checkpoint.training_state(step=1, model=model), model=model)
+    assert (xla.settled, xla.state) == (2, 7), "running moves the generator, so it is put back last"
+
+
+def test_a_cpu_has_nothing_to_run_later():
+    devices.settle()
+    assert "torch_xla" not in sys.modules
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
@@ -123,3 +148,9 @@ def test_the_state_of_a_gpu_is_that_of_the_one_in_use_whatever_others_there_are(
     states["0"] = torch.tensor([9], dtype=torch.uint8)
     devices.restore_generators(saved)
     assert states["0"].tolist() == [7]
+
+
+def test_one_file_asks_pytorch_xla_for_a_training():
+    here = Path(devices.__file__).parents[2]
+    files = [*here.glob("reprokit/runtime/*.py"), *here.glob("recipes/*/*.py")]
+    assert [path.name for path in files if "import torch_xla" in path.read_text()] == ["xla_backend.py"]

@@ -1,0 +1,87 @@
+"""What a recipe sets otherwise on one of its platforms, put in place of what it sets elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from reprokit.errors import RecipeError
+from reprokit.recipes.document import KeyPath
+from reprokit.recipes.overrides import PLATFORM, Override
+
+SECTION, SETTINGS = "platform_settings", "settings"
+#: Keys of the schema that recipes of before did not have, with what they hold where nobody says them.
+_LATER: tuple[tuple[str, Any], ...] = ((SETTINGS, {}), ("expected", None))
+
+
+def platform_of(changes: Sequence[Override]) -> tuple[str, list[Override]]:
+    """The platform that was asked for as ``platform=NAME``, or ""; and the other overrides."""
+    asked = [str(change.value) for change in changes if change.path == (PLATFORM,)]
+    return "".join(asked[-1:]), [change for change in changes if change.path != (PLATFORM,)]
+
+
+def on_platform(
+    data: dict[str, Any], platform: str, *, own_keys: Collection[str], where: str
+) -> dict[str, Any]:
+    """A recipe's data as it is on a platform; as it stands, where none was asked for.
+
+    Args:
+        data: The whole recipe.
+        platform: Its name, or "".
+        own_keys: The recipe's own keys: what no trainer's section is called.
+        where: The recipe's file.
+
+    Raises:
+        RecipeError: It does not say how it is judged there, or sets what is no setting of a trainer.
+    """
+    if not platform:
+        return data
+    sections = data.get(SECTION)
+    found = sections.get(platform) if isinstance(sections, dict) else None
+    if not isinstance(found, dict):
+        known = ", ".join(map(str, sections)) if isinstance(sections, dict) else "none"
+        what = f"the recipe has no settings for the platform {platform}"
+        fix = f"add `platform_settings: {{{platform}: {{variant: …, device: …, numerics: native}}}}`"
+        raise RecipeError(what, where=where, actual=known, fix=fix)
+    result = {**data, **{key: value for key, value in found.items() if key != SETTINGS and value is not None}}
+    for name, value in _settings(found).items():
+        section, _, key = str(name).partition(".")
+        if not key or section in own_keys:
+            what = f"{SECTION}.{platform}.{SETTINGS} has {name!r}, which is no setting of a trainer"
+            raise RecipeError(what, where=where, expected="section.key, such as training.total_timesteps")
+        before = result.get(section, {})
+        if isinstance(before, dict):  # the schema tells of anything else
+            result[section] = {**before, key: value}
+    return result
+
+
+def lines_on_platform(
+    data: Mapping[str, Any], platform: str, lines: Mapping[KeyPath, int]
+) -> Mapping[KeyPath, int]:
+    """Where each key begins, with the trainer's settings where the platform's section has them."""
+    sections = data.get(SECTION)
+    found = sections.get(platform) if isinstance(sections, dict) else None
+    moved: dict[KeyPath, int] = {}
+    for name in _settings(found):
+        line = lines.get((SECTION, platform, SETTINGS, name))
+        if line is not None:
+            moved[tuple(str(name).split(".", 1))] = line
+    return {**lines, **moved}
+
+
+def declared(data: Mapping[str, Any]) -> list[str]:
+    """The platforms for which a recipe has settings of their own, as far as they can be read."""
+    sections = data.get(SECTION)
+    if not isinstance(sections, dict):
+        return []
+    return [str(name) for name, found in sections.items() if isinstance(found, dict)]
+
+
+def without_later_keys(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A platform's settings without defaults, so that those of recipes of before stay the data they were."""
+    return {key: value for key, value in settings.items() if (key, value) not in _LATER}
+
+
+def _settings(found: Any) -> Mapping[str, Any]:
+    settings = found.get(SETTINGS) if isinstance(found, dict) else None
+    return settings if isinstance(settings, dict) else {}
