@@ -10,8 +10,8 @@ import pytest
 
 from reprokit import recipes
 from reprokit.core.records import digest_bytes
-from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running import run_inputs
+from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_inputs import inputs_of, planned_inputs, whole_run, whole_runs
 from support.fake_backend import HOST, REALISATION, ended, training
 
