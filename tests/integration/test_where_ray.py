@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
 from reprokit import runs
@@ -11,6 +14,14 @@ from support.sweep_program import run_folders
 
 #: A cluster, and for every run a process of the tool.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
+
+
+def ended(folders: list[Path], seconds: float = 300.0) -> bool:
+    """Whether these runs are over, some time after their machines were gone."""
+    end = time.monotonic() + seconds
+    while any(record_of(one)["state"] == "running" for one in folders) and time.monotonic() < end:
+        time.sleep(0.5)
+    return all(record_of(one)["state"] == "finished" for one in folders)
 
 
 def test_a_head_node_that_is_gone_is_told_and_the_sweep_goes_on_with_the_next_one(tmp_path):
@@ -27,6 +38,8 @@ def test_a_head_node_that_is_gone_is_told_and_the_sweep_goes_on_with_the_next_on
         assert "reprokit runs attach" in answer.said
         gone = ray.tool(theirs.root, *attach).answer()
         assert (gone.code, "no Ray cluster answers" in gone.said) == (3, True), gone.said
+        # A node that hears nothing of its head for a minute ends too, and the runs on it close.
+        assert ended(folders), [record_of(one)["state"] for one in folders]
         ray.cluster.say("again")
         (theirs.root / "slow").unlink()
         after = ray.tool(theirs.root, *attach).answer()
