@@ -106,6 +106,12 @@ def above(depth: int) -> FrameType | None:
         return None
 
 
+def module_above(depth: int) -> str:
+    """The name of the module whose code is so many frames above the caller of this; "" where there is none."""
+    frame = above(depth + 1)
+    return "" if frame is None else str(frame.f_globals.get("__name__") or "")
+
+
 def site_of(frame: FrameType, kind: str) -> Site:
     """A call site: kind, file, line, function."""
     code = frame.f_code
