@@ -107,7 +107,7 @@ def above(depth: int) -> FrameType | None:
 
 
 def module_above(depth: int) -> str:
-    """The name of the module whose code is so many frames above the caller of this; "" where there is none."""
+    """The module whose code is so many frames above the caller of this; "" where there is none."""
     frame = above(depth + 1)
     return "" if frame is None else str(frame.f_globals.get("__name__") or "")
 
