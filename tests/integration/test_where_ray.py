@@ -18,7 +18,7 @@ def test_a_head_node_that_is_gone_is_told_and_the_sweep_goes_on_with_the_next_on
     (theirs.root / "slow").touch()
     with places.opened("ray") as ray:
         tool = ray.sweep(theirs.root, "train", "--seeds", "3,4")
-        folders = tool.wait_until(lambda: begun(theirs.root, 2))
+        tool.wait_until(lambda: begun(theirs.root, 2))
         attach = ("runs", "attach", str(sweep_of(theirs.root)), "--json")
         ray.cluster.say("head")
         answer = tool.answer()
