@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import threading
@@ -26,6 +27,8 @@ _ANSWER_S = 10.0
 _HEAD_S, _CONNECT_S, _AGAIN_S = 20.0, 5.0, 1.0
 #: Ray gives every node this label: https://docs.ray.io/en/latest/ray-core/scheduling/labels.html
 _NODE_LABEL = "ray.io/node-id"
+#: Not ``auto``, ``local`` or ``ray://…``.
+_PLAIN_ADDRESS = re.compile(r"[^/]+:\d{1,5}")
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
 
@@ -55,6 +58,8 @@ class RayPlace:
         before = signal.getsignal(signal.SIGTERM)  # Ray puts its own in its place
         address = self.settings.get("address") or os.environ.get("RAY_ADDRESS") or "auto"
         try:
+            if _PLAIN_ADDRESS.fullmatch(address) and (problem := _why_silent(address)) is not None:
+                raise problem  # Ray itself would ask for many minutes
             ray.init(address=address, namespace=_NAMESPACE, log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             self._quiet.close()
@@ -130,21 +135,13 @@ class RayPlace:
         Raises:
             SchedulerError: It is gone.
         """
-        until = time.monotonic() + _HEAD_S
-        host, _, port = self._head.rpartition(":")
-        while True:
-            try:
-                socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
-            except OSError as error:
-                if time.monotonic() > until:
-                    raise SchedulerError(
-                        f"the head node of the Ray cluster is gone ({error}), with all that the cluster knew",
-                        where=f"--address {self._head}",
-                        fix="start the cluster again; `reprokit runs attach` goes on with the sweep",
-                    ) from error
-                time.sleep(_AGAIN_S)
-            else:
-                return
+        problem = _why_silent(self._head)
+        if problem is not None:
+            raise SchedulerError(
+                f"the head node of the Ray cluster is gone ({problem}), with all that the cluster knew",
+                where=f"--address {self._head}",
+                fix="start the cluster again; `reprokit runs attach` goes on with the sweep",
+            ) from problem
 
     def _options(self, task: Task) -> dict[str, Any]:
         more: dict[str, Any] = {}
@@ -195,6 +192,23 @@ class RayPlace:
             why = " ".join(str(error).split())[:200]
             return Standing(going=Going.LOST, machine=machine, message=f"its worker was lost: {why}")
         return Standing(going=Going.RUNNING if machine else Going.QUEUED, machine=machine)
+
+
+def _why_silent(address: str) -> OSError | None:
+    """Why nobody answers at ``host:port``, asked for a while; None once somebody does."""
+    until = time.monotonic() + _HEAD_S
+    host, _, port = address.rpartition(":")
+    while True:
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+        except OSError as error:
+            if time.monotonic() > until:
+                return error
+            time.sleep(_AGAIN_S)
+        except OverflowError as error:  # there is no such port
+            return OSError(str(error))
+        else:
+            return None
 
 
 @contextlib.contextmanager

@@ -19,6 +19,8 @@ from support.sweep_program import run_folders
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 STEPS = 307_200
+#: While a file is there, every update of a training takes as long at least, on a machine of any speed.
+SLOW, PAUSE_S = "slow", 1.0
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +61,13 @@ def test_a_run_without_checkpoints_ends_at_the_time_limit(slurm, tmp_path):
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     """A training of some seconds that writes a checkpoint every few thousand steps."""
-    made = make_study(tmp_path / "study")
+    return training_of(STEPS, tmp_path / "study")
+
+
+def training_of(num_steps: int, root: Path) -> Path:
+    made = make_study(root)
     text = made.recipe.read_text()
-    text = re.sub(r"total_timesteps: \d+", f"total_timesteps: {STEPS}", text)
+    text = re.sub(r"total_timesteps: \d+", f"total_timesteps: {num_steps}", text)
     made.recipe.write_text(re.sub(r"save_interval: \d+", "save_interval: 8192", text))
     return made.root
 
@@ -85,15 +91,56 @@ def test_a_requeued_run_goes_on_from_its_newest_checkpoint_with_the_bytes_of_one
     point = record_of(whole)["resumed_from"]
     assert (point["run"], point["joined"]) == (f"cartpole_baseline/{second.name}", True)
     assert record_of(second)["resumed_from"]["run"] == f"cartpole_baseline/{first.name}"
-    here = places.UsedPlace(name="local", python=slurm.python)
-    same = here.sweep(
-        study, "cartpole_baseline", "--seeds", "42,", "--backend", "local", "--runs-dir", "here"
-    )
-    (alike,) = same.answer().runs(study, "here")
-    for name in ("metrics.jsonl", "trace.jsonl"):
-        assert (whole / name).read_bytes() == (alike / name).read_bytes(), name
+    has_the_bytes_of_one_run(whole, study, slurm)
     again = slurm.sweep(study, "cartpole_baseline", "--seeds", "42,", "--backend", "local").answer()
     assert [one["action"] for one in again.told["members"]] == ["reuse"]
+
+
+def has_the_bytes_of_one_run(whole: Path, root: Path, slurm: UsedPlace) -> None:
+    """Held against a run on this machine that nobody interrupts."""
+    here = places.UsedPlace(name="local", python=slurm.python)
+    same = here.sweep(root, "cartpole_baseline", "--seeds", "42,", "--backend", "local", "--runs-dir", "here")
+    (alike,) = same.answer(900).runs(root, "here")
+    assert "resumed_from" not in record_of(alike)
+    for name in ("metrics.jsonl", "trace.jsonl"):
+        assert (whole / name).read_bytes() == (alike / name).read_bytes(), name
+
+
+def test_a_run_that_is_near_its_time_limit_requeues_itself_and_goes_on_from_its_newest_checkpoint(
+    slurm, tmp_path
+):
+    """Nobody asks for it but Slurm: 90 s before the limit, or up to a minute earlier, by its documentation.
+
+    So an attempt has 30 to 90 of its 180 seconds, and the training takes 150 and more.
+    """
+    root = training_of(STEPS, tmp_path / "long")
+    pauses_while_there(tmp_path / SLOW, root)
+    asked = ("cartpole_baseline", "--seeds", "42,", "--backend", "local", "--slurm", "time=3")
+    answer = slurm.sweep(root, *asked).answer(1500)
+    (tmp_path / SLOW).unlink()
+    assert (answer.code, answer.states) == (0, ["complete"]), answer.said
+    (whole,) = answer.runs(root)
+    *before, last = sorted(run_folders(root), key=lambda one: record_of(one)["attempt"])
+    assert last == whole
+    assert len(before) >= 1, "it was never near its limit"
+    assert [record_of(one)["outcome"] for one in before] == ["timed_out"] * len(before)
+    points = [record_of(one)["resumed_from"] for one in (*before[1:], whole)]
+    assert [one["run"] for one in points] == [f"cartpole_baseline/{one.name}" for one in before]
+    steps = [one["step"] for one in points]
+    assert steps == sorted(set(steps)), "each attempt came further than the one before"
+    assert steps[0] > 0
+    has_the_bytes_of_one_run(whole, root, slurm)
+
+
+def pauses_while_there(file: Path, root: Path) -> None:
+    """Have the study's own copy of the trainer pause after each record of metrics."""
+    file.touch()
+    (trainer,) = (root / "recipes" / "trainers").glob("ppo.py")
+    line = "        run.metrics.write(step=step, **record)\n"
+    pause = f"        __import__('time').sleep({PAUSE_S} * __import__('os').path.exists({str(file)!r}))\n"
+    text = trainer.read_text()
+    assert text.count(line) == 1
+    trainer.write_text(text.replace(line, line + pause))
 
 
 def requeued(slurm: UsedPlace, tool: Tool, study: Path, *, attempt: int) -> Path:

@@ -66,14 +66,14 @@ def member_today(member: Member, *, among: Sequence[WholeRunFolder], runs_dir: P
     """
     recorded = runs_dir / member.run
     attempts = []
-    if member.run and (recorded / RECORD).is_file() and not runs.read(recorded, verify=False).complete:
-        attempts.append(recorded)  # an interrupted run does not say all that it stands on
     for one in among:
         if one.seed == member.seed and one.identity(mixed=member.mixed) == member.identity:
             if runs.read(one.path).complete:
                 kind = one.inputs.surroundings if member.mixed else member.kind
                 return replace(member, state=State.COMPLETE, run=key_of(one.path), message="", kind=kind)
             attempts.append(one.path)
+    if member.run and (recorded / RECORD).is_file() and not runs.read(recorded, verify=False).complete:
+        attempts.append(recorded)  # an interrupted run does not say all that it stands on
     if not attempts:
         what = "of another run" if (recorded / RECORD).is_file() else "gone"
         gone = f"its run folder is {what}: {member.run}" if member.run else member.message

@@ -6,6 +6,7 @@ planned. Two runs of equal digest and seed compute the same, so the second need 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -118,7 +119,7 @@ def inputs_of(record: Mapping[str, Any], environment: Mapping[str, Any]) -> RunI
     whole = as_whole(record)
     return RunInputs(
         recorded=digest({name: fact(whole, name) for name in _KEYS}),
-        surroundings=digest(_numeric_facts(record, environment)) if environment else "",
+        surroundings=_surroundings(record, environment) if environment else "",
     )
 
 
@@ -168,8 +169,8 @@ def set_of_machines(record: Mapping[str, Any]) -> str:
     return str(machine.get("set") or "") if isinstance(machine, Mapping) else ""
 
 
-def _numeric_facts(record: Mapping[str, Any], environment: Mapping[str, Any]) -> list[Any]:
-    """What of the surroundings can change numbers, as far as it is known before a run begins.
+def _surroundings(record: Mapping[str, Any], environment: Mapping[str, Any]) -> str:
+    """What of the surroundings can change numbers, as far as it is known before a run begins, as a digest.
 
     An unmodified program's environment was asked before it began, and it may start a thread a core; that of a
     trainer is named by its lock, and has one thread.
@@ -180,8 +181,11 @@ def _numeric_facts(record: Mapping[str, Any], environment: Mapping[str, Any]) ->
     if record.get("program") is None:
         cores = None
         inside = {"device": {"kind": record.get("device")}, "numerics": {"profile": record.get("numerics")}}
-    return [
-        fingerprint.platforms_of_host(host),
-        fingerprint.facts({"inside": inside, "host": host}),
-        None if cores is None else len(cores),
-    ]
+    return _of_what_can_change_numbers(json.dumps([inside, host, None if cores is None else len(cores)]))
+
+
+@functools.lru_cache(maxsize=64)  # a thousand runs of a machine differ in nothing of this
+def _of_what_can_change_numbers(told: str) -> str:
+    inside, host, num_cores = json.loads(told)
+    facts = fingerprint.facts({"inside": inside, "host": host})
+    return digest([fingerprint.platforms_of_host(host), facts, num_cores])

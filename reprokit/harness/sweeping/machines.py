@@ -23,7 +23,9 @@ from reprokit.where import Going, Place
 
 _LOOK_S = 0.2
 _LIMIT_S = 600.0  # a machine may have to make an environment first
-_BUSY_S = 10.0  # a machine that has not begun by then is at work for others
+#: A machine that has not begun after so long, and twice as long as the quickest took to answer, is at work
+#: for others: where all are slow to start a process, none of them is busy.
+_BUSY_S, _TIMES_THE_QUICKEST = 10.0, 2.0
 
 
 class MixedMachinesError(CannotRunError):
@@ -135,10 +137,13 @@ def _answers(
     sleep: Callable[[float], None],
 ) -> dict[str, Found]:
     began = time.monotonic()
+    patience_s = _LIMIT_S
     while True:
         waited_s = time.monotonic() - began
         standings = place.standing(handles)
         found = {name: read_answer(answer) for name, (answer, _) in files.items()}
+        if any(found.values()):
+            patience_s = min(patience_s, max(_BUSY_S, _TIMES_THE_QUICKEST * waited_s))
         silent = [
             name
             for name, standing in zip(files, standings, strict=True)
@@ -157,7 +162,7 @@ def _answers(
         begun = [
             found[name] is not None
             for name, standing in zip(files, standings, strict=True)
-            if standing.going is not Going.QUEUED or waited_s < _BUSY_S
+            if standing.going is not Going.QUEUED or waited_s < patience_s
         ]
         if begun and all(begun):
             return {name: one for name, one in found.items() if one is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from types import FrameType
 
 Site = tuple[str, str, int, str]
@@ -20,7 +21,10 @@ _REPROKIT = (
 )
 _BEGAN_IN = os.getcwd()
 _IMPORTING = "<frozen importlib._bootstrap>"
+#: Frameworks that start processes of their own, and the parts of each that draw on the program's behalf.
+_RUN_PROCESSES = {"ray": frozenset(["air", "data", "llm", "rllib", "serve", "train", "tune", "util"])}
 _known: dict[str, bool] = {}
+_tends: dict[str, bool] = {}
 _real: dict[str, str] = {}
 
 
@@ -48,17 +52,39 @@ def library_of(filename: str) -> str:
     return ""
 
 
-def own_caller(depth: int = 2, *, limit: int = 40) -> FrameType | None:
+def runs_processes(filename: str) -> bool:
+    """Whether a file is the part of a framework that starts and tends processes of its own."""
+    known = _tends.get(filename)
+    if known is None:
+        framework, _, below = library_of(filename).partition(os.sep)
+        drawing = _RUN_PROCESSES.get(framework)
+        known = _tends[filename] = drawing is not None and below.partition(os.sep)[0] not in drawing
+    return known
+
+
+def own_reader(depth: int = 2) -> FrameType | None:
+    """As ``own_caller``, of what is read or drawn: None where a framework does so for processes of its own.
+
+    What Ray asks while it starts a cluster (its processes' ids, ports that are free, names that nobody has)
+    is of this run alone: given to another run, that run's cluster would not start.
+    """
+    return own_caller(depth + 1, but_for=runs_processes)
+
+
+def own_caller(
+    depth: int = 2, *, limit: int = 40, but_for: Callable[[str], bool] | None = None
+) -> FrameType | None:
     """The nearest frame of the program's own code, from ``depth`` frames up on; None where there is none.
 
-    A library's own work while it is imported belongs to no line.
+    A library's own work while it is imported belongs to no line, nor does that of files ``but_for`` which
+    all others count.
     """
     frame = above(depth)
     while frame is not None and limit:
         name = frame.f_code.co_filename
         if is_own(name):
             return frame
-        if name == _IMPORTING:
+        if name == _IMPORTING or (but_for is not None and but_for(name)):
             return None
         frame, limit = frame.f_back, limit - 1
     return None
@@ -78,6 +104,12 @@ def above(depth: int) -> FrameType | None:
         return sys._getframe(depth + 1)
     except ValueError:
         return None
+
+
+def module_above(depth: int) -> str:
+    """The module whose code is so many frames above the caller of this; "" where there is none."""
+    frame = above(depth + 1)
+    return "" if frame is None else str(frame.f_globals.get("__name__") or "")
 
 
 def site_of(frame: FrameType, kind: str) -> Site:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import imports
-from .frames import own_caller, site_of
+from .frames import own_reader, site_of
 from .system_values import wrap
 from .watch import Watch
 
@@ -39,7 +39,7 @@ def _encodings(watch: Watch) -> None:
         file: Any, mode: Any = "r", buffering: Any = -1, encoding: Any = None, *args: Any, **options: Any
     ) -> Any:
         if encoding in _NOT_SAID and _BINARY not in mode and isinstance(file, (str, os.PathLike)):
-            frame = own_caller()
+            frame = own_reader()
             if frame is not None and not getattr(watch.busy, "quiet", False):
                 site = site_of(frame, "encoding")
                 encoding = watch.value(site, _encoding)
@@ -67,7 +67,7 @@ def _temporary_folder(module: Any, watch: Watch) -> None:
 
     @functools.wraps(natural)
     def gettempdir() -> Any:
-        frame = own_caller()
+        frame = own_reader()
         if frame is None or getattr(watch.busy, "quiet", False):
             return natural()
         return watch.value(site_of(frame, "temporary_folder"), natural, decode=again)

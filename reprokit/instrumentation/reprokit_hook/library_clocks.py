@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from .frames import library_of, own_caller, site_of
+from .frames import library_of, own_reader, site_of
 from .system_values import Deep
 from .watch import Watch, unit
 
@@ -46,7 +46,7 @@ class LibraryClocks:
             natural: Reads it.
         """
         library = library_of(caller.f_code.co_filename)
-        frame = own_caller(4) if library else None
+        frame = own_reader(4) if library else None
         now = natural()
         if frame is None or not isinstance(now, (int, float)):
             return now

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import random
-import sys
 from typing import Any
 
+from .frames import module_above
 from .light_seeds import where
 
 _GLOBAL = "Python's random"
@@ -78,13 +78,12 @@ class _Watched:
 
     def _after(self, generator: random.Random, value: Any) -> None:
         name = _GLOBAL if generator is self._module else _OWN
-        if isinstance(generator, random.SystemRandom) or sys._getframe(2).f_globals.get("__name__") in _NAMES:
+        if isinstance(generator, random.SystemRandom) or module_above(2) in _NAMES:
             return
         if value is not None:
             self._light.seeds.note(name, "seed", value)
             return
-        caller = sys._getframe(3)
-        if caller.f_globals.get("__name__") in _NAMES:
+        if module_above(3) in _NAMES:
             return
         entry = self._light.seeds.note(name, "entropy")
         if generator is not self._module and len(self._kept) < _MOST_KEPT:

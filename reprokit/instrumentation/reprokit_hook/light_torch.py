@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import digests
+from .frames import module_above
 from .light_seeds import where
 from .light_updates import Parameters, state_of
 
@@ -102,7 +103,7 @@ def _watch_devices(torch: Any, light: Any) -> None:
 def _device_seed(natural: Any, generator: str, light: Any) -> Any:
     @functools.wraps(natural)
     def manual_seed(seed: int) -> Any:
-        caller = sys._getframe(1).f_globals.get("__name__")
+        caller = module_above(1)
         made = natural(seed)
         light.seeds.known.add(int(seed))
         if caller not in {"torch.random", "torch.cuda.random"}:  # which passes on what the program gave

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from .frames import own_caller, site_of
+from .frames import own_reader, site_of
 from .unseeded_draws import GlobalGenerator
 from .watch import Watch
 
@@ -34,7 +34,7 @@ def _seed_sequences(module: ModuleType, watch: Watch) -> None:
     natural = bits.randbits
 
     def randbits(count: int) -> int:
-        frame = own_caller()
+        frame = own_reader()
         if frame is None:
             return int(natural(count))
         return int.from_bytes(watch.entropy(site_of(frame, "unseeded"), count // 8), "little")

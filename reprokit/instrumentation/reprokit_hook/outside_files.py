@@ -11,7 +11,7 @@ import shutil
 import sys
 from typing import Any
 
-from .frames import is_own, own_caller, real
+from .frames import is_own, own_reader, real
 from .trace_writer import quiet
 from .watch import Watch
 
@@ -74,7 +74,7 @@ def _touched(path: Any, watch: Watch, *, writes: bool, reads: bool) -> None:
         or name.endswith((".py", ".pyc"))
     ):
         return
-    frame = own_caller(4)
+    frame = own_reader(4)
     if frame is None or not is_own(frame.f_code.co_filename) or "site-packages" in name:
         return
     record = watch.files.setdefault(name, {})

@@ -9,7 +9,7 @@ import os
 import shutil
 from typing import Any
 
-from .frames import Site, own_caller, site_of
+from .frames import Site, own_reader, site_of
 from .trace_writer import quiet
 from .watch import Watch
 
@@ -22,7 +22,7 @@ def watch_subprocess(module: Any, watch: Watch) -> None:
 
     @functools.wraps(natural)
     def communicate(self: Any, input: Any = None, timeout: Any = None) -> Any:  # noqa: A002 - subprocess's name
-        frame = own_caller()
+        frame = own_reader()
         if frame is None:
             return natural(self, input, timeout)
         real = natural(self, input, timeout)
@@ -37,7 +37,7 @@ def watch_temporary(module: Any, watch: Watch) -> None:
 
     @functools.wraps(natural)
     def mkdtemp(suffix: Any = None, prefix: Any = None, dir: Any = None) -> Any:  # noqa: A002 - tempfile's name
-        frame = own_caller()
+        frame = own_reader()
         if frame is None or isinstance(suffix or prefix or dir, bytes):
             return natural(suffix, prefix, dir)
 
@@ -61,7 +61,7 @@ def watch_open(watch: Watch) -> None:
         if isinstance(file, (str, os.PathLike)):
             path = os.fspath(file)
             if isinstance(path, str) and (path in _ENTROPY or path.startswith(("/proc/", "/sys/"))):
-                frame = own_caller()
+                frame = own_reader()
                 if frame is not None and not getattr(watch.busy, "quiet", False):
                     return _system_file(watch, path, mode, site_of(frame, "entropy"))
         return natural(file, mode, *args, **options)
@@ -71,11 +71,28 @@ def watch_open(watch: Watch) -> None:
             return _Entropy(watch, site)
         with quiet(watch), natural(path, "rb") as stream:
             content = stream.read()
-        text = watch.value(("file_read", *site[1:]), lambda: content.decode("utf-8", "surrogateescape"))
+        text = watch.value(
+            ("file_read", *site[1:]),
+            lambda: content.decode("utf-8", "surrogateescape"),
+            encode=lambda text: [path, text],
+            decode=lambda both: _of_the_file(both, path),
+        )
         return io.BytesIO(text.encode("utf-8", "surrogateescape")) if "b" in mode else io.StringIO(text)
 
     builtins.open = opened
     io.open = opened
+
+
+def _of_the_file(both: Any, path: str) -> str:
+    """What the other run read, if it was in this very file: a process's is another one in each run.
+
+    Raises:
+        ValueError: It was in another one.
+    """
+    there, text = both
+    if there != path:
+        raise ValueError(f"the other run read {there} here")
+    return str(text)
 
 
 class _Entropy(io.RawIOBase):

@@ -12,8 +12,11 @@ from typing import Any
 from .frames import Site, own_caller, site_of
 from .watch import Watch
 
-#: How long a result of the other run is waited for; how long, and for how many, before one is drawn.
-_PATIENCE_S, _MOMENT_S, _AHEAD = 5.0, 0.02, 8
+#: How long a result of the other run is waited for: where the program would wait for ever, and where it would
+#: not or one failed to come. Before a first result an actor's process starts, which takes seconds.
+_LONG_S, _PATIENCE_S = 60.0, 5.0
+#: For how long, and for how many, before one is drawn.
+_MOMENT_S, _AHEAD = 0.02, 8
 
 
 def watch_ray(module: Any, watch: Watch) -> None:
@@ -43,6 +46,7 @@ class _Results:
         self._natural, self._watch = natural, watch
         self._numbers: dict[Any, int] = {}
         self._drawn: dict[Site, Random] = {}
+        self._missed: set[Site] = set()
 
     def number(self, one: Any) -> int:
         """Its number; the reference itself is not kept, or its result would be."""
@@ -54,9 +58,12 @@ class _Results:
         known = {self.number(one): one for one in waitables}
         wanted = list(self._watch.expected_order(site).values())
         if wanted and set(wanted) <= set(known):
-            found = self._wait([known[one] for one in wanted], options, len(wanted), _PATIENCE_S)
+            for_ever = options.get("timeout") is None and site not in self._missed
+            patience_s = _LONG_S if for_ever else _PATIENCE_S
+            found = self._wait([known[one] for one in wanted], options, len(wanted), patience_s)
             if len(found) == len(wanted):
                 return [known[one] for one in wanted]
+            self._missed.add(site)
         if self._watch.varies("completion_order"):
             count = options.get("num_returns", 1)
             found = self._wait(waitables, options, min(len(waitables), max(count, _AHEAD)), _MOMENT_S)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from . import system_values
-from .frames import own_caller, site_of
+from .frames import own_caller, own_reader, site_of
 from .library_clocks import LibraryClocks
 from .unseeded_draws import GlobalGenerator
 from .watch import Watch
@@ -63,7 +63,7 @@ def _entropy(watch: Watch) -> None:
     natural = os.urandom
 
     def urandom(size: int) -> bytes:
-        frame = own_caller()
+        frame = own_reader()
         return natural(size) if frame is None else watch.entropy(site_of(frame, "entropy"), size)
 
     os.urandom = urandom
@@ -84,7 +84,7 @@ def _global_random(watch: Watch) -> None:
     default = GlobalGenerator("random", lambda drawn: drawn, watch)
 
     def seeding(self: random.Random, a: Any = None, version: int = 2) -> None:
-        frame = own_caller() if a is None else None
+        frame = own_reader() if a is None else None
         if frame is not None:
             a = int.from_bytes(watch.entropy(site_of(frame, "unseeded"), 32), "little")
         if self is module:
@@ -140,7 +140,7 @@ def _listings(watch: Watch) -> None:
     listdir, scandir = os.listdir, os.scandir
 
     def ordered(items: list[Any], key: Callable[[Any], str]) -> list[Any]:
-        frame = own_caller(3)
+        frame = own_reader(3)
         if frame is None or getattr(watch.busy, "quiet", False):
             return items
         return watch.order(site_of(frame, "directory_order"), items, key, vary="directory_order")

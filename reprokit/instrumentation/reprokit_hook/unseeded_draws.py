@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from .frames import own_caller, site_of
+from .frames import own_reader, site_of
 from .watch import Watch
 
 
@@ -39,7 +39,7 @@ class GlobalGenerator:
 
         @functools.wraps(natural, assigned=("__name__", "__doc__"))
         def draw(*args: Any, **options: Any) -> Any:
-            frame = None if self._seeded else own_caller()
+            frame = None if self._seeded else own_reader()
             if frame is None:
                 return natural(*args, **options)
             site = site_of(frame, "unseeded")

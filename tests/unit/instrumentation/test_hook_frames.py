@@ -39,3 +39,24 @@ def test_what_a_library_does_while_it_is_imported_belongs_to_no_line_of_the_prog
     assert (train.FRAME.f_code.co_filename, train.FRAME.f_lineno) == (str(tmp_path / "train.py"), 2)
     for name in ("train", "reads_at_import"):
         monkeypatch.delitem(sys.modules, name)
+
+
+@pytest.mark.parametrize(
+    ("file", "tends"),
+    [
+        ("ray/_private/node.py", True),
+        ("ray/remote_function.py", True),
+        ("ray/data/dataset.py", False),  # what it shuffles, the program learns from
+        ("ray/tune/search/sample.py", False),
+        ("ray/util/actor_pool.py", False),
+        ("rays/_private/node.py", False),
+        ("numpy/random/mtrand.py", False),
+    ],
+)
+def test_the_part_of_a_framework_that_tends_its_processes_is_told_from_those_that_draw(file, tends):
+    assert frames.runs_processes(f"/usr/lib/python3/site-packages/{file}") is tends
+
+
+@pytest.mark.parametrize("file", ["ray/_private/node.py", "/home/me/ray/_private/node.py"])
+def test_a_programs_own_file_is_no_framework_whatever_it_is_called(file):
+    assert not frames.runs_processes(file)

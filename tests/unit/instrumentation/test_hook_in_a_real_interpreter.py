@@ -333,3 +333,18 @@ def test_a_temporary_folder_that_cannot_be_made_anew_is_made_as_ever(tmp_path):
     again = {"label": "held", "pins": ["*"], "replay": str(out), "replay_key": "a"}
     done, _, _ = run(tmp_path, source.format(base="two"), **again)
     assert Path(done.stdout.strip()).parent.name == "two", done.stderr
+
+
+def test_a_system_file_is_given_what_was_read_of_it_and_never_what_was_read_of_another(tmp_path):
+    """Another process of this name, or one more that is looked at: its line is the same, its file is not."""
+    source = "path = open('which').read()\nprint(open(path).read())\n"
+    (tmp_path / "which").write_text("/proc/self/stat")
+    first, sites, out = run(tmp_path, source)
+    pin = f"file_read|{os.path.realpath(tmp_path / 'program.py')}|2"
+    pinned = {"key": "b", "pins": [pin], "replay": str(out), "replay_key": "a"}
+    same, _, _ = run(tmp_path, source, label="same", **pinned)
+    (tmp_path / "which").write_text("/proc/version")
+    other, _, _ = run(tmp_path, source, label="other", **pinned)
+    assert ("file_read", 2) in sites
+    assert same.stdout == first.stdout
+    assert other.stdout.strip() == Path("/proc/version").read_text().strip()

@@ -197,3 +197,27 @@ def test_a_generator_of_pytorch_without_a_seed_is_told(tmp_path):
     source = "import torch\ngenerator = torch.Generator()\ntorch.rand(2, generator=generator)"
     _, records = run(tmp_path, source)
     assert [one[1] for one in seeds(records["0"])] == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("module", "call", "generator"),
+    [
+        ("random", "random.seed, (7,)", "Python's random"),
+        ("random", "random.Random, (7,)", "random.Random"),
+        ("torch", "torch.cuda.manual_seed, (7,)", "PyTorch's generators of cuda"),
+    ],
+)
+def test_what_compiled_code_seeds_in_a_thread_of_its_own_is_noted_and_ends_nothing(
+    tmp_path, module, call, generator
+):
+    """Below such a call there is no frame at all."""
+    source = f"""
+import _thread, sys, time
+import {module}
+sys.unraisablehook = lambda told: print(told.exc_value)
+_thread.start_new_thread({call})
+time.sleep(0.5)
+"""
+    out, records = run(tmp_path, source)
+    assert out == ""
+    assert (generator, "7") in [(one[0], one[2]) for one in seeds(records["0"])]

@@ -17,7 +17,7 @@ HOOK = Path(instrumentation.__file__).parent
 #: Tasks are ready in the order of ``READY``; those that are not in it never are.
 RAY = """
 import os
-READY = os.environ["READY"].split(",")
+READY, STARTS_S = os.environ["READY"].split(","), float(os.environ.get("STARTS_S", "0"))
 class Ref:
     def __init__(self, name):
         self.name = name
@@ -27,6 +27,8 @@ def wait(ray_waitables, *, num_returns=1, timeout=None, fetch_local=True):
     if not isinstance(ray_waitables, list):
         raise TypeError("a list is expected")
     there = sorted((one for one in ray_waitables if one.name in READY), key=lambda one: READY.index(one.name))
+    if timeout is not None and timeout < STARTS_S:
+        there = [one for one in there if one.name != "c"]  # its actor's process is not up yet
     if len(there) < num_returns and timeout is None:
         raise SystemExit("waits for ever")
     ready = there[:num_returns]
@@ -101,6 +103,14 @@ def test_what_does_not_come_is_not_waited_for_for_ever(run, tmp_path):
     run("c,a,d,b")
     taken, _ = run("b,d,a", more=", timeout=0.1", **pinned(tmp_path))
     assert taken == ["b", "a", "d", "nothing", "nothing"]
+
+
+def test_what_comes_late_is_waited_for_where_the_program_would_wait_for_ever(run, tmp_path, monkeypatch):
+    """An actor whose process takes longer to start than in the other run is no other order."""
+    run("c,a,d,b")
+    monkeypatch.setenv("STARTS_S", "20")
+    taken, _ = run("b,d,a,c", **pinned(tmp_path))
+    assert taken == ["c", "a", "d", "b"]
 
 
 def test_under_the_variation_another_one_of_those_that_are_ready_is_taken(run):

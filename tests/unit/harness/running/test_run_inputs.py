@@ -10,6 +10,7 @@ import pytest
 
 from reprokit import recipes
 from reprokit.core.records import digest_bytes
+from reprokit.harness.running import run_inputs
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_inputs import inputs_of, planned_inputs, whole_run, whole_runs
 from support.fake_backend import HOST, REALISATION, ended, training
@@ -120,3 +121,28 @@ def test_a_program_may_start_a_thread_a_core_and_a_trainer_may_not(make):
     assert inputs_of({**pinned, "program": {}}, environment) == of_program[1], (
         "which core it is changes nothing"
     )
+
+
+def test_what_can_change_numbers_is_sought_once_for_runs_that_are_alike_and_anew_where_it_differs(
+    make, monkeypatch
+):
+    (folder,) = make.of_recipe(training(), seed=42)
+    record, environment = (
+        json.loads((folder / name).read_text()) for name in ("run.json", "environment.json")
+    )
+    record["program"] = {}
+    sought = []
+    facts = run_inputs.fingerprint.facts
+
+    def counted(told):
+        sought.append(told)
+        return facts(told)
+
+    monkeypatch.setattr(run_inputs.fingerprint, "facts", counted)
+    environment["inside"]["packages"] = {"numpy": "1.0 of this test"}
+    alike = [inputs_of(record, copy.deepcopy(environment)) for _ in range(5)]
+    environment["inside"]["packages"] = {"numpy": "2.0 of this test"}
+    other = inputs_of(record, environment)
+    assert len(sought) == 2
+    assert len(set(alike)) == 1
+    assert other.surroundings not in {one.surroundings for one in alike}
