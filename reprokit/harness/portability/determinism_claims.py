@@ -12,8 +12,8 @@ from reprokit import capture
 from reprokit.core.determinism_claims import SCHEMA, keep_differences
 from reprokit.errors import CannotRunError, ReportError
 from reprokit.harness.portability import environment_probe
-from reprokit.harness.running import known_claims
 from reprokit.harness.running.execute import Progress
+from reprokit.probes import known_claims
 from reprokit.project import Project
 from reprokit.reports import determinism_claims_page
 from reprokit.request import Request

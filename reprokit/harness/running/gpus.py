@@ -23,13 +23,11 @@ _VISIBLE = "CUDA_VISIBLE_DEVICES"
 def gpus_for(
     recipe: Recipe, request: Request, *, project: Project, note: Callable[[str], None]
 ) -> tuple[int, ...]:
-    """GPUs that the runs of a trainer are made on, one each; none for a CPU, or a command, which sees all.
+    """GPUs that the runs of a trainer with ``device: cuda`` are made on, one each; a command sees all.
 
     Raises:
         DeviceError: There is none, none is free, or the driver is too old.
     """
-    if recipe.device != CUDA:
-        return ()
     host = capture.capture_host(project.root)
     chosen = choose_gpus(recipe, host, exclusive=request.exclusive, note=note, caller=dict(os.environ))
     with suppress(ImageError):  # of locks that cannot be read: they have a verdict of their own

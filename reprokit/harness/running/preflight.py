@@ -8,8 +8,8 @@ from typing import Any
 from reprokit import capture, data, golden
 from reprokit.core import fingerprint
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.known_claims import calls_of_false_claims
 from reprokit.harness.running.recipe_data import sources_of
+from reprokit.probes.known_claims import calls_of_false_claims
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
@@ -40,7 +40,7 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
             golden.load(folder)
         for told in calls_of_false_claims(recipe, platform):
             progress.note(told)
-    for source in sources_of(recipe):
+    for source in sources_of(recipe) if isinstance(recipe.data, Mapping) else ():
         if other := data.other_at_its_place(source):
             progress.note(f"{source.where}: the runs use the copy of {source.name} in the cache: {other}")
     if platforms and not set(platforms) & set(recipe.platforms):

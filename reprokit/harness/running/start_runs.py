@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture, images, runs, workspace
+from reprokit.core.numerics import CUDA
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
@@ -164,7 +165,7 @@ def prepare(
             where=recipe.where("command"),
             fix="leave out --profile",
         )
-    gpus = gpus_for(recipe, request, project=project, note=progress.note)
+    gpus = gpus_for(recipe, request, project=project, note=progress.note) if recipe.device == CUDA else ()
     name = backend_of(recipe, request, progress=progress)
     realisation = (
         None

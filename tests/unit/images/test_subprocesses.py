@@ -32,14 +32,14 @@ def test_a_program_that_asks_gets_no_answer():
 
 
 def test_an_interrupted_command_is_stopped_first():
-    children = []
+    children, program = [], "import time; print('up'); time.sleep(600)"
 
-    def interrupt(_line: str) -> None:
-        children.extend(psutil.Process().children())
+    def interrupt(_line: str) -> None:  # earlier tests may have left children, too
+        children.extend(one for one in psutil.Process().children() if program in one.cmdline())
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_command([sys.executable, "-uc", "import time; print('up'); time.sleep(600)"], on_line=interrupt)
+        run_command([sys.executable, "-uc", program], on_line=interrupt)
     assert children
     assert not any(child.is_running() for child in children)
 

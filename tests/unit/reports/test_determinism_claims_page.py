@@ -6,7 +6,7 @@ import pytest
 
 from reprokit.core import determinism_claims as claims
 from reprokit.harness import portability
-from reprokit.harness.running import known_claims
+from reprokit.probes import known_claims
 from reprokit.reports import determinism_claims_page
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference"

@@ -6,6 +6,7 @@ from reprokit.core.records import Realisation
 from reprokit.errors import CannotRunError
 from reprokit.harness import portability
 from reprokit.harness.portability import determinism_claims, environment_probe
+from reprokit.probes import known_claims
 from reprokit.project import Project
 
 
@@ -25,6 +26,8 @@ ENVIRONMENT = Realisation(
     lock_digest="sha256:0",
 )
 
+KEPT = []
+
 
 @pytest.fixture
 def started(monkeypatch):
@@ -32,6 +35,8 @@ def started(monkeypatch):
     specs = []
     monkeypatch.setattr(environment_probe, "resolve", lambda *_, **__: ("local", ENVIRONMENT))
     monkeypatch.setattr(environment_probe, "run", lambda spec, **_: specs.append(spec) or {"rows": []})
+    monkeypatch.setattr(known_claims, "keep", KEPT.append)
+    KEPT.clear()
     return specs
 
 
@@ -58,3 +63,10 @@ def test_a_host_without_a_gpu_is_told_so_before_an_environment_is_built(started,
     monkeypatch.setattr(determinism_claims.capture, "capture_host", lambda _: {"gpus": [{"name": "H100"}]})
     measure(tmp_path, device="cuda")
     assert started[0].device == "cuda"
+
+
+def test_what_all_operations_showed_is_kept_for_recipes_and_what_a_few_showed_is_not(started, tmp_path):
+    measure(tmp_path, only="index_*")
+    assert KEPT == []
+    measure(tmp_path)
+    assert KEPT == [{"rows": []}]

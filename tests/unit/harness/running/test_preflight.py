@@ -11,11 +11,11 @@ import pytest
 from reprokit import recipes
 from reprokit.errors import GoldenError, RecipeError
 from reprokit.harness import Project, Request
-from reprokit.harness.running import known_claims
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.preflight import foresee, platforms_here
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.probes import known_claims
 from support.recorded_progress import RecordedProgress
 
 ROOT = Path(__file__).resolve().parents[4]
