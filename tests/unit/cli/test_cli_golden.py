@@ -72,6 +72,23 @@ def test_a_golden_as_it_was_blessed_has_no_finding(study):
     assert (json.loads(answer.stdout), code(answer)) == ([], 0)
 
 
+def test_a_golden_of_a_platform_with_settings_of_its_own_is_held_against_these(study):
+    for folder in ("recipes", "golden"):
+        for name in ("parts", "mnist_cnn"):
+            if (ROOT / folder / name).is_dir():
+                shutil.copytree(ROOT / folder / name, study / folder / name, dirs_exist_ok=True)
+    shutil.copytree(ROOT / "recipes" / "trainers", study / "recipes" / "trainers", dirs_exist_ok=True)
+    assert json.loads(run("lint", "mnist_cnn", "--json").stdout) == []
+    file = study / "recipes" / "mnist_cnn" / "recipe.yaml"
+    before = "  xla-cpu: {variant: tpu, device: tpu, numerics: native}"
+    changed = f"{before[:-1]}, settings: {{training.total_timesteps: 64}}}}"
+    file.write_text(file.read_text().replace(before, changed))
+    (found,) = json.loads(run("lint", "mnist_cnn", "--json").stdout)
+    assert (found["rule"], "xla-cpu" in found["where"]) == ("stale", True)
+    assert "config changed" in found["what"]
+    assert "reprokit reproduce mnist_cnn --platform xla-cpu" in found["remedy"]
+
+
 def test_no_golden_at_all_is_no_clean_bill(study):
     shutil.rmtree(study / "golden")
     assert code(run("lint")) == 4
