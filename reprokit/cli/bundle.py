@@ -17,9 +17,9 @@ _SHOWN = 12
     "bundle",
     short_help="Write one archive that a reviewer can reproduce a result from.",
     epilog=examples(
-        "reprokit bundle golden/cartpole_baseline --output cartpole.tar.gz",
+        "reprokit bundle golden/cartpole_baseline/cpu-x86_64 --output cartpole.tar.gz",
         "reprokit bundle reports/cartpole_baseline/20261120T1015-3fa9 -o out.tar.gz",
-        "reprokit bundle golden/cartpole_baseline -o out.tar.gz --vendor",
+        "reprokit bundle golden/cartpole_baseline/cpu-x86_64 -o out.tar.gz --vendor",
         "reprokit reproduce cartpole.tar.gz --sha256 DIGEST   # the reviewer's line",
     ),
 )

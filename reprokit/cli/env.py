@@ -16,7 +16,7 @@ _FORMS = ("requirements", "conda", "dockerfile", "apptainer", "devcontainer")
 @click.group(
     "env",
     short_help="Compare environment records; check this host against a golden's.",
-    epilog=examples("reprokit env check --against golden/cartpole_baseline"),
+    epilog=examples("reprokit env check --against golden/cartpole_baseline/cpu-x86_64"),
 )
 def command() -> None:
     """Work with environment records: of runs, goldens and reports, or from `reprokit capture`."""
@@ -24,7 +24,7 @@ def command() -> None:
 
 @command.command(
     "diff",
-    epilog=examples("reprokit env diff golden/cartpole_baseline RUN", "reprokit env diff a.json b.json"),
+    epilog=examples("reprokit env diff golden/train/cpu-x86_64 RUN", "reprokit env diff a.json b.json"),
 )
 @click.argument("expected", type=click.Path(path_type=Path))
 @click.argument("actual", type=click.Path(path_type=Path))
@@ -53,7 +53,7 @@ def diff(expected: Path, actual: Path, show_all: bool, as_json: bool) -> int:
     return 0 if same else 1
 
 
-@command.command("check", epilog=examples("reprokit env check --against golden/cartpole_baseline"))
+@command.command("check", epilog=examples("reprokit env check --against golden/cartpole_baseline/cpu-x86_64"))
 @click.option(
     "--against",
     "record",
@@ -93,7 +93,7 @@ def check(record: Path, variant: str | None, python: str | None, show_all: bool,
 @command.command(
     "export",
     epilog=examples(
-        "reprokit env export --format dockerfile golden/cartpole_baseline",
+        "reprokit env export --format dockerfile golden/cartpole_baseline/cpu-x86_64",
         "reprokit env export --format conda RUN --output environment/",
     ),
 )

@@ -11,7 +11,7 @@ import pytest
 from support.study_project import Study, with_golden
 
 pytestmark = [pytest.mark.timeout(1800)]
-GOLDEN = "golden/cartpole_baseline"
+GOLDEN = "golden/cartpole_baseline/cpu-x86_64"
 
 
 def bundled(study: Study, *options: str) -> tuple[Path, str]:

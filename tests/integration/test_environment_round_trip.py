@@ -146,7 +146,7 @@ def test_the_dockerfile_rebuilds_what_was_installed_and_what_was_set(
 @pytest.fixture(scope="module")
 def golden(project):
     """The record of the repository's golden, and the wheels of its lock."""
-    path = project / "golden" / "cartpole_baseline"
+    path = project / "golden" / "cartpole_baseline" / "cpu-x86_64"
     record = read_record(path)
     lock = locks.read_lock(project)
     target = packages.Target(machine=record["inside"]["cpu"]["architecture"], python="3.11")

@@ -147,7 +147,7 @@ def test_a_vendored_bundle_is_reproduced(act, judged, tool, shared: Path, tmp_pa
     study = with_golden(tmp_path / "theirs", backend="local")
     sent = shared / "reviewer" / "sent.tar.gz"
     sent.parent.mkdir()
-    golden = "golden/cartpole_baseline"
+    golden = "golden/cartpole_baseline/cpu-x86_64"
     made = study.reprokit("bundle", golden, "--output", str(sent), "--vendor", "--json", timeout=1200)
     assert made.code == 0, made.err
     options = ("--sha256", json.loads(made.out)["sha256"], "--backend", "local", "--json")

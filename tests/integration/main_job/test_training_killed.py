@@ -49,7 +49,7 @@ def moments(count: int, *, seed: int) -> list[Moment]:
 @pytest.fixture
 def busy(study):
     """A study whose training writes without end."""
-    study.change(study.recipe, "total_timesteps: 12288", "total_timesteps: 10000000")
+    study.change(study.recipe, "\n  total_timesteps: 12288", "\n  total_timesteps: 10000000")
     study.change(study.recipe, "rollout_steps: 512", "rollout_steps: 32")
     study.change(study.recipe, "save_interval: 10000", "save_interval: 256")
     return study

@@ -21,7 +21,7 @@ from support.fake_backend import REALISATION
 from support.recorded_progress import RecordedProgress
 
 ROOT = Path(__file__).resolve().parents[3]
-GOLDEN = ROOT / "golden" / "cartpole_baseline"
+GOLDEN = ROOT / "golden" / "cartpole_baseline" / "cpu-x86_64"
 
 
 @pytest.fixture(scope="module")
