@@ -1,16 +1,9 @@
 """The variation ``batch_composition``: rows are computed in two parts where no gradient is taken."""
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
-from reprokit import instrumentation
+from support.hooked_program import run_hooked
 
-HOOK = Path(instrumentation.__file__).parent
 PROGRAM = """\
 import torch
 from torch.nn import functional
@@ -33,19 +26,8 @@ print(tuple(made.shape), bool((made == made.flatten()[0]).all()))
 
 def shapes(tmp_path, line, *, mode="torch.no_grad", vary=("batch_composition",)):
     """What was computed: the operations with the shapes of their first operands, then the whole result's."""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "program.py").write_text(PROGRAM.format(line=line, mode=mode))
-    orders = {"out": str(tmp_path / "out"), "key": "a", "vary": list(vary)}
-    (tmp_path / "orders.json").write_text(json.dumps(orders))
-    done = subprocess.run(
-        [sys.executable, "program.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": str(HOOK), "REPROKIT_HOOK": str(tmp_path / "orders.json")},
-    )
+    source = PROGRAM.format(line=line, mode=mode)
+    done = run_hooked(tmp_path, source, out=tmp_path / "out", vary=list(vary))
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

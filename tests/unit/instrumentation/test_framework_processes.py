@@ -4,14 +4,12 @@ The frameworks are stand-ins; Ray itself: tests/planted, with ``ray_wait``.
 """
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from reprokit import instrumentation
+from support.hooked_program import run_hooked
 
 HOOK = Path(instrumentation.__file__).parent
 #: Everything that Ray asks when it starts a cluster.
@@ -46,20 +44,9 @@ def run(tmp_path):
     def running(package, *, label="out", **orders):
         """What the program printed, and its call sites by kind and line."""
         out = tmp_path / label
-        out.mkdir()
-        (tmp_path / "program.py").write_text(PROGRAM.format(package=package.replace("/", ".")))
-        (tmp_path / "orders.json").write_text(json.dumps({"out": str(out), "key": "a"} | orders))
-        paths = os.pathsep.join([str(HOOK), str(tmp_path / "packages" / "site-packages")])
-        hook = {"PYTHONPATH": paths, "REPROKIT_HOOK": str(tmp_path / "orders.json"), "TMPDIR": str(tmp_path)}
-        done = subprocess.run(
-            [sys.executable, "program.py"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env={**os.environ, **hook},
-        )
+        source, variables = PROGRAM.format(package=package.replace("/", ".")), {"TMPDIR": str(tmp_path)}
+        packages = tmp_path / "packages" / "site-packages"
+        done = run_hooked(tmp_path, source, out=out, packages=packages, variables=variables, **orders)
         assert done.returncode == 0, done.stderr
         traces = [json.loads(path.read_text()) for path in out.glob("trace-*.json")]
         sites = {(one["kind"], one["line"]) for trace in traces for one in trace["sites"].values()}

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from reprokit import instrumentation
+from support.hooked_program import run_hooked
 
 HOOK = Path(instrumentation.__file__).parent
 
@@ -17,18 +18,7 @@ HOOK = Path(instrumentation.__file__).parent
 def run(tmp_path, source, *, label="out", **orders):
     """Run a program under watch: what it printed, its exit code, and the call sites by kind."""
     out = tmp_path / label
-    out.mkdir()
-    (tmp_path / "program.py").write_text(source)
-    (tmp_path / "orders.json").write_text(json.dumps({"out": str(out), "key": "a"} | orders))
-    done = subprocess.run(
-        [sys.executable, "program.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": str(HOOK), "REPROKIT_HOOK": str(tmp_path / "orders.json")},
-    )
+    done = run_hooked(tmp_path, source, out=out, **orders)
     traces = [json.loads(path.read_text()) for path in sorted(out.glob("trace-*.json"))]
     sites = {(one["kind"], one["line"]) for trace in traces for one in trace["sites"].values()}
     return done, sites, out

@@ -5,13 +5,12 @@ Ray itself: tests/planted, with ``ray_wait``.
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from reprokit import instrumentation
+from support.hooked_program import run_hooked
 
 HOOK = Path(instrumentation.__file__).parent
 #: Tasks are ready in the order of ``READY``; those that are not in it never are.
@@ -54,20 +53,9 @@ def run(tmp_path):
     def running(ready, *, label="out", at_once=1, more="", **orders):
         """What the program printed, and its call sites by kind and line."""
         out = tmp_path / label
-        out.mkdir()
-        (tmp_path / "program.py").write_text(PROGRAM.format(at_once=at_once, more=more))
-        (tmp_path / "orders.json").write_text(json.dumps({"out": str(out), "key": "a"} | orders))
-        paths = os.pathsep.join([str(HOOK), str(tmp_path / "packages" / "site-packages")])
-        hook = {"PYTHONPATH": paths, "REPROKIT_HOOK": str(tmp_path / "orders.json"), "READY": ready}
-        done = subprocess.run(
-            [sys.executable, "program.py"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            env={**os.environ, **hook},
-        )
+        source = PROGRAM.format(at_once=at_once, more=more)
+        packages = tmp_path / "packages" / "site-packages"
+        done = run_hooked(tmp_path, source, out=out, packages=packages, variables={"READY": ready}, **orders)
         traces = [json.loads(path.read_text()) for path in out.glob("trace-*.json")]
         sites = {
             (one["kind"], one["line"]): sum(one["counts"].values())
