@@ -116,10 +116,10 @@ def show(name: str, as_json: bool) -> int:
 
     Exit codes: 0; 2 no such table; 3 the data is not in the cache as declared.
     """
-    from reprokit.harness import datasets
+    from reprokit.harness import data_tables
     from reprokit.reports import data_page
 
-    found = datasets.shown(name, project=project_of({}))
+    found = data_tables.shown(name, project=project_of({}))
     print_answer(
         data_page.manifest_lines(found),
         data=lambda: {called: one.as_data() for called, one in found.items()},
@@ -141,10 +141,10 @@ def diff(before: str, after: str, key: tuple[str, ...], as_json: bool) -> int:
     A and B are files or folders (see show), RECIPE:NAME, or sha256:DIGEST:csv of the cache.
     Exit codes: 0 the same rows in the same order; 1 they differ; 2 one is no table.
     """
-    from reprokit.harness import datasets
+    from reprokit.harness import data_tables
     from reprokit.reports import data_page
 
-    found = datasets.compared(before, after, key=key, project=project_of({}))
+    found = data_tables.compared(before, after, key=key, project=project_of({}))
     print_answer(data_page.diff_lines(found), data=lambda: data_page.diff_data(found), as_json=as_json)
     return 0 if found.same_rows and not found.is_reordered else 1
 
@@ -179,10 +179,10 @@ def split(
 
     Rows of one identity are in one part. With --stratify, a row near a border can move when rows are added.
     """
-    from reprokit.harness import datasets
+    from reprokit.harness import data_tables
     from reprokit.reports import one_line
 
-    made = datasets.split_into(
+    made = data_tables.split_into(
         table,
         output,
         _shares(parts),
@@ -210,10 +210,10 @@ def check_splits(tables: tuple[str, ...], key: tuple[str, ...], as_json: bool) -
     A table is a file or folder (see show), RECIPE:NAME, or sha256:DIGEST:csv of the cache.
     Exit codes: 0 none does; 1 some do, with their lines; 2 one is no table.
     """
-    from reprokit.harness import datasets
+    from reprokit.harness import data_tables
     from reprokit.reports import data_page
 
-    found = datasets.shared_rows(tables, key=key, project=project_of({}))
+    found = data_tables.shared_rows(tables, key=key, project=project_of({}))
     print_answer(data_page.overlap_lines(found), data=lambda: data_page.overlap_data(found), as_json=as_json)
     return 1 if found.num_duplicates else 0
 
@@ -236,12 +236,12 @@ def export(name: str, output: Path, vocabulary: Path | None, as_json: bool) -> i
     A text becomes tokens in .npy or .bin, and tokens with --vocabulary a .txt. Where a row would not be the
     same, nothing is written.
     """
-    from reprokit.harness import datasets
+    from reprokit.harness import data_tables, datasets
     from reprokit.reports import one_line
 
     project = project_of({})
-    if datasets.is_table(output):
-        made = {"files": datasets.converted(name, output, vocabulary=vocabulary, project=project)}
+    if data_tables.is_table(output):
+        made = {"files": data_tables.converted(name, output, vocabulary=vocabulary, project=project)}
     else:
         made = datasets.exported(name, output, project=project)
     lines = (

@@ -60,6 +60,7 @@ __all__ = [
     "choose_backend",
     "curation",
     "curves",
+    "data_tables",
     "datasets",
     "diagnosing",
     "export_kubernetes",

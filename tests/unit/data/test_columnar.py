@@ -10,7 +10,7 @@ import pytest
 from reprokit import data
 from reprokit.data import optional
 from reprokit.errors import UsageError
-from reprokit.harness import datasets
+from reprokit.harness import data_tables
 
 ROWS = [
     {"id": row, "x": row / 4, "label": "ab"[row % 2], "raw": b"\0", "odd": float("nan")} for row in range(40)
@@ -42,7 +42,9 @@ def test_its_columns_are_summarised(written):
 
 def test_a_split_keeps_columns_and_types_and_shares_no_row(written, tmp_path):
     path = written("all", ROWS)
-    datasets.split_into(path, tmp_path / "out", {"train": 0.5, "test": 0.5}, key=["id"], stratify="", salt="")
+    data_tables.split_into(
+        path, tmp_path / "out", {"train": 0.5, "test": 0.5}, key=["id"], stratify="", salt=""
+    )
     parts = {name: tmp_path / "out" / f"{name}{path.suffix}" for name in ("train", "test")}
     assert data.overlaps(parts).num_duplicates == 0
     rows = [row.values for part in parts.values() for row in data.rows(part)]

@@ -8,7 +8,7 @@ import pytest
 from reprokit import data
 from reprokit.data import optional
 from reprokit.errors import UsageError
-from reprokit.harness import datasets
+from reprokit.harness import data_tables
 
 h5py = pytest.importorskip("h5py")
 IDS = np.arange(40)
@@ -48,7 +48,7 @@ def test_a_split_keeps_columns_types_and_shapes_is_the_same_each_time_and_shares
     path = write()
     for folder in ("out", "again"):
         shares = {"train": 0.5, "test": 0.5}
-        datasets.split_into(path, tmp_path / folder, shares, key=["id"], stratify="", salt="")
+        data_tables.split_into(path, tmp_path / folder, shares, key=["id"], stratify="", salt="")
     parts = {name: tmp_path / "out" / f"{name}.h5" for name in ("train", "test")}
     assert data.overlaps(parts).num_duplicates == 0
     ids = []

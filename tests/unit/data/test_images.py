@@ -14,7 +14,7 @@ import pytest
 from reprokit import data
 from reprokit.cli import main
 from reprokit.errors import UsageError
-from reprokit.harness import datasets
+from reprokit.harness import data_tables
 
 Image = pytest.importorskip("PIL.Image")
 
@@ -104,7 +104,7 @@ def test_an_archive_holds_the_rows_of_its_folder(folder, kind):
 def test_a_split_puts_equal_pixels_into_one_part_and_shares_none(folder, tmp_path):
     for number in range(10):
         (folder / "b" / f"copy{number}.bmp").write_bytes(encoded(picture(number), "BMP"))
-    record = datasets.split_into(
+    record = data_tables.split_into(
         folder, tmp_path / "out", {"train": 0.5, "test": 0.5}, key=[], stratify="", salt=""
     )
     parts = {name: tmp_path / "out" / name for name in ("train", "test")}

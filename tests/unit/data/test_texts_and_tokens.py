@@ -10,7 +10,7 @@ import pytest
 
 from reprokit import data
 from reprokit.errors import UsageError
-from reprokit.harness import datasets
+from reprokit.harness import data_tables
 from support.command_line import reprokit
 
 TEXT = "to be\nor not\n\n\nto be\nthat is\n  \nthe question é\n"
@@ -50,7 +50,7 @@ def test_documents_stand_between_empty_lines_or_are_files(text, tmp_path):
 def test_a_split_of_a_text_shares_no_row(text, tmp_path, form):
     text.write_text("".join(f"line {number}\n\n" for number in range(60)))
     shares = {"train": 0.5, "test": 0.5}
-    datasets.split_into(f"{text}::{form}", tmp_path / "out", shares, key=["text"], stratify="", salt="")
+    data_tables.split_into(f"{text}::{form}", tmp_path / "out", shares, key=["text"], stratify="", salt="")
     parts = {name: tmp_path / "out" / f"{name}.txt" for name in shares}
     shared = data.overlaps(parts, forms=dict.fromkeys(parts, form))
     assert (shared.num_rows, shared.num_duplicates) == ({"lines": 120, "documents": 60}[form], 0)
@@ -62,7 +62,7 @@ def test_documents_in_a_folder_are_split_into_folders(tmp_path):
         (tmp_path / "plays" / f"{number}.txt").write_text(f"play {number // 2}")
     shares = {"train": 0.5, "test": 0.5}
     place = f"{tmp_path / 'plays'}::documents"
-    datasets.split_into(place, tmp_path / "out", shares, key=[], stratify="", salt="")
+    data_tables.split_into(place, tmp_path / "out", shares, key=[], stratify="", salt="")
     parts = {name: tmp_path / "out" / name for name in shares}
     shared = data.overlaps(parts, forms=dict.fromkeys(parts, "documents"))
     assert (shared.num_rows, shared.num_duplicates) == (20, 0)
@@ -144,7 +144,7 @@ def test_a_split_of_tokens_keeps_every_row_and_type(tmp_path, name):
     path = tmp_path / name
     np.save(path, STREAM.astype("u2")) if name == "a.npy" else STREAM.astype("<u2").tofile(path)
     shares = {"train": 0.5, "test": 0.5}
-    record = datasets.split_into(
+    record = data_tables.split_into(
         f"{path}::tokens/uint16/64", tmp_path / "out", shares, key=[], stratify="", salt=""
     )
     assert sum(one["rows"] for one in record["parts"].values()) == 31
