@@ -101,7 +101,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     if isinstance(validated, list):
         mistakes += validated
     elif not platform:
-        mistakes += _elsewhere(data, sections, origin)
+        mistakes += _elsewhere(document.data, sections, replace(origin, overrides=()))
     named = None if isinstance(validated, list) else validated.recipe.name
     if named not in {None, name} and file == recipes_dir / name / RECIPE:
         mistakes.append(
@@ -128,7 +128,10 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
 def _elsewhere(
     data: dict[str, Any], sections: dict[str, type[BaseModel]] | None, origin: Origin
 ) -> list[RecipeError]:
-    """The mistakes in what a recipe, right by itself, sets on its other platforms: not only told there."""
+    """The mistakes in what a recipe, right by itself, sets on its other platforms: not only told there.
+
+    Of the file as it stands: overrides are meant for the platform that is asked for.
+    """
     mistakes: list[RecipeError] = []
     for platform in declared(data):
         there = replace(origin, lines=lines_on_platform(data, platform, origin.lines))

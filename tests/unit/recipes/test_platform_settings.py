@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from reprokit.errors import RecipeError
 from reprokit.recipes import asked_of, platform_asked
 
 SETTINGS = (
@@ -147,3 +148,10 @@ def test_a_run_is_loaded_again_with_its_platform():
     assert platform_asked(asked_of(record)) == "xla-cpu"
     assert asked_of({"modified": []}) == ()
     assert platform_asked(["training.gamma=0.9"]) == ""
+
+
+def test_a_typed_setting_that_another_platform_could_not_have_is_taken_here(with_settings):
+    ranks = "ranks={world_size: 2, reduction: fixed_order}"
+    assert with_settings.load(ranks).ranks["world_size"] == 2
+    with pytest.raises(RecipeError, match="ranks train on the CPU, and the device is tpu"):
+        with_settings.load("platform=xla-cpu", ranks)
