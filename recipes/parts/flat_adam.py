@@ -11,8 +11,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from recipes.parts.computing import UnscaledLoss, put_back
 
-class FlatAdam:
+
+class FlatAdam(UnscaledLoss):
     """The optimizer and its state.
 
     Args:
@@ -67,5 +69,4 @@ class FlatAdam:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take over what ``state_dict`` gave."""
-        for name, tensor in self.state_dict().items():
-            tensor.copy_(state[name])
+        put_back(self.state_dict(), state)

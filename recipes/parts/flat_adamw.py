@@ -15,8 +15,10 @@ import math
 import torch
 from torch import Tensor, nn
 
+from recipes.parts.computing import UnscaledLoss, put_back
 
-class FlatAdamW:
+
+class FlatAdamW(UnscaledLoss):
     """The optimizer and its state.
 
     Matrices decay; vectors (the scales of a normalisation, biases) do not.
@@ -96,5 +98,4 @@ class FlatAdamW:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take over what ``state_dict`` gave."""
-        for name, tensor in self.state_dict().items():
-            tensor.copy_(state[name])
+        put_back(self.state_dict(), state)

@@ -17,14 +17,14 @@ from torch import Tensor
 
 
 def product(x: Tensor, weight: Tensor) -> Tensor:
-    """``x @ weight``: by numpy in float32 on a CPU, by PyTorch under autocast and everywhere else.
+    """``x @ weight``: by numpy in float32 on a CPU; by PyTorch under autocast, compiled, and everywhere else.
 
     Args:
         x: [..., rows, inner].
         weight: [..., inner, columns], with as many dimensions as ``x``.
     """
     plain = x.dtype == weight.dtype == torch.float32 and x.device.type == "cpu"
-    if not plain or torch.is_autocast_enabled("cpu"):
+    if not plain or torch.is_autocast_enabled("cpu") or torch.compiler.is_compiling():
         return x @ weight
     result: Tensor = _Product.apply(x, weight)  # type: ignore[no-untyped-call]  # torch does not say
     return result

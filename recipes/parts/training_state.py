@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from recipes.parts.devices import named_gradients
@@ -106,3 +107,23 @@ class TrainingState:
                 extra={**extra, "updates": self.run.trace.updates},
             )
         )
+
+
+def resume(
+    run: Run,
+    *,
+    model: nn.Module,
+    optimizer: Stateful,
+    generators: Mapping[str, torch.Generator] | None = None,
+) -> int:
+    """Go on from the checkpoint that the run names, if it names one; returns the step to go on from.
+
+    For a training whose state is all in these three; the checkpoint's ``extra`` has ``updates``.
+    """
+    state = run.load_checkpoint()
+    if state is None:
+        return 0
+    step, extra = checkpoint.restore(state, model=model, optimizer=optimizer, generators=generators)
+    run.trace.resume_at(extra["updates"])
+    run.timing.resume_at(step)
+    return step

@@ -4,19 +4,21 @@
     >>> passed = network.forward(observations)
     >>> network.add_gradients(passed, slopes)
 
-In float32 on a CPU the arrays are numpy's, over the parameters' own memory. In bfloat16 or on another device
-the same lines run on tensors.
+In float32 on a CPU the arrays are numpy's, over the parameters' own memory. In another precision or on
+another device the same lines run on tensors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+
+from recipes.parts.computing import Precision
 
 
 class Passed(NamedTuple):
@@ -48,7 +50,7 @@ class WrittenOut:
         weights: Iterable[nn.Parameter],
         biases: Iterable[nn.Parameter],
         *,
-        precision: Literal["float32", "bfloat16"] = "float32",
+        precision: Precision = "float32",
         must_be_finite: bool = False,
     ) -> None:
         self.must_be_finite = must_be_finite

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from recipes.parts.computing import UnscaledLoss, put_back
 from reprokit.runtime import devices
 
 
@@ -30,7 +31,7 @@ class Gradients:
             _gradient(parameter).zero_()
 
 
-class XlaAdam:
+class XlaAdam(UnscaledLoss):
     """The optimizer and its state.
 
     Args:
@@ -88,8 +89,8 @@ class XlaAdam:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Take over what ``state_dict`` gave, or that of ``flat_adam`` or ``flat_adamw``."""
-        self.mean.copy_(state["mean"])
-        self.mean_square.copy_(state["mean_square"])
+        moments = {"mean": self.mean, "mean_square": self.mean_square}
+        put_back(moments, {name: one for name, one in state.items() if name != "steps"})
         # A number that is copied cannot be overwritten by a step; a sum can, as after every step.
         self.steps.zero_().add_(state["steps"])
 

@@ -22,9 +22,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recipes.parts.computing import compute_in
 from recipes.parts.devices import Adam, adam_of, named_gradients
 from recipes.parts.labelled_rows import read_rows, stratified_folds
 from recipes.parts.schedules import is_due
+from recipes.parts.training_state import resume
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le
 from reprokit.runtime.run import Run
@@ -80,6 +82,8 @@ class Training:
         adam_epsilon: Added to the root in Adam's denominator.
         max_grad_norm: Longer gradients are scaled down to this; null for any length.
         overfit_batch: Train on the first batch only, again and again, unaugmented: it must be memorised.
+        precision: Of the network; parameters stay float32. Float16 scales the loss.
+        compile: A mode of ``torch.compile``, or null.
     """
 
     total_timesteps: Annotated[int, Gt(0)] = 10_000
@@ -89,6 +93,8 @@ class Training:
     adam_epsilon: Annotated[float, Gt(0)] = 1e-8
     max_grad_norm: Annotated[float, Gt(0)] | None = None
     overfit_batch: bool = False
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    compile: Literal["default", "reduce-overhead"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,13 +253,14 @@ def learn(
         labels = torch.from_numpy(batch.labels[part]).to(run.device)
         logits, share = model(as_input(batch.inputs[part], run)), len(labels) / len(batch.labels)
         loss = functional.cross_entropy(logits, labels) * share
-        torch.autograd.backward(loss)
+        torch.autograd.backward(adam.scaled(loss))
         return torch.stack([loss.detach(), (logits.argmax(dim=1) == labels).float().mean() * share])
 
     measures = run.ranks.add_up(of_part, adam.gradients, count=len(batch.samples), num_measures=2)
     norm = adam.step(learning_rate=learning_rate, max_norm=max_norm)
     record = {"loss/train": measures[0].item(), "train/accuracy": measures[1].item()}
-    return {**record, "optim/grad_norm": norm.item(), "optim/learning_rate": learning_rate}
+    record |= {"optim/grad_norm": norm.item(), "optim/learning_rate": learning_rate}
+    return record | adam.record()
 
 
 def learning_rate_at(step: int, settings: Training) -> float:
@@ -294,8 +301,9 @@ def train(config: Config, run: Run) -> None:
     rows = trained_rows(data, settings, run)
     with run.seeding.initialising():
         model = network(config.dataset, config.model).to(run.device)
-    adam = adam_of(model, epsilon=settings.adam_epsilon)
-    before = resume(run, model=model, adam=adam)
+    compute_in(model, precision=settings.precision, mode=settings.compile)
+    adam = adam_of(model, epsilon=settings.adam_epsilon, precision=settings.precision)
+    before = resume(run, model=model, optimizer=adam)
     if before == 0:
         first = evaluate(model, data, data.held_out, run)
         chance = math.log(config.dataset.num_classes)
@@ -327,17 +335,6 @@ def train(config: Config, run: Run) -> None:
         run.timing.write(step=batch.step, total_steps=settings.total_timesteps, phase="train")
         before = batch.step
     run.checkpoints.save_final(model)
-
-
-def resume(run: Run, *, model: nn.Module, adam: Adam) -> int:
-    """Go on from the checkpoint that the run names, if it names one. Returns the step to go on from."""
-    state = run.load_checkpoint()
-    if state is None:
-        return 0
-    step, extra = checkpoint.restore(state, model=model, optimizer=adam)
-    run.trace.resume_at(extra["updates"])
-    run.timing.resume_at(step)
-    return step
 
 
 def final_record(model: nn.Module, data: Images, rows: np.ndarray, run: Run) -> dict[str, float]:

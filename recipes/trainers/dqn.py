@@ -82,7 +82,8 @@ class Training:
     target_update: Annotated[int, Ge(1)] = 100  # updates between two copies into the target network
     max_grad_norm: Annotated[float, Gt(0)] | None = None  # longer gradients are scaled down; null: none is
     gradient_accumulation_steps: Annotated[int, Ge(1)] = 1  # a batch is learned from in so many parts
-    precision: Literal["float32", "bfloat16"] = "float32"  # of the networks; parameters stay float32
+    # Of the networks; parameters stay float32. Float16 scales the loss.
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
     detect_anomaly: bool = False  # a NaN or infinity in an update ends the run, and is named
 
 
@@ -159,7 +160,7 @@ class Learner:
 
     def __init__(self, model: QNetwork, target: QNetwork, replay: ReplayBuffer, settings: Training) -> None:
         self.model, self.target, self.replay, self.settings = model, target, replay, settings
-        self.adam = adam_of(model, epsilon=settings.adam_epsilon)
+        self.adam = adam_of(model, epsilon=settings.adam_epsilon, precision=settings.precision)
         self.target.load_state_dict(model.state_dict())
         precision, looks = settings.precision, settings.detect_anomaly
         self.network = WrittenOut(model.weights, model.biases, precision=precision, must_be_finite=looks)
@@ -201,7 +202,7 @@ class Learner:
         slope = errors * np.float32(2 / settings.batch_size)
         slopes = np.zeros_like(passed.outputs)
         slopes[rows, part.actions] = slope if part.weights is None else slope * part.weights
-        self.network.add_gradients(passed, slopes)
+        self.network.add_gradients(passed, self.adam.scaled(slopes))
         return errors, chosen
 
     def state_dict(self) -> dict[str, Any]:
@@ -335,7 +336,7 @@ def play_and_learn(
     if told:
         losses, values, sizes, norms = np.array(told).T
         record |= {"loss/td": losses.mean(), "q/mean": values.mean(), "q/magnitude": sizes.max()}
-        record |= {"optim/grad_norm": norms.mean()}
+        record |= {"optim/grad_norm": norms.mean(), **learner.adam.record()}
     return step, record
 
 

@@ -23,8 +23,10 @@ from torch.nn import functional
 
 from recipes.parts.attention import causal_attention
 from recipes.parts.characters import Corpus, read_texts
+from recipes.parts.computing import compute_in
 from recipes.parts.devices import Adam, adamw_of, named_gradients
 from recipes.parts.products import product
+from recipes.parts.training_state import resume
 from reprokit.runtime import checkpoint
 from reprokit.runtime.config import Ge, Gt, Le, Lt, MinLen
 from reprokit.runtime.ranks import Ranks
@@ -99,6 +101,8 @@ class Training:
     weight_decay: Annotated[float, Ge(0), Le(1)] = 0.1
     max_grad_norm: Annotated[float, Gt(0)] = 1.0
     overfit_batch: bool = False
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    compile: Literal["default", "reduce-overhead"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,13 +231,13 @@ def update(
         losses, share = torch.zeros(1, device=batch[0].device), (part.stop - part.start) / settings.batch_size
         for inputs, targets in zip(*(tensor[part].chunk(num_parts) for tensor in batch), strict=True):
             loss = loss_of(model, inputs, targets) / num_parts * share
-            torch.autograd.backward(loss)
+            torch.autograd.backward(adam.scaled(loss))
             losses += loss.detach()
         return losses
 
     loss = ranks.add_up(of_part, adam.gradients, count=settings.batch_size, num_measures=1)
     norm = adam.step(learning_rate=rate, max_norm=settings.max_grad_norm)
-    return {"loss/train": loss, "optim/grad_norm": norm, "optim/learning_rate": rate}
+    return {"loss/train": loss, "optim/grad_norm": norm, "optim/learning_rate": rate, **adam.record()}
 
 
 @torch.no_grad()
@@ -281,9 +285,15 @@ def train(config: Config, run: Run) -> None:
     sampler = run.seeding.torch_generator("batches", rank=0)
     with run.seeding.initialising():
         model = GPT(len(corpus.characters), config.model).to(run.device)
-    betas = (settings.beta1, settings.beta2)
-    adam = adamw_of(model, weight_decay=settings.weight_decay, betas=betas, epsilon=settings.adam_epsilon)
-    step = resume(run, model=model, adam=adam, sampler=sampler)
+    compute_in(model, precision=settings.precision, mode=settings.compile)
+    adam = adamw_of(
+        model,
+        weight_decay=settings.weight_decay,
+        betas=(settings.beta1, settings.beta2),
+        epsilon=settings.adam_epsilon,
+        precision=settings.precision,
+    )
+    step = resume(run, model=model, optimizer=adam, generators={"batches": sampler})
     if step == 0:
         losses = evaluate(model, corpus, num_blocks=settings.batch_size, batch_size=settings.batch_size)
         chance = math.log(len(corpus.characters))
@@ -325,17 +335,6 @@ def train(config: Config, run: Run) -> None:
             )
         run.timing.write(step=step, total_steps=settings.total_timesteps, phase="train")
     run.checkpoints.save_final(model)
-
-
-def resume(run: Run, *, model: GPT, adam: Adam, sampler: torch.Generator) -> int:
-    """Go on from the checkpoint that the run names, if it names one. Returns the step to go on from."""
-    state = run.load_checkpoint()
-    if state is None:
-        return 0
-    step, extra = checkpoint.restore(state, model=model, optimizer=adam, generators={"batches": sampler})
-    run.trace.resume_at(extra["updates"])
-    run.timing.resume_at(step)
-    return step
 
 
 def finish(model: GPT, corpus: Corpus, config: Config, run: Run) -> dict[str, float]:

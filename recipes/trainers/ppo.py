@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from recipes.parts.computing import compute_in
 from recipes.parts.devices import Adam, adam_of
 from recipes.parts.evaluation import evaluate, final_record
 from recipes.parts.initial_weights import orthogonal
@@ -74,6 +75,9 @@ class Training:
     ent_coef: Annotated[float, Ge(0)] = 0.0  # weight of the entropy in the loss
     vf_coef: Annotated[float, Ge(0)] = 0.5  # weight of the value loss, the mean squared error
     max_grad_norm: Annotated[float, Gt(0)] = 0.5  # longer gradients are scaled down to this
+    # Of the networks in an update; parameters stay float32, and what plays too. Float16 scales the loss.
+    precision: Literal["float32", "bfloat16", "float16"] = "float32"
+    compile: Literal["default", "reduce-overhead"] | None = None  # a mode of torch.compile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,11 +268,11 @@ def update(model: ActorCritic, adam: Adam, batch: Batch, settings: Training) -> 
         for part in minibatches(batch, settings):
             loss, policy_loss, value_loss = losses_of(model, part, settings)
             adam.gradients.zero_()
-            torch.autograd.backward(loss)
+            torch.autograd.backward(adam.scaled(loss))
             norm = adam.step(learning_rate=settings.learning_rate, max_norm=settings.max_grad_norm)
             told += (policy_loss.detach(), value_loss.detach(), norm)
     policy, value, norm = torch.stack(told).view(-1, 3).mean(dim=0).tolist()
-    return {"loss/policy": policy, "loss/value": value, "optim/grad_norm": norm}
+    return {"loss/policy": policy, "loss/value": value, "optim/grad_norm": norm, **adam.record()}
 
 
 # --- Training ------------------------------------------------------------------------------------
@@ -289,7 +293,8 @@ def train(config: Config, run: Run) -> None:
     players = Players([spec] * num_envs, run.seeding.environment_seeds(num_envs))
     with run.seeding.initialising():
         model = ActorCritic(players.observations.shape[1], players.num_actions, config.model).to(run.device)
-    adam = adam_of(model, epsilon=settings.adam_epsilon)
+    compute_in(model, precision=settings.precision, mode=settings.compile)
+    adam = adam_of(model, epsilon=settings.adam_epsilon, precision=settings.precision)
     others = {"players": players}
     state = TrainingState(run, model=model, optimizer=adam, environments=players.envs, others=others)
     step = state.resume()

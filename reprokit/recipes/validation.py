@@ -21,6 +21,8 @@ ANY = "*"
 #: Folder of the program's files, beside the recipe's own in a run (``layout.PROGRAM``).
 _TAKEN = "program"
 _WITH_A_DEVICE = ("cpu", "cuda", "tpu")
+_LOWER_PRECISIONS = ("bfloat16", "float16")
+_NATIVE = "write `numerics: native`"
 
 # What a value must be, to follow "must be". Any other kind of error speaks for itself.
 _RULES: Mapping[str, str] = {
@@ -69,11 +71,10 @@ def validate(
         recipe = model.model_validate(data)
     except ValidationError as error:
         return _mistakes_in(error, data, model, origin)
-    mistakes = list(_contradictions(recipe, origin))
-    if mistakes:
-        return mistakes
     dumped = recipe.model_dump(mode="json", by_alias=True)
-    return Validated(recipe=recipe, config={name: dumped[name] for name in sections or {}})
+    config = {name: dumped[name] for name in sections or {}}
+    mistakes = [*_contradictions(recipe, origin), *_not_portable(recipe, config, origin)]
+    return mistakes or Validated(recipe=recipe, config=config)
 
 
 def whole_model(sections: Mapping[str, type[BaseModel]] | None) -> type[RecipeModel]:
@@ -200,6 +201,20 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
             yield RecipeError(f"the row {check!r} is relaxed and required", where=origin.where(path))
 
 
+def _not_portable(recipe: RecipeModel, config: Mapping[str, Any], origin: Origin) -> Iterator[RecipeError]:
+    """Settings of a trainer that no portable profile can promise the same bits for on every CPU."""
+    training = config.get("training")
+    if recipe.numerics == "native" or not isinstance(training, Mapping):
+        return
+    if training.get("precision") in _LOWER_PRECISIONS:
+        what = f"portable numerics and training.precision {training['precision']}"
+        why = "which kernels compute it follows from the CPU"
+        yield RecipeError(f"{what}: {why}", where=origin.where(("training", "precision")), fix=_NATIVE)
+    if training.get("compile"):
+        what = "portable numerics and training.compile: the code that is generated follows from the CPU"
+        yield RecipeError(what, where=origin.where(("training", "compile")), fix=_NATIVE)
+
+
 def _of_statistics(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:
     """Metrics of the statistical gate, each once, and platforms that the recipe has."""
     said = recipe.statistical
@@ -244,7 +259,7 @@ def _of_trainer_or_command(recipe: RecipeModel, origin: Origin) -> Iterator[Reci
         yield RecipeError(what, where=origin.where(("ranks",)), fix="start them in the command: torchrun …")
     elif recipe.variant == NO_VARIANT and recipe.numerics == "portable":
         what = "portable numerics need a pinned environment, and the variant is none"
-        yield RecipeError(what, where=origin.where(("numerics",)), fix="write `numerics: native`")
+        yield RecipeError(what, where=origin.where(("numerics",)), fix=_NATIVE)
     if recipe.command is not None and recipe.name == _TAKEN:
         what = f"the name {_TAKEN!r} is taken: a run keeps the program's files under it"
         yield RecipeError(what, where=origin.where(("name",)), fix="choose another name")

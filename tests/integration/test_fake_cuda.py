@@ -4,10 +4,7 @@ Whole short trainings, their evaluations, checkpoints and resumption. They go re
 CPU, or a GPU's tensor is read as if it were there. Bits, kernels and memory of a GPU: ``tests/cuda``.
 """
 
-import io
 import json
-import tarfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,80 +16,14 @@ torch = pytest.importorskip("torch")
 from recipes.parts.written_out import WrittenOut  # noqa: E402
 from reprokit.core import numerics  # noqa: E402
 from reprokit.probes import rounding_probe  # noqa: E402
-from reprokit.runtime import config  # noqa: E402
-from reprokit.runtime.launch import launch, load_trainer  # noqa: E402
-from reprokit.runtime.run import Run  # noqa: E402
+from reprokit.runtime.launch import launch  # noqa: E402
 from support.fake_cuda import GPU, NAME, fake_cuda  # noqa: E402
-
-TRAINERS = Path(__file__).resolve().parents[2] / "recipes" / "trainers"
-TEXT = "to be or not to be that is the question\n" * 20
-CONFIGS = {
-    "ppo": {
-        "environment": {"name": "CartPole-v1", "num_envs": 2, "max_episode_steps": 20},
-        "model": {"hidden_sizes": [8]},
-        "training": {"total_timesteps": 128, "rollout_steps": 16, "batch_size": 16, "n_epochs": 2},
-        "logging": {"save_interval": 32, "eval_interval": 64, "eval_episodes": 2, "final_eval_episodes": 2},
-    },
-    "dqn": {
-        "environment": {"name": "CartPole-v1", "num_envs": 1, "max_episode_steps": 20},
-        "model": {"hidden_sizes": [8]},
-        "training": {
-            "total_timesteps": 80,
-            "batch_size": 8,
-            "buffer_size": 64,
-            "learning_starts": 10,
-            "target_update": 7,
-            "replay": "prioritised",
-            "max_grad_norm": 1.0,
-        },
-        "logging": {
-            "log_interval": 20,
-            "save_interval": 20,
-            "eval_interval": 40,
-            "eval_episodes": 2,
-            "final_eval_episodes": 2,
-        },
-    },
-    "gpt": {
-        "texts": {"archive": "texts.tar", "members": "*.txt", "validation": ["b"]},
-        "model": {"num_layers": 2, "num_heads": 2, "width": 16, "block_size": 8},
-        "training": {
-            "total_timesteps": 4,
-            "batch_size": 4,
-            "lr_warmup_steps": 1,
-            "gradient_accumulation_steps": 2,
-        },
-        "logging": {
-            "save_interval": 2,
-            "eval_interval": 2,
-            "eval_blocks": 6,
-            "final_eval_blocks": 6,
-            "num_samples": 2,
-            "sample_length": 5,
-        },
-    },
-    "classifier": {
-        "dataset": {"file": "images.csv", "side": 8, "largest": 255, "folds": 3, "shift": 1},
-        "model": {"architecture": "cnn", "channels": [4, 4], "hidden_sizes": [8]},
-        "training": {"total_timesteps": 64, "batch_size": 16, "max_grad_norm": 1.0},
-        "logging": {"save_interval": 32, "eval_interval": 32},
-    },
-}
-HALFWAY = {"ppo": 64, "dqn": 40, "gpt": 2, "classifier": 32}
+from support.small_trainings import CONFIGS, HALFWAY, TRAINERS, records, trained, write_data  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("data")
-    with tarfile.open(folder / "texts.tar", "w") as tar:
-        for name in "ab":
-            member = tarfile.TarInfo(f"{name}.txt")
-            member.size = len(TEXT)
-            tar.addfile(member, io.BytesIO(TEXT.encode()))
-    pixels = np.random.default_rng(3).integers(256, size=(60, 64))
-    table = np.column_stack([pixels, np.arange(60) % 10])
-    np.savetxt(folder / "images.csv", table, fmt="%d", delimiter=",")
-    return {name: folder / name for name in ("texts.tar", "images.csv")}
+    return write_data(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(autouse=True)
@@ -109,22 +40,6 @@ def as_before():
     torch.set_num_threads(threads)
     torch.set_deterministic_debug_mode(mode)
     cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
-
-
-def trained(trainer: Path, folder: Path, data, *, device: str, resume_from: Path | None = None) -> Path:
-    """One whole training, in this process."""
-    folder.mkdir()
-    module = load_trainer(trainer)
-    chosen = config.build(module.Config, CONFIGS[trainer.stem])
-    with Run.open(
-        folder, seed=42, device=device, clock=time.perf_counter, data=data, resume_from=resume_from
-    ) as run:
-        module.train(chosen, run)
-    return folder
-
-
-def records(folder: Path) -> list[dict[str, float]]:
-    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -34,6 +34,8 @@ _RECIPES = {
     "mnist_cnn": (4000, 8000, 2600),
     "char_gpt": (4, 8, 5),
 }
+#: mnist_cnn with checkpoints in time to be resumed from.
+_SHORTER = ("training.total_timesteps=8000", "logging.save_interval=1280")
 #: A program for every kind of update, evaluation and state, and for every length of a text that is written.
 _MOST_COMPILATIONS = {"cartpole_baseline": 20, "cartpole_dqn": 12, "mnist_cnn": 12, "char_gpt": 20}
 
@@ -89,9 +91,19 @@ def test_twice_as_many_updates_are_no_more_programs(recipe, tmp_path):
 @pytest.mark.parametrize("recipe", sorted(_RECIPES))
 def test_a_run_killed_and_resumed_through_xla_ends_with_the_bytes_of_one_that_was_not(recipe, tmp_path):
     stop = _RECIPES[recipe][2]
-    shorter = ("--set", "training.total_timesteps=8000", "--set", "logging.save_interval=1280")
-    words = shorter if recipe == "mnist_cnn" else ()
+    words = [word for one in (_SHORTER if recipe == "mnist_cnn" else ()) for word in ("--set", one)]
     answer = _reproduce(tmp_path, "--resume", "--stop-at", str(stop), *words, recipe=recipe)
+    assert answer.row("resume_equal")["status"] == "PASSED", answer.row("resume_equal")["reason"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", sorted(_RECIPES))
+def test_a_recipe_computes_in_bfloat16_through_xla_and_is_resumed_byte_for_byte(recipe, tmp_path):
+    stop = _RECIPES[recipe][2]
+    settings = ["training.precision=bfloat16", *(_SHORTER if recipe == "mnist_cnn" else ())]
+    words = [word for one in settings for word in ("--set", one)]
+    answer = _reproduce(tmp_path, "--resume", "--stop-at", str(stop), *words, recipe=recipe)
+    assert answer.row("repeatable")["status"] == "PASSED", answer.err
     assert answer.row("resume_equal")["status"] == "PASSED", answer.row("resume_equal")["reason"]
 
 
