@@ -5,7 +5,6 @@ story has a package with names of its own: ``diagnosing``, ``portability``, ``at
 ``bundling``, ``sweeping``, ``tuning`` and ``selftest``.
 """
 
-from reprokit.harness import init, selftest
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
 from reprokit.harness.farm import FarmRow, record_goldens, verify_on

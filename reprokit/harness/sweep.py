@@ -30,7 +30,7 @@ from reprokit.harness.sweeping.groups import (
     refuse_twins,
     side_by_side,
 )
-from reprokit.harness.sweeping.machines import on_machines
+from reprokit.harness.sweeping.machines import on_machines, settled_before
 from reprokit.harness.sweeping.what_was_asked import read_asked, write_asked
 from reprokit.layout import MACHINES, SWEEP
 from reprokit.project import Project
@@ -124,21 +124,30 @@ def sweep(
         raise UsageError(f"nothing is run on {on!r}", where="--on", expected=" or ".join(where.PLACES))
     wanted = parse_seeds(seeds)
     found = load_recipes(names, settings_grid(settings), project=project)
-    with (
-        nullcontext() if dry_run else among_others_in(project, note=progress.note),
-        _opened(on, place_settings, project=project) as place,
-    ):
-        group_of, named = _named(found, request, wanted, project=project, progress=progress, place=place)
-        folder = sweeps.folder_of(project.runs_dir, _name(named))
-        with nullcontext() if dry_run else workspace.exclusive(folder):
-            before = members = as_they_stand(named, group_of, project=project)
-            if not dry_run:
-                if place is not None:
-                    asked = {"names": names, "seeds": seeds, "settings": settings, "jobs": jobs, "on": on}
-                    write_asked(folder, {**asked, "place_settings": place_settings}, request)
-                members = _carried_out(
-                    before, group_of, folder, jobs=jobs, project=project, progress=progress, place=place
-                )
+    with nullcontext() if dry_run else among_others_in(project, note=progress.note):
+        groups = _made_ready(found, request, wanted, project=project, progress=progress)
+        before = []
+        if on != LOCAL and (told := settled_before(groups, on=on, project=project)):
+            before = as_they_stand(*_named(told), project=project)
+            if all(member.state is State.COMPLETE for member in before):
+                progress.note(f"every member is complete: nothing is run, and no machine of {on} is asked")
+                groups, on = told, LOCAL
+            else:
+                before = []
+        with _opened(on, place_settings, project=project) as place:
+            if place is not None:
+                groups = on_machines(groups, place=place, project=project, progress=progress)
+            named, group_of = _named(groups)
+            folder = sweeps.folder_of(project.runs_dir, _name(named))
+            with nullcontext() if dry_run else workspace.exclusive(folder):
+                before = members = before or as_they_stand(named, group_of, project=project)
+                if not dry_run:
+                    if place is not None:
+                        asked = {"names": names, "seeds": seeds, "settings": settings, "jobs": jobs, "on": on}
+                        write_asked(folder, {**asked, "place_settings": place_settings}, request)
+                    members = _carried_out(
+                        before, group_of, folder, jobs=jobs, project=project, progress=progress, place=place
+                    )
     return Sweep(
         name=folder.name,
         path=folder / SWEEP,
@@ -197,28 +206,29 @@ def finished_runs(record: Path) -> FinishedRuns:
     )
 
 
-def _named(
+def _made_ready(
     found: Sequence[Recipe],
     request: Request,
     seeds: Seeds,
     *,
     project: Project,
     progress: SweepProgress,
-    place: where.Place | None,
-) -> tuple[dict[int, Group], list[Member]]:
-    """All members in order, and the group of each by its place; nobody has looked for their runs yet."""
+) -> list[Group]:
+    """The recipes as they would be run on this machine."""
     progress.phase("environment")
     host = capture.capture_host(project.root)
-    groups = [
+    return [
         make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
         for recipe in found
     ]
-    if place is not None:
-        groups = on_machines(groups, place=place, project=project, progress=progress)
+
+
+def _named(groups: Sequence[Group]) -> tuple[list[Member], dict[int, Group]]:
+    """All members in order, and the group of each by its place; nobody has looked for their runs yet."""
     pairs = [(group, member) for group in groups for member in members_of(group)]
     members = [member for _, member in pairs]
     refuse_twins(members)
-    return dict(enumerate(group for group, _ in pairs)), members
+    return members, dict(enumerate(group for group, _ in pairs))
 
 
 def _name(members: Sequence[Member]) -> str:

@@ -7,12 +7,16 @@ need not have reprokit.
 from __future__ import annotations
 
 import contextlib
+import socket
 import subprocess
 import threading
 import time
 
 _PATIENCE_S = 20.0  # for a command to close its run after SIGTERM
-_ANSWERING_S = 0.3
+_ANSWERING_S = 0.1
+#: Nobody learns any more how a command ends where the head node is gone for so long; Ray itself ends this
+#: worker only some minutes later.
+_ALONE_S, _ASK_S, _CONNECT_S = 45.0, 10.0, 5.0
 
 
 class Command:
@@ -49,6 +53,8 @@ class Command:
                         start_new_session=True,
                     )
             if self._process is not None:
+                head = ray.get_runtime_context().gcs_address
+                threading.Thread(target=self._end_without, args=(head,), daemon=True).start()
                 self._wait(timeout_s)
         except OSError as error:
             self._say(log, error)
@@ -70,6 +76,20 @@ class Command:
                 self._has_ended.set()
                 return
         threading.Thread(target=self._end, daemon=True).start()
+
+    def _end_without(self, head: str) -> None:
+        """Close the command's pipe, which ends it, once nobody has answered at ``host:port`` for a while."""
+        assert self._process is not None and self._process.stdin is not None  # noqa: S101, PT018
+        host, _, port = head.rpartition(":")
+        answered = time.monotonic()
+        while not self._has_ended.wait(_ASK_S):
+            try:
+                socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+                answered = time.monotonic()
+            except OSError:
+                if time.monotonic() - answered > _ALONE_S:
+                    self._process.stdin.close()
+                    return
 
     def _wait(self, timeout_s: float | None) -> None:
         assert self._process is not None  # noqa: S101

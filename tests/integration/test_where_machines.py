@@ -133,3 +133,34 @@ def test_a_machine_that_says_nothing_is_named_with_the_last_line_of_its_log(thei
 def test_a_place_that_nobody_knows_is_wrong_usage(theirs):
     with pytest.raises(UsageError, match=r"nothing is run on 'moon'\. expected local or ray or slurm"):
         swept(theirs.root, on="moon", request=Request(backend="local"))
+
+
+def test_a_sweep_that_is_complete_asks_no_machine_and_another_seed_asks_all_of_them(theirs, place):
+    def asked() -> int:
+        return sum(task.name.startswith("asked") for task, _ in place.started.values())
+
+    assert swept(theirs.root, seeds="3,4", on="ray").exit_code == 0
+    assert asked() == 1
+    told = RecordedSweep()
+    answer = swept(theirs.root, seeds="3,4", on="ray", told=told)
+    assert (answer.exit_code, set(answer.actions), asked()) == (0, {"reuse"}, 1)
+    assert any("no machine of ray is asked" in note for note in told.notes)
+    assert swept(theirs.root, seeds="3,4,5", on="ray").actions == ("reuse", "reuse", "run")
+    assert asked() == 2
+
+
+def test_a_sweep_with_a_run_that_was_changed_asks_the_machines_and_makes_it_again(theirs, place):
+    assert swept(theirs.root, seeds="3,", on="ray").exit_code == 0
+    (folder,) = run_folders(theirs.root)
+    with (folder / "metrics.jsonl").open("a") as log:
+        log.write('{"step": 9, "return": 1.0}\n')
+    answer = swept(theirs.root, seeds="3,", on="ray")
+    assert (answer.exit_code, answer.actions) == (0, ("retry",))
+    assert len(run_folders(theirs.root)) == 2
+
+
+def test_a_sweep_of_changed_code_asks_the_machines(theirs, place):
+    assert swept(theirs.root, seeds="3,", on="ray").exit_code == 0
+    program = theirs.root / "train.py"
+    program.write_text(program.read_text() + "\nprint('changed')\n")
+    assert swept(theirs.root, seeds="3,", on="ray").actions == ("run",)

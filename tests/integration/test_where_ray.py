@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
+from pathlib import Path
+
+import psutil
 import pytest
 
 from reprokit import runs
 from support import places
-from support.places import begun, sweep_of
+from support.places import begun, record_of, sweep_of
 from support.sweep_program import run_folders
 
 #: A cluster, and for every run a process of the tool.
@@ -36,3 +41,32 @@ def test_a_head_node_that_is_gone_is_told_and_the_sweep_goes_on_with_the_next_on
     assert set(attempts) <= {1, 2}
     assert len(run_folders(theirs.root)) == sum(attempts)
     assert all(runs.read(one).complete for one in after.runs(theirs.root))
+
+
+def test_runs_whose_head_node_stays_gone_end_and_say_why(tmp_path):
+    theirs = places.repository(tmp_path / "theirs")
+    (theirs.root / "slow").touch()
+    with places.opened("ray") as ray:
+        tool = ray.sweep(theirs.root, "train", "--seeds", "3,4")
+        tool.wait_until(lambda: begun(theirs.root, 2))
+        ray.cluster.say("head")
+        assert tool.answer().code == 3
+        until = time.monotonic() + 120
+        while time.monotonic() < until and programs_of(theirs.root):
+            time.sleep(1.0)
+        assert not programs_of(theirs.root)
+        outcomes = [record_of(one).get("outcome") for one in run_folders(theirs.root)]
+    # That of the head's own machine had nobody left to close it.
+    assert "machine_lost" in outcomes
+    assert set(outcomes) <= {"machine_lost", None}
+
+
+def programs_of(root: Path) -> list[str]:
+    """Command lines of processes that work in a project."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            line = " ".join(process.cmdline())
+            if str(root) in line and "carry-out" in line:
+                found.append(line)
+    return found

@@ -15,6 +15,7 @@ from reprokit.harness.running.run_inputs import MIXED, RunInputs
 from reprokit.harness.sweeping.carry_out import SweepProgress
 from reprokit.harness.sweeping.elsewhere import gets_a_core, task_of
 from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.sweeping.machine_answers import remember, remembered
 from reprokit.harness.sweeping.member_job import Found, MemberJob, read_answer, write_job
 from reprokit.layout import MACHINES
 from reprokit.project import Project
@@ -79,8 +80,33 @@ def on_machines(
     if busy:
         names = ", ".join(name[:12] for name in busy)
         progress.note(f"{names}: busy; asked when a run begins there, and refused where it differs")
+    settled = _by_answers(groups, answers, note=progress.note)
+    if not busy:
+        remember(answers, able, on=place.name, project=project)
+    return settled
+
+
+def settled_before(groups: Sequence[Group], *, on: str, project: Project) -> list[Group] | None:
+    """The same by what the machines answered last time; None where that is not known of these groups.
+
+    It says what finished members stand on. Before anything is run, the machines are to be asked anew.
+    """
+    answers = remembered(groups, on=on, project=project)
+    if not answers:
+        return None
+    try:
+        return _by_answers(groups, answers, note=lambda _: None)
+    except MixedMachinesError:
+        return None
+
+
+def _by_answers(
+    groups: Sequence[Group], answers: Mapping[str, Found], *, note: Callable[[str], None]
+) -> list[Group]:
+    """Groups as they stand on machines that said what they would run."""
+    able = [group for group in groups if group.inputs is not None]
     kinds = [kinds_of(at, group, answers) for at, group in enumerate(able)]
-    settled = [_settled(group, found, progress=progress) for group, found in zip(able, kinds, strict=True)]
+    settled = [_settled(group, found, note=note) for group, found in zip(able, kinds, strict=True)]
     told = iter(settled)
     return [one for group in groups for one in ([group] if group.inputs is None else next(told))]
 
@@ -215,7 +241,7 @@ def kinds_of(at: int, group: Group, answers: Mapping[str, Found], *, by_cpu: boo
     return sorted(kinds, key=lambda kind: (-len(kind.machines), kind.surroundings, kind.cpu))
 
 
-def _settled(group: Group, kinds: Sequence[Kind], *, progress: SweepProgress) -> list[Group]:
+def _settled(group: Group, kinds: Sequence[Kind], *, note: Callable[[str], None]) -> list[Group]:
     """A group as its recipe says what becomes of machines that would not compute alike.
 
     Raises:
@@ -237,11 +263,11 @@ def _settled(group: Group, kinds: Sequence[Kind], *, progress: SweepProgress) ->
         )
     for kind in kinds:
         machines = ", ".join(one[:12] for one in kind.machines)
-        progress.note(f"{name}: {short_kind(kind.surroundings)}: {machines} ({kind.words})")
+        note(f"{name}: {short_kind(kind.surroundings)}: {machines} ({kind.words})")
     if group.recipe.machines == "mark":
-        progress.note(f"{name}: MIXED: each run on any of {len(kinds)} kinds of machines; none is promoted")
+        note(f"{name}: MIXED: each run on any of {len(kinds)} kinds of machines; none is promoted")
         return [replace(group, inputs=RunInputs(recorded=recorded, surroundings=MIXED))]
-    progress.note(f"{name}: split: every seed on each of {len(kinds)} kinds of machines")
+    note(f"{name}: split: every seed on each of {len(kinds)} kinds of machines")
     return [
         replace(
             group,

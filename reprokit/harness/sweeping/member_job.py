@@ -126,14 +126,18 @@ def read_job(file: Path) -> tuple[list[MemberJob], Request, Project, Path | None
 
 def read_answer(file: Path) -> Found | None:
     """What a machine said; None where it has said nothing (yet)."""
-    found = read_json(file)
+    return found_in(read_json(file))
+
+
+def found_in(told: Any) -> Found | None:
+    """The same of what was in such a file; None where it is none."""
     try:
-        rows = found["members"]
+        rows = told["members"]
         return Found(
-            machine=found["machine"],
+            machine=told["machine"],
             inputs=tuple(RunInputs(**row["inputs"]) if row["inputs"] else None for row in rows),
             problems=tuple(str(row["problem"]) for row in rows),
-            facts=json.loads(json.dumps(found["facts"])),
+            facts=json.loads(json.dumps(told["facts"])),
         )
     except (KeyError, TypeError):
         return None
