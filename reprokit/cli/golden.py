@@ -111,6 +111,7 @@ def show_golden(path: Path, as_json: bool) -> int:
 )
 @click.option("--reason", required=True, help="Why these numbers are expected from now on.")
 @click.option("--seed", type=int, help="With RECIPE: the newest runs with this seed.")
+@click.option("--platform", metavar="NAME", help="With RECIPE: the newest runs, or sweep, of this platform.")
 @click.option("--allow-dirty", is_flag=True, help="Allow runs of a work tree with uncommitted changes.")
 @click.option("--allow-nonfinite", is_flag=True, help="Allow metrics with NaN or infinities.")
 @click.option(
@@ -126,6 +127,7 @@ def promote(
     sweep: bool,
     reason: str,
     seed: int | None,
+    platform: str | None,
     allow_dirty: bool,
     as_json: bool,
     **options: Any,
@@ -145,7 +147,6 @@ def promote(
     """
     from datetime import UTC, datetime
 
-    from reprokit import runs
     from reprokit.cli import show_report
     from reprokit.harness import curation
     from reprokit.reports import golden_list
@@ -153,7 +154,7 @@ def promote(
     project = project_of(options, may_lack_goldens=True)
     allowed = {name: options[name] for name in ("allow_nonfinite", "allow_failed")}
     if stale:
-        if report is not None or seed is not None or any(allowed.values()):
+        if report is not None or seed is not None or platform is not None or any(allowed.values()):
             raise click.UsageError("--stale takes the newest runs of every recipe as they are")
         return _promote_stale(
             what, project, reason=reason, write=not dry_run, allow_dirty=allow_dirty, as_json=as_json
@@ -167,20 +168,14 @@ def promote(
             reason=reason,
             min_seeds=options["min_seeds"],
             kind=options["machines"],
+            platform=platform or "",
             allow_dirty=allow_dirty,
             as_json=as_json,
         )
     alone = {"--dry-run belongs to --stale": dry_run, "--machines belongs to --sweep": options["machines"]}
     if wrong := next((text for text, given in alone.items() if given), ""):
         raise click.UsageError(wrong)
-    if bool(what) == (report is not None):
-        raise click.UsageError("name a recipe, run folders, or a report with --from")
-    if report is not None:
-        folders = curation.runs_of_report(report)
-    elif len(what) == 1 and not Path(what[0], RECORD).is_file():
-        folders = curation.newest_pair(project.runs_dir, what[0], seed=seed)
-    else:
-        folders = tuple(runs.find(project.runs_dir, one) for one in what)
+    folders = _chosen_runs(what, report, project, seed=seed, platform=platform)
     with show_report.progress() as progress:
         promoted = curation.promote(
             folders,
@@ -200,6 +195,25 @@ def promote(
     return 0
 
 
+def _chosen_runs(
+    what: tuple[str, ...], report: Path | None, project: Project, *, seed: int | None, platform: str | None
+) -> tuple[Path, ...]:
+    """The runs that are to be promoted: of a report, the newest of a recipe, or those named."""
+    from reprokit import runs
+    from reprokit.harness import curation
+
+    if bool(what) == (report is not None):
+        raise click.UsageError("name a recipe, run folders, or a report with --from")
+    of_recipe = len(what) == 1 and not Path(what[0], RECORD).is_file()
+    if platform is not None and not of_recipe:
+        raise click.UsageError("--platform goes with RECIPE; runs and reports say theirs")
+    if report is not None:
+        return curation.runs_of_report(report)
+    if of_recipe:
+        return curation.newest_pair(project.runs_dir, what[0], seed=seed, platform=platform)
+    return tuple(runs.find(project.runs_dir, one) for one in what)
+
+
 def _promote_sweep(
     name: str,
     project: Project,
@@ -207,6 +221,7 @@ def _promote_sweep(
     reason: str,
     min_seeds: int,
     kind: str,
+    platform: str,
     allow_dirty: bool,
     as_json: bool,
 ) -> int:
@@ -223,6 +238,7 @@ def _promote_sweep(
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         min_seeds=min_seeds,
         kind=kind,
+        platform=platform,
         allow_dirty=allow_dirty,
     )
     print_answer(

@@ -149,6 +149,11 @@ engine_option = click.option(
     help="Container engine, such as unix:///run/podman/podman.sock  [default: $DOCKER_HOST].",
 )
 
+#: ``--platform``: what a recipe sets otherwise on one of its platforms.
+platform_option = click.option(
+    "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
+)
+
 #: How a run is made: seed, backend, overrides, limits.
 run_options = all_of(
     engine_option,
@@ -158,9 +163,7 @@ run_options = all_of(
     backend_option(metavar="BACKEND", help="docker, local (virtual environment from the same lock) or auto."),
     base_option(metavar="BASE", help="What the image is built on: registry, bootstrap or auto."),
     click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Override a setting."),
-    click.option(
-        "--platform", metavar="NAME", help="With the recipe's settings for this platform, such as xla-cpu."
-    ),
+    platform_option,
     timeout_option(),
 )
 

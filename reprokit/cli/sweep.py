@@ -16,6 +16,7 @@ from reprokit.cli.options import (
     examples,
     json_option,
     number_option,
+    platform_option,
     project_of,
     request_of,
     timeout_option,
@@ -40,6 +41,7 @@ _member_options = all_of(
         metavar="PATH=VALUE,VALUE",
         help="Values of a setting; several --set make a grid.",
     ),
+    platform_option,
 )
 
 
@@ -86,9 +88,11 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     """
     from reprokit import harness
     from reprokit.errors import UsageError
+    from reprokit.recipes import with_platform
     from reprokit.reports import sweep_display, sweep_table
 
     project, dry_run = project_of(options), options["dry_run"]
+    settings = with_platform(options["settings"], options.pop("platform") or "")
     if options["html"] and dry_run:
         raise UsageError("a page shows what was run", where="--html", fix="leave out --dry-run")
     with sweep_display.SweepDisplay() as progress:
@@ -98,7 +102,7 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
             project=project,
             progress=progress,
             seeds=options["seeds"],
-            settings=options["settings"],
+            settings=settings,
             jobs=options["jobs"],
             on=options["on"],
             place_settings=place_settings(options["on"], options["address"], options["slurm"]),

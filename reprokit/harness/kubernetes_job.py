@@ -166,7 +166,7 @@ def kubernetes_job(
 
 def _command(recipe: Recipe, seeds: Sequence[int]) -> tuple[str, ...]:
     """The seed of an index, and the run of it; the shell only picks the seed, so TERM reaches the tool."""
-    settings = [word for text in recipe.modified for word in ("--set", text)]
+    settings = [word for text in recipe.asked for word in ("--set", text)]
     words = ["reprokit", "run", recipe.name, *settings, "--backend", "local", "--runs-dir", _RUNS]
     picked = " ".join(map(str, seeds))
     script = f'set -- {picked}; shift "$JOB_COMPLETION_INDEX"; exec {shlex.join(words)} --seed "$1"'

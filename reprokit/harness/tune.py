@@ -38,7 +38,7 @@ from reprokit.harness.tuning.suggestions import Suggestions, grid_size
 from reprokit.harness.tuning.trial_runs import result_of
 from reprokit.layout import STUDY
 from reprokit.project import Project
-from reprokit.recipes import Distribution, Recipe
+from reprokit.recipes import Distribution, Recipe, platform_asked
 from reprokit.request import Request
 from reprokit.runs import studies, sweeps
 from reprokit.runs.studies import Trial, TrialState
@@ -115,6 +115,11 @@ def _recipe(name: str, settings: Sequence[str], *, project: Project) -> Recipe:
     if len(grid) != 1:
         raise UsageError(
             "a search has one value of each --set", where="--set", fix="put the others into the search space"
+        )
+    if platform := platform_asked(grid[0]):
+        what = "a search is made with a recipe's own settings, not with those of one of its platforms"
+        raise UsageError(
+            what, where=f"--set platform={platform}", fix="set device, variant and the others by name"
         )
     return load_recipes([name], grid, project=project)[0]
 

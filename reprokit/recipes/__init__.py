@@ -8,7 +8,7 @@ from reprokit.recipes.derived import derived_text
 from reprokit.recipes.editor_schema import editor_schema
 from reprokit.recipes.imports import PARTS, digest_of_parts
 from reprokit.recipes.loading import list_names, load, read_mapping
-from reprokit.recipes.overrides import PLATFORM, asked_of, platform_asked
+from reprokit.recipes.overrides import PLATFORM, asked_of, platform_asked, with_platform
 from reprokit.recipes.overrides import parse as parse_override
 from reprokit.recipes.recipe import (
     CheckRules,
@@ -49,4 +49,5 @@ __all__ = [
     "read_mapping",
     "read_search_space",
     "tolerances_from",
+    "with_platform",
 ]

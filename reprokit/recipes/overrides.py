@@ -86,4 +86,9 @@ def asked_of(record: Mapping[str, Any]) -> tuple[str, ...]:
     """What a recipe must be loaded with to be the one of a ``run.json``: its platform, and the overrides."""
     platform, modified = record.get("platform_asked"), record.get("modified")
     given = tuple(map(str, modified)) if isinstance(modified, list | tuple) else ()
-    return (f"{PLATFORM}={platform}", *given) if platform else given
+    return with_platform(given, str(platform or ""))
+
+
+def with_platform(overrides: Sequence[str], platform: str) -> tuple[str, ...]:
+    """Overrides that ask for a platform's settings too; as they are, where it is ""."""
+    return (f"{PLATFORM}={platform}", *overrides) if platform else tuple(overrides)

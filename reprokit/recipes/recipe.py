@@ -14,6 +14,7 @@ from reprokit.core.statistics.windows import LAST
 from reprokit.core.tolerance import Tolerance, Tolerances
 from reprokit.project import root_of_recipe
 from reprokit.recipes.imports import PartFile
+from reprokit.recipes.overrides import with_platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +203,15 @@ class Recipe:
     def project_dir(self) -> Path:
         """The project's folder: the one that holds the folder of recipes."""
         return root_of_recipe(self.file)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """What it must be loaded with to be this recipe again: its platform, and the overrides."""
+        return with_platform(self.modified, self.platform)
+
+    def asked_on(self, platform: str) -> tuple[str, ...]:
+        """What it must be loaded with to be judged on a platform; nothing, where it sets nothing there."""
+        return with_platform((), platform if platform in self.plain.get("platform_settings", {}) else "")
 
     def tolerances_on(self, platform: str) -> PatternTolerances:
         """How far a run may be from the golden of one platform."""

@@ -90,6 +90,17 @@ def test_machines_that_would_not_compute_alike_are_refused_before_anything_runs(
     assert mixed.closed
 
 
+def test_members_on_other_machines_have_the_settings_of_the_platform_that_was_asked_for(theirs, place):
+    file = theirs.root / "recipes" / "train" / "recipe.yaml"
+    file.write_text(file.read_text() + "platform_settings: {cpu-x86_64: {}}\n")
+    theirs.commit()
+    answer = swept(theirs.root, seeds="3,", on="ray", settings=["platform=cpu-x86_64"])
+    assert states(answer) == ["complete"], answer.members
+    (record,) = [record_of(folder) for folder in run_folders(theirs.root)]
+    assert (record["platform_asked"], record["modified"]) == ("cpu-x86_64", [])
+    assert swept(theirs.root, seeds="3,", settings=["platform=cpu-x86_64"]).actions == ("reuse",)
+
+
 def test_a_busy_machine_is_not_waited_for_and_its_task_is_taken_back(theirs, monkeypatch):
     place, told = ProcessPlace(machines=("one", "two"), busy=("two",)), RecordedSweep()
     monkeypatch.setattr(where, "open_place", lambda *_args, **_more: place)

@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reprokit import adapters, capture, workspace
+from reprokit import adapters, capture, recipes, workspace
 from reprokit.capture import git_history
 from reprokit.core import fingerprint
 from reprokit.core.comparability import Objection
@@ -107,7 +107,7 @@ def bisect(
                 progress=progress,
                 tree=tree,
                 scratch=scratch,
-                platforms=fingerprint.platforms_of_host(capture.capture_host(project.root)),
+                platforms=_platforms(request, project),
             )
             reference = _reference_run(search, first)
             _must_differ(search, last, reference)
@@ -116,6 +116,12 @@ def bisect(
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return Bisection(guilty=named, tested=tuple(search.tested), good=first, bad=last)
+
+
+def _platforms(request: Request, project: Project) -> tuple[str, ...]:
+    """That whose settings were asked for, else all of this host: whose tolerances count."""
+    asked = recipes.platform_asked(request.overrides)
+    return (asked,) if asked else fingerprint.platforms_of_host(capture.capture_host(project.root))
 
 
 def _reference_run(search: _Search, commit: str) -> Path:
@@ -227,6 +233,7 @@ def _train(search: _Search, recipe: Recipe) -> tuple[Path | None, str]:
 
 def _key(search: _Search, recipe: Recipe) -> str:
     asked = [search.request.seed, _backend(search, recipe), search.request.base]
+    asked += [recipe.platform] if recipe.platform else []  # two of them may have the same settings
     found = digest([tree_digest(search.tree, recipe), *asked]).removeprefix("sha256:")
     return f"{_UNPINNED}{found}" if recipe.variant == NO_VARIANT else found
 

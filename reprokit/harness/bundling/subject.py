@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from reprokit import golden, runs
+from reprokit import golden, recipes, runs
 from reprokit.capture.git_history import last_commit
 from reprokit.core.checklist import Report
 from reprokit.core.inputs import INPUTS
 from reprokit.errors import BundleError, GoldenError, ReprokitError
-from reprokit.harness.judging.reference import overrides_of
 from reprokit.harness.judging.reference_run import platform_of, read_reference_run
 from reprokit.layout import ENVIRONMENT, PROVENANCE, RECORD, REPORT, read_json
 from reprokit.project import Project
@@ -29,7 +28,7 @@ class Subject:
         recipe: The recipe's name.
         platform: Where it was made.
         seed: The seed.
-        overrides: ``path=value`` settings of its runs.
+        overrides: ``path=value`` settings of its runs, the platform whose settings they had among them.
         digests: Input → digest, as the golden or the first run recorded them.
         commit: The recorded commit; empty where none is known.
         created_at: When it was made, ISO 8601; no bundle holds the time of bundling.
@@ -66,7 +65,7 @@ def subject_of(path: Path, *, project: Project) -> Subject:
         return _of_run(folder, project)
     place = golden.find(folder)
     if (place / PROVENANCE).is_file():
-        return _of_golden(place)
+        return _of_golden(place, project)
     raise BundleError(
         "this is neither a run, a golden nor a report",
         where=str(path),
@@ -74,13 +73,14 @@ def subject_of(path: Path, *, project: Project) -> Subject:
     )
 
 
-def _of_golden(folder: Path) -> Subject:
+def _of_golden(folder: Path, project: Project) -> Subject:
     blessed = golden.load(folder)
     facts = blessed.provenance
     if blessed.is_foreign or facts.get("command"):
         what = "a foreign log" if blessed.is_foreign else "a plain command's golden"
         fix = "reproduce it with a recipe, promote those runs, and bundle their golden"
         raise BundleError(f"{what} does not say which code it was made by", where=str(folder), fix=fix)
+    recipe = recipes.load(str(facts["recipe"]), recipes_dir=project.recipes_dir)
     try:
         commit = last_commit(folder)
     except ReprokitError:
@@ -91,7 +91,7 @@ def _of_golden(folder: Path) -> Subject:
         recipe=str(facts["recipe"]),
         platform=str(facts["platform"]),
         seed=int(facts["seed"]),
-        overrides=(),
+        overrides=recipe.asked_on(str(facts["platform"])),
         digests=_inputs(facts["digests"]),
         commit=commit,
         created_at=str(facts["created_at"]),
@@ -109,7 +109,7 @@ def _of_run(folder: Path, project: Project) -> Subject:
         recipe=str(record["recipe"]),
         platform=platform,
         seed=int(record["seed"]),
-        overrides=overrides_of(record),
+        overrides=recipes.asked_of(record),
         digests=_inputs(record.get("digests") or {}),
         commit=str(source.get("commit") or "") if isinstance(source, Mapping) else "",
         created_at=str(record.get("ended_at") or record.get("started_at") or ""),

@@ -55,11 +55,6 @@ def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[F
         )
 
 
-def _asked_for(recipe: recipes.Recipe, platform: str) -> bool:
-    """Whether a recipe is judged on a platform by settings of its own, which a person asks for."""
-    return platform in (recipe.plain.get("platform_settings") or {})
-
-
 def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Finding]:
     told = blessed.provenance
     if told.get("command"):
@@ -68,11 +63,9 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
     remove = "remove the golden, or restore what it belongs to"
     try:
         recipe = recipes.load(name, recipes_dir=project.recipes_dir)
-        asked = _asked_for(recipe, str(told["platform"]))
+        asked = recipe.asked_on(str(told["platform"]))
         if asked:
-            recipe = recipes.load(
-                name, recipes_dir=project.recipes_dir, overrides=[f"platform={told['platform']}"]
-            )
+            recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=asked)
         today = recipe_digests(recipe)
     except ReprokitError as error:
         yield Finding(rule="orphan", where=where, what=f"its recipe cannot be read: {error}", remedy=remove)
@@ -90,6 +83,6 @@ def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Findin
         what = f"{', '.join(changed)} changed since it was promoted"
         on = f" --platform {told['platform']}" if asked else ""
         remedy = (
-            f"`reprokit reproduce {name}{on}`; if its numbers are meant, `reprokit golden promote {name}`"
+            f"`reprokit reproduce {name}{on}`; if its numbers are meant, `reprokit golden promote {name}{on}`"
         )
         yield Finding(rule="stale", where=where, what=what, remedy=remedy)

@@ -17,7 +17,7 @@ from reprokit.errors import GoldenError
 from reprokit.harness.curation.plain_run import plain_run
 from reprokit.harness.judging.build_report import evidence_digests
 from reprokit.harness.judging.gather import gather
-from reprokit.harness.judging.reference_run import recipe_of
+from reprokit.harness.judging.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.seed_response import (
     response_of,
     run_with_another_seed,
@@ -183,12 +183,13 @@ def runs_of_report(path: Path) -> tuple[Path, ...]:
 
 
 def newest_pair(
-    runs_dir: Path, recipe: str, *, seed: int | None, as_it_stands: bool = False
+    runs_dir: Path, recipe: str, *, seed: int | None, platform: str | None = None, as_it_stands: bool = False
 ) -> tuple[Path, ...]:
     """The runs of a recipe's newest finished ``reproduce``; ``as_it_stands``: whatever was stopped since.
 
     Raises:
-        GoldenError: There is none.
+        GoldenError: There is none; or several platforms have some, and neither ``platform`` nor
+            ``as_it_stands`` says which counts.
         UsageError: Newer runs were stopped at the golden, so these are not the ones that a person has seen.
     """
     by_stamp: dict[str, list[Path]] = {}
@@ -196,7 +197,7 @@ def newest_pair(
     for folder in runs.list_all(runs_dir, recipe=recipe):
         stored = runs.read(folder, verify=False)
         fits = seed is None or stored.record.get("seed") == seed
-        fits = fits and is_whole(stored.record)
+        fits = fits and is_whole(stored.record) and (platform is None or platform == platform_of(stored))
         began = folder.name.rpartition("-")[0]
         if stored.complete and fits and not (as_it_stands and stored.record.get("modified")):
             by_stamp.setdefault(began, []).append(folder)
@@ -210,7 +211,15 @@ def newest_pair(
         raise GoldenError(
             f"{recipe} has no two finished runs of one reproduce",
             where=str(runs_dir),
-            fix=f"run `reprokit reproduce {recipe}` first",
+            fix=f"run `reprokit reproduce {recipe}{f' --platform {platform}' if platform else ''}` first",
+        )
+    there = {platform_of(runs.read(folders[0], verify=False)) for folders in pairs.values()}
+    if len(there) > 1 and not as_it_stands:
+        raise GoldenError(
+            f"{recipe} has pairs of runs on several platforms, and a golden is of one of them",
+            where=str(runs_dir),
+            expected=" or ".join(f"--platform {name}" for name in sorted(there)),
+            actual="none was named",
         )
     return tuple(pairs[newest])
 

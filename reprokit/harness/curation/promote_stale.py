@@ -124,7 +124,12 @@ def _judged(row: golden.GoldenRow, project: Project) -> _Stale | None:
     if row.problem or row.seed is None:
         raise GoldenError(row.problem or "its folder names no seed")
     recipe = recipes.load(row.recipe, recipes_dir=project.recipes_dir)
-    folders = newest_pair(project.runs_dir, row.recipe, seed=row.seed, as_it_stands=True)
+    recipe = recipes.load(
+        row.recipe, recipes_dir=project.recipes_dir, overrides=recipe.asked_on(row.platform)
+    )
+    folders = newest_pair(
+        project.runs_dir, row.recipe, seed=row.seed, platform=row.platform, as_it_stands=True
+    )
     _must_be_newest(folders, row, project)
     record = runs.read(folders[0], verify=False).record
     digests = record.get("digests") or {}

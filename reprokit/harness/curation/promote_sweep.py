@@ -41,6 +41,7 @@ def promote_sweep(
     min_seeds: int = golden.USUAL_SEEDS,
     allow_dirty: bool = False,
     kind: str = "",
+    platform: str = "",
 ) -> golden.Ensemble:
     """Promote the newest sweep of a recipe to its ensemble.
 
@@ -52,13 +53,15 @@ def promote_sweep(
         min_seeds: How many seeds there must be.
         allow_dirty: Take runs of changes that neither commit nor index has.
         kind: Of a sweep that was split, the kind of machines whose runs are taken, as the sweep shows it.
+        platform: Of the sweeps made with ``--platform``, those with this one; "" for those made without.
 
     Raises:
         GoldenError: The sweep is not worthy: mixed, unfinished or changed members, too few, two that are
             one, runs that have more apart than their seeds, a value that is not finite, halves that differ.
         RecipeError: The recipe declares no ``statistical``.
     """
-    recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+    asked = recipes.with_platform((), platform)
+    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=asked)
     if not recipe.statistical:
         raise RecipeError(
             "the recipe does not say what an ensemble is judged by",
@@ -67,12 +70,12 @@ def promote_sweep(
         )
     if min_seeds < golden.FEWEST_SEEDS:
         raise GoldenError(f"an ensemble has {golden.FEWEST_SEEDS} seeds or more", actual=str(min_seeds))
-    members = _of_one_kind(_newest(name, project), kind)
+    members = _of_one_kind(_newest(name, project, asked), kind)
     candidates = [candidate_of(folder) for folder in _finished(members, project)]
     golden.check_swept(candidates, least=min_seeds, allow_dirty=allow_dirty)
-    platform = candidates[0].platform
-    if platform not in recipe.platforms:
-        raise GoldenError(f"the recipe does not declare the platform {platform}", where=str(recipe.file))
+    made_on = candidates[0].platform
+    if made_on not in recipe.platforms:
+        raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
     swept = [SweptRun(candidate=one, values=_values(one.path, recipe)) for one in candidates]
     return golden.promote_ensemble(
         project.golden_dir,
@@ -85,18 +88,19 @@ def promote_sweep(
     )
 
 
-def _newest(name: str, project: Project) -> list[Member]:
-    """The members of a recipe, as it stands, in the sweep that was written last."""
+def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[Member]:
+    """The members of a recipe, as it stands on its platform, in the sweep that was written last."""
     found: list[tuple[int, list[Member]]] = []
     for file in (project.runs_dir / SWEEPS).glob(f"*/{SWEEP}"):
         with suppress(ReportError):  # of a damaged record nothing is known
-            members = [one for one in sweeps.read(file) if one.recipe == name and not one.settings]
+            members = [one for one in sweeps.read(file) if one.recipe == name and one.settings == asked]
             found += [(file.stat().st_mtime_ns, members)] if members else []
     if not found:
+        on = f" --platform {platform}" if (platform := recipes.platform_asked(asked)) else ""
         raise GoldenError(
-            f"there is no sweep of {name}",
+            f"there is no sweep of {name}{on}",
             where=str(project.runs_dir / SWEEPS),
-            fix=f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}`",
+            fix=f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}{on}`",
         )
     return max(found, key=lambda one: one[0])[1]
 

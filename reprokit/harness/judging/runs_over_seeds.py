@@ -15,6 +15,7 @@ from reprokit import adapters, recipes, runs
 from reprokit.core import comparability
 from reprokit.core.evidence import is_integer
 from reprokit.errors import CannotJudgeError, MetricsError, UsageError
+from reprokit.harness.judging.reference_run import platform_of
 from reprokit.harness.running.joined_run import as_whole
 from reprokit.harness.running.run_inputs import set_of_machines, whole_run
 from reprokit.layout import CONFIG, MARKER, METRICS, read_json
@@ -101,8 +102,13 @@ def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None, mi
     chosen = _reference(whole, like)
     reference = _identity(chosen, configs)
     kinds = {} if mixed else _kinds(whole)
+    platform = platform_of(chosen)
     same = []
     for one in whole:
+        if not mixed and platform_of(one) != platform:
+            what = f"it was made on {platform_of(one)}, and the others on {platform}"
+            left_out.append(LeftOut(folder=one.path, reason=what))
+            continue
         if kinds and kinds[one.path] != kinds[chosen.path]:
             what = f"it was made on other {short_kind(kinds[one.path]) or 'machines'}"
             left_out.append(LeftOut(folder=one.path, reason=what))

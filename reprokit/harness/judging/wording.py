@@ -5,6 +5,7 @@ Pure: it reads nothing, and judges nothing.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -231,13 +232,15 @@ def _golden_path(case: Case) -> str:
 
 
 def _after_failure(case: Case) -> str:
-    """Look at the program's own log, unless the host or the engine is to blame.
+    """Look at the program's own log, unless the host or the engine is to blame, or data is not there.
 
     A folder that was interrupted, or changed after its run had finished, says nothing of either: run again.
     """
     failure = case.failure or {}
     if failure.get("outcome") in {Outcome.WORKSPACE_BUSY, Outcome.INTERRUPTED}:
         return case.evidence.rerun
+    if _GETS_DATA.fullmatch(remedy := str(failure.get("remedy"))):
+        return remedy
     log = failure.get("log")
     return "reprokit doctor" if failure.get("outcome") in _OF_THE_HOST or not log else f"tail -n 40 {log}"
 
@@ -304,6 +307,9 @@ def _after_regression(case: Case) -> str:
         return f"reprokit reproduce {recipe['name']}{seed}{_backend(case)} --attribute{_asked(case)}"
     return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
 
+
+#: What gets data that is not there; the record may be anybody's, and this is about to be pasted.
+_GETS_DATA = re.compile(r"reprokit data (fetch|prepare) [\w.-]+", re.ASCII)
 
 #: Failures that are not the program's: nothing of its own log explains them.
 _OF_THE_HOST = frozenset(

@@ -117,8 +117,11 @@ def inputs_of(record: Mapping[str, Any], environment: Mapping[str, Any]) -> RunI
         environment: ``environment.json``, or that of a planned run; empty where there is none.
     """
     whole = as_whole(record)
+    platform = whole.get("platform_asked")  # two of them may have the same settings
     return RunInputs(
-        recorded=digest({name: fact(whole, name) for name in _KEYS}),
+        recorded=digest(
+            {**{name: fact(whole, name) for name in _KEYS}, **({"platform": platform} if platform else {})}
+        ),
         surroundings=_surroundings(record, environment) if environment else "",
     )
 

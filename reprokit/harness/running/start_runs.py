@@ -74,8 +74,9 @@ def run_recipe(
         facts = {
             "modified": list(recipe.modified),
             "recipe_data": recipe.as_data(),
+            "backend_asked": request.backend,
             **({"platform_asked": recipe.platform} if recipe.platform else {}),
-            **({"bundle": dict(project.bundle)} if project.bundle else {}),
+            **_asked_in(project),
         }
         return (not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
 

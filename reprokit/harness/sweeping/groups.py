@@ -165,7 +165,7 @@ def make_ready(
 ) -> Group:
     """A recipe made ready to run, or why it cannot be."""
     chosen = seeds(recipe.seeds)
-    request = replace(request, seed=chosen[0], overrides=recipe.modified)
+    request = replace(request, seed=chosen[0], overrides=recipe.asked)
     group = Group(recipe=recipe, request=request, seeds=chosen, host=host)
     try:
         ready, found = ready_to_run(
@@ -188,7 +188,7 @@ def with_other_settings(group: Group, recipe: Recipe, *, project: Project) -> Gr
     if ready is None:
         raise UsageError(group.problem)
     there = ready.plan
-    group = replace(group, recipe=recipe, request=replace(group.request, overrides=recipe.modified))
+    group = replace(group, recipe=recipe, request=replace(group.request, overrides=recipe.asked))
     core = next(iter(there.specs[0].limits.cpus or ()), None)
     plan = group.planned_anew(group.seeds[0], core=core, project=project)
     digests = {**there.facts["digests"], **plan.facts["digests"]}  # the lock's is the environment's
@@ -210,16 +210,16 @@ def members_of(group: Group) -> Iterator[Member]:
         if group.inputs is None:
             yield Member(
                 recipe=recipe.name,
-                settings=tuple(recipe.modified),
+                settings=recipe.asked,
                 seed=seed,
-                identity=digest([State.NOT_STARTED, recipe.digest, list(recipe.modified), seed]),
+                identity=digest([State.NOT_STARTED, recipe.digest, list(recipe.asked), seed]),
                 state=State.NOT_STARTED,
                 message=group.problem,
             )
         else:
             yield Member(
                 recipe=recipe.name,
-                settings=tuple(recipe.modified),
+                settings=recipe.asked,
                 seed=seed,
                 inputs=group.inputs.digest,
                 identity=group.inputs.of_seed(seed),

@@ -124,7 +124,7 @@ def ask(
     members = [
         MemberJob(
             recipe=group.recipe.name,
-            settings=tuple(group.recipe.modified),
+            settings=group.recipe.asked,
             seed=group.seeds[0],
             stamped="asked",
             is_pinned=gets_a_core(group),

@@ -216,7 +216,13 @@ def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: s
     folder = project.runs_dir / job.recipe / job.run_id
     if folder.exists():
         return folder
-    facts = {**_facts(job, None, node=node), "attempt": job.attempt, "modified": list(job.settings)}
+    platform = recipes.platform_asked(job.settings)
+    facts = {
+        **_facts(job, None, node=node),
+        "attempt": job.attempt,
+        "modified": [one for one in job.settings if not recipes.platform_asked([one])],
+        **({"platform_asked": platform} if platform else {}),
+    }
     return not_started(error, name=job.recipe, seed=job.seed, project=project, facts=facts, run_id=job.run_id)
 
 

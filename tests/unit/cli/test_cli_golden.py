@@ -203,6 +203,12 @@ def test_promote_takes_a_recipe_or_a_report_not_both_or_neither(study, words):
     assert "name a recipe, run folders, or a report" in str(answer.exception)
 
 
+@pytest.mark.parametrize("words", [("--from", "reports/x"), ("one", "other"), ("--stale",)])
+def test_a_platform_is_named_for_a_recipe_and_never_passed_over(study, words):
+    answer = run("promote", *words, "--platform", "xla-cpu", "--reason", "r")
+    assert "--platform goes with RECIPE" in str(answer.exception) or "--stale takes" in str(answer.exception)
+
+
 @pytest.mark.parametrize("folder", [GOLDEN, "golden/cartpole_tuned", "golden"])
 def test_the_only_golden_below_a_folder_is_shown(study, folder):
     answer = run("show", folder)

@@ -52,6 +52,11 @@ def test_what_is_typed_is_asked_for(ask, tmp_path):
     assert (asked["request"].overrides, asked["request"].seed) == ((), None)
 
 
+def test_a_platform_is_a_setting_that_every_member_has(ask):
+    _, _, asked = ask("a", "--platform", "xla-cpu", "--set", "x=1,2")
+    assert asked["settings"] == ("platform=xla-cpu", "x=1,2")
+
+
 @pytest.mark.parametrize(("members", "code"), [((DONE,), 0), ((DONE, CRASHED), 3)])
 def test_the_exit_code_says_whether_all_are_finished(ask, members, code):
     assert ask("train", members=members)[0] == code

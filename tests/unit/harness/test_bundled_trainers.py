@@ -72,6 +72,12 @@ def append(name: str, text: str = "\n# another line\n"):
     return change
 
 
+@pytest.mark.parametrize(("platform", "settings"), [("xla-cpu", ("platform=xla-cpu",)), ("cpu-x86_64", ())])
+def test_a_golden_is_bundled_with_the_settings_that_its_platform_has(platform, settings):
+    blessed = ROOT / "golden" / "mnist_cnn" / platform
+    assert bundling.subject_of(blessed, project=Project.around(ROOT)).overrides == settings
+
+
 def test_it_is_opened_with_its_own_golden_and_settings(written, open_it):
     found = open_it(written.path)
     assert (found.recipe.name, found.request.seed, found.request.backend) == (

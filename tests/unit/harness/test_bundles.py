@@ -89,6 +89,24 @@ def test_a_run_without_a_golden_can_only_be_repeated(made, reviewer, repository)
     assert reviewer(written.path)[0].verdict == "NO_GOLDEN"
 
 
+def test_a_run_with_the_settings_of_a_platform_is_bundled_and_run_again_with_them(
+    made, reviewer, repository, tmp_path
+):
+    recipe = (repository.root / "recipes" / "train" / "recipe.yaml").read_text()
+    there = "platform_settings:\n  cpu-x86_64: {numerics: native}\n"
+    repository.write(recipes__train__recipe_yaml=recipe + there)
+    repository.promote(repository.reproduce(overrides=("platform=cpu-x86_64",)))
+    report, folder = repository.reproduced(overrides=("platform=cpu-x86_64",))
+    golden = repository.root / "golden" / "train" / "cpu-x86_64" / "seed-3"
+    bundles = [made(one, f"{one.name}.tar.gz") for one in (Path(report.runs[0]), folder, golden)]
+    repository.root.rename(tmp_path / "gone")
+    for written in bundles:
+        again, _ = reviewer(written.path)
+        record = json.loads((Path(again.runs[0]) / "run.json").read_text())
+        assert (record["platform_asked"], record["modified"]) == ("cpu-x86_64", [])
+        assert again.verdict == "REPRODUCED", again.sentence
+
+
 def test_changed_code_is_refused_by_name_and_taken_again_once_it_is_restored(golden, made, repository):
     repository.write(settings_py="RATE = 0.2\n")
     with pytest.raises(BundleError, match=r"other files than those here: the program .*git worktree"):

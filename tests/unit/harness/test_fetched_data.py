@@ -81,7 +81,8 @@ def test_data_that_was_not_fetched_is_not_run_and_names_the_command(reads):
     record = json.loads((Path(report.runs[0]) / "run.json").read_text())
     assert record["outcome"] == "data_unavailable"
     assert "the data train.csv is not fetched yet" in record["message"]
-    assert record["remedy"] == "reprokit data fetch train"
+    assert record["remedy"] == report.next_command == "reprokit data fetch train"
+    assert report.rerun == "reprokit reproduce train --seed 3 --backend local"
 
 
 def test_a_file_of_the_cache_that_was_edited_is_found_before_a_run(reads, tmp_path):

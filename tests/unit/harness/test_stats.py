@@ -321,3 +321,14 @@ def test_the_run_to_be_like_must_be_a_finished_one(seeds, ask):
     (seeds[0] / layout.MARKER).unlink()
     with pytest.raises(UsageError, match="no finished run of the recipe"):
         ask(like=seeds[0].name)
+
+
+def test_runs_of_another_platform_are_left_out_by_name(seeds, ask):
+    other = json.loads((seeds[0] / layout.ENVIRONMENT).read_text())
+    other["inside"]["device"] = {"kind": "xla-cpu"}
+    rewrite(seeds[0], layout.ENVIRONMENT, json.dumps(other))
+    (found,) = ask().groups
+    assert [member.seed for member in found.group.members] == sorted(SEEDS[1:])
+    assert names(found.group.left_out) == {
+        seeds[0].name: "it was made on xla-cpu, and the others on cpu-x86_64"
+    }

@@ -8,8 +8,9 @@ import shutil
 import pytest
 
 from reprokit import runs, workspace
-from reprokit.errors import ReportError, UsageError, WorkspaceBusyError
+from reprokit.errors import GoldenError, RecipeError, ReportError, UsageError, WorkspaceBusyError
 from reprokit.harness import Request, finished_runs, reproduce
+from reprokit.harness.curation.promote_sweep import promote_sweep
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.project import Project
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, run_folders, seeds_of, swept
@@ -278,3 +279,42 @@ def test_a_second_attempt_may_begin_otherwise_where_the_recipe_says_that_no_two_
     assert states(swept(here.root, seeds="5,")) == ["crashed"]
     (here.root / "broken").unlink()
     assert states(swept(here.root, seeds="5,")) == ["complete"]
+
+
+PLATFORM = "platform=cpu-x86_64"
+
+
+def test_members_with_the_settings_of_a_platform_are_other_runs_though_the_settings_are_the_same(here):
+    here.write(recipes__train__recipe_yaml=RECIPE + "platform_settings: {cpu-x86_64: {}}\n")
+    plain = swept(here.root)
+    there = swept(here.root, settings=[PLATFORM])
+    assert (there.exit_code, there.actions) == (0, ("run",) * 3)
+    assert there.name != plain.name
+    assert there.members[0].label == f"train {PLATFORM} seed 3"
+    records = [json.loads((here.root / "runs" / one.run / "run.json").read_text()) for one in there.members]
+    assert [(one["platform_asked"], one["modified"]) for one in records] == [("cpu-x86_64", [])] * 3
+    assert [swept(here.root, settings=found).actions for found in ((), [PLATFORM])] == [("reuse",) * 3] * 2
+    with pytest.raises(RecipeError, match="no settings for the platform xla-cpu"):
+        swept(here.root, settings=["platform=xla-cpu"])
+
+
+def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
+    judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
+    here.write(recipes__train__recipe_yaml=RECIPE + judged + "platform_settings: {cpu-x86_64: {}}\n")
+
+    def promote(platform):
+        return promote_sweep(
+            "train",
+            project=Project.around(here.root),
+            reason="first",
+            now="2026-01-01T00:00:00+00:00",
+            min_seeds=10,
+            platform=platform,
+        )
+
+    swept(here.root, settings=[PLATFORM], seeds="1..10")
+    with pytest.raises(GoldenError, match="there is no sweep of train\\."):
+        promote("")
+    with pytest.raises(RecipeError, match="no settings for the platform xla-cpu"):
+        promote("xla-cpu")
+    assert promote("cpu-x86_64").provenance["platform"] == "cpu-x86_64"

@@ -166,6 +166,11 @@ def test_a_setting_is_searched_or_set(theirs):
         tuned(theirs, settings=('env.SIZE="3"',))
 
 
+def test_a_platform_that_the_trials_would_not_get_is_refused(theirs):
+    with pytest.raises(UsageError, match="not with those of one of its platforms"):
+        tuned(theirs, settings=("platform=cpu-x86_64",))
+
+
 def test_a_metric_that_is_not_there_fails_every_trial_and_says_its_name(theirs):
     study = tuned(theirs, trials=1, metric="accuracy")
     assert (study.trials[0].state, study.trials[0].message) == ("FAIL", "no metric is called accuracy")

@@ -87,12 +87,12 @@ class History:
         file.write_text(file.read_text().replace("# broken\n", ""))
         self.commit(message)
 
-    def bisect(self, good: str = "first", bad: str = "HEAD") -> Bisection:
+    def bisect(self, good: str = "first", bad: str = "HEAD", *, overrides: tuple[str, ...] = ()) -> Bisection:
         return bisect(
             NAME,
             good=self.commits.get(good, good),
             bad=self.commits.get(bad, bad),
-            request=Request(backend="local"),
+            request=Request(backend="local", overrides=overrides),
             project=self.project,
             progress=self.told,
         )
@@ -237,6 +237,20 @@ def test_a_bad_commit_cannot_excuse_itself(history):
     )
     history.gamma("0.98", "discount more and grant it")
     assert [one.subject for one in history.bisect().guilty] == ["discount more and grant it"]
+
+
+def test_the_tolerances_of_the_platform_that_was_asked_for_count_and_no_others(history):
+    file = history.project.recipes_dir / NAME / "recipe.yaml"
+    text = file.read_text()
+    exact = "default: {rtol: 0, atol: 0}"
+    file.write_text(
+        text.replace(exact, f"{exact}\n  platforms: {{xla-cpu: {{default: {{rtol: 0, atol: 0.05}}}}}}")
+    )
+    history.commit("two platforms")
+    history.gamma("0.98", "within the tolerance of xla-cpu")
+    history.gamma("0.9", "beyond it")
+    found = [history.bisect("two platforms", overrides=asked) for asked in ((), ("platform=xla-cpu",))]
+    assert [one.guilty[0].subject for one in found] == ["within the tolerance of xla-cpu", "beyond it"]
 
 
 def test_a_good_commit_that_does_not_repeat_itself_blames_nobody(history):

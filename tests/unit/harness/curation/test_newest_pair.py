@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from reprokit.errors import GoldenError
@@ -28,3 +30,33 @@ def test_two_single_runs_are_no_pair(make, here, programs):
     make.of_recipe(programs["training"]())
     with pytest.raises(GoldenError, match="no two finished runs of one reproduce"):
         newest_pair(here.runs_dir, "cartpole_baseline", seed=None)
+
+
+def _made_on(platform, folders):
+    for folder in folders:
+        record = json.loads((folder / "environment.json").read_text())
+        record["inside"]["device"]["kind"] = platform
+        (folder / "environment.json").write_text(json.dumps(record))
+    return tuple(sorted(folders))
+
+
+def test_of_several_platforms_one_is_named_and_the_newest_is_not_guessed(make, here, programs):
+    train = programs["training"]
+    on_cpu = make.of_recipe(train(), train())
+    through_xla = _made_on("xla-cpu", make.of_recipe(train(), train()))
+    with pytest.raises(GoldenError, match=r"--platform cpu-x86_64 or --platform xla-cpu\. got none"):
+        newest_pair(here.runs_dir, "cartpole_baseline", seed=None)
+
+    def newest(platform):
+        return newest_pair(here.runs_dir, "cartpole_baseline", seed=None, platform=platform)
+
+    assert (newest("cpu-x86_64"), newest("xla-cpu")) == (tuple(sorted(on_cpu)), through_xla)
+    with pytest.raises(GoldenError, match="reprokit reproduce cartpole_baseline --platform cuda-h200"):
+        newest("cuda-h200")
+
+
+def test_runs_of_another_platform_that_are_no_pair_leave_nothing_to_choose(make, here, programs):
+    train = programs["training"]
+    pair = make.of_recipe(train(), train())
+    _made_on("xla-cpu", make.of_recipe(train()))
+    assert newest_pair(here.runs_dir, "cartpole_baseline", seed=None) == tuple(sorted(pair))

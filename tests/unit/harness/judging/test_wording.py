@@ -278,6 +278,20 @@ def test_a_program_that_failed_is_told_by_its_own_log_and_a_host_by_the_doctor(o
     assert next_command(case(Verdict.NOT_RUN, failure=failure)) == command
 
 
+@pytest.mark.parametrize(
+    ("remedy", "command"),
+    [
+        ("reprokit data fetch r", "reprokit data fetch r"),
+        ("reprokit data prepare r", "reprokit data prepare r"),
+        ("reprokit data fetch r; rm -r .", "reprokit doctor"),
+        ("correct the URL, the size or the SHA-256", "reprokit doctor"),
+    ],
+)
+def test_data_that_is_not_there_is_got_by_its_own_command_and_nothing_else_of_the_record(remedy, command):
+    failure = {"message": "not there", "outcome": "data_unavailable", "remedy": remedy}
+    assert next_command(case(Verdict.NOT_RUN, failure=failure)) == command
+
+
 def test_every_verdict_is_among_them():
     assert {one.values[0].judged.verdict for one in SAID} == set(Verdict)
 
