@@ -19,7 +19,7 @@ from reprokit.diagnosis.first_divergence import (
 )
 from reprokit.diagnosis.hook_limits import computing_threads, limits_of
 from reprokit.diagnosis.lost_state import ANEW, LATER, Lost, lost_states, where_begun
-from reprokit.diagnosis.operations import Operation, first_operation
+from reprokit.diagnosis.operations import Beside, Operation, first_operation
 from reprokit.diagnosis.smallest_set import isolate
 from reprokit.diagnosis.traces import OutsideFile, Site, Trace, differing, read_trace
 
@@ -27,6 +27,7 @@ __all__ = [
     "ANEW",
     "LATER",
     "Began",
+    "Beside",
     "Cause",
     "Lost",
     "Operation",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from reprokit.diagnosis.alternatives import alternative_of
 from reprokit.diagnosis.lost_state import Lost
-from reprokit.diagnosis.operations import Operation
+from reprokit.diagnosis.operations import Beside, Operation
 from reprokit.diagnosis.traces import Site
 
 #: Kind → category, what happens there, fix.
@@ -173,16 +174,6 @@ def cause_of(site: Site, *, confidence: str) -> Cause:
     return Cause.at(site, category=category, what=subject + what, fix=fix, confidence=confidence)
 
 
-#: Operation → a deterministic alternative. Source: torch.use_deterministic_algorithms' documentation.
-_ALTERNATIVES = {
-    "index_put": "torch.use_deterministic_algorithms(True), which gives index_put_ a fixed order",
-    "put_": "index_add_ or scatter_add_ on one thread, or torch.use_deterministic_algorithms(True)",
-    "scatter_add": "torch.use_deterministic_algorithms(True), or one thread",
-    "index_add": "torch.use_deterministic_algorithms(True), or one thread",
-}
-_FEWER_THREADS = (
-    "fix the number of threads: torch.set_num_threads(1); or torch.use_deterministic_algorithms(True)"
-)
 _GIVEN, _DRAW, _STEP = "what ", "a draw from ", "the optimizer's step"
 
 
@@ -197,14 +188,31 @@ def cause_of_operation(found: Operation, *, varied: bool) -> Cause | None:
         what = f"{found.name}: draws a different number of values, though its state was equal before"
         fix = "let the number of draws depend on nothing but the seed"
         return Cause.at(found, category="unknown", what=what, fix=fix)
+    if found.beside is not None:
+        return _cause_of_race(found, found.beside)
     name = found.name.removeprefix("aten.").split(".")[0]
-    fix = next((text for word, text in _ALTERNATIVES.items() if name.startswith(word)), _FEWER_THREADS)
+    on_cpu = found.device.get("device", "cpu") == "cpu"
+    fix = alternative_of(name, on_cpu=on_cpu)
     what = f"{found.name}: gives another output for the same inputs"
     if found.name == _STEP:
         what = f"{found.name}: gives different parameters for the same gradients, state and settings"
         fix = "let the optimizer's own code use nothing else; try foreach=False, fused=False"
     category = "nonportable_numerics" if varied else "nondeterministic_kernel"
     return Cause.at(found, category=category, what=what, fix=fix)
+
+
+def _cause_of_race(found: Operation, other: Beside) -> Cause:
+    """``high`` where it had equal inputs; otherwise what it read differed, and nothing before that did."""
+    at = f"{other.name} at {other.file}:{other.line}" if other.file else other.name
+    on_host = "stream" not in found.device
+    place = "the host" if on_host else f"stream {found.device['stream']}"
+    what = f"{found.name}: touches on {place} what {at} was given on stream {other.stream}, "
+    what += "and nothing makes it wait for that"
+    fix = "wait first: stream.wait_stream(other) or an event; record_stream for memory that is freed"
+    if on_host:
+        fix = "wait first: torch.cuda.synchronize() or an event's synchronize(); or copy without non_blocking"
+    confidence = "high" if found.same_inputs else "medium"
+    return Cause.at(found, category="concurrency", what=what, fix=fix, confidence=confidence)
 
 
 def cause_of_simulator(found: Operation, *, confidence: str) -> Cause:

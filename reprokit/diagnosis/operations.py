@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 _ARBITRARY = (
     "empty",
@@ -24,6 +26,20 @@ _ARBITRARY = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Work on an accelerator that may not have ended when another operation touches its memory.
+
+    Attributes:
+        stream: That it was started on: 0 is the default one.
+    """
+
+    name: str
+    file: str
+    line: int
+    stream: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One call of an operation.
 
@@ -32,6 +48,9 @@ class Operation:
         line: Of the file, or 0.
         function: That the line stands in, or "".
         number: Which operation of the run it is, from 0.
+        device: Where its result lies, its stream, and what copy it is, as the hook has it; empty on a CPU.
+        beside: The operation that nothing orders before it, though both touch the same memory; or None.
+        same_inputs: Whether what went in was equal.
     """
 
     name: str
@@ -39,6 +58,9 @@ class Operation:
     line: int
     function: str
     number: int
+    device: Mapping[str, Any] = field(default_factory=dict)
+    beside: Beside | None = None
+    same_inputs: bool = True
 
 
 def _may_differ(name: str) -> bool:
@@ -49,14 +71,43 @@ def _may_differ(name: str) -> bool:
 def first_operation(one: Path, other: Path) -> Operation | None:
     """The first in the main process that had equal inputs and different outputs; None without one.
 
-    Draws, environments and steps of optimizers count as well. Comparison ends where the runs' operations
-    themselves differ.
+    Draws, environments and steps of optimizers count as well. Where the very first difference is in what an
+    operation reads, and nothing orders it after the work that writes that, it is this one: a race. Comparison
+    ends where the runs' operations themselves differ.
     """
     streams = [json.loads((folder / "trace-0.json").read_bytes())["streams"] for folder in (one, other)]
+    nothing_differed = True
     for number, (left, right) in enumerate(zip(*streams, strict=False)):
         if left[:4] != right[:4]:
             return None
-        if left[4] == right[4] and left[5] != right[5] and not _may_differ(left[0]):
+        same, found = left[4] == right[4], left[4:6] != right[4:6]
+        beside = _beside(left) or _beside(right)
+        raced = beside is not None and nothing_differed and found
+        if raced or (same and found and not _may_differ(left[0])):
             name, file, line, function = left[:4]
-            return Operation(name=name, file=file, line=line, function=function, number=number)
+            return Operation(
+                name=name,
+                file=file,
+                line=line,
+                function=function,
+                number=number,
+                device=_device(left),
+                beside=beside,
+                same_inputs=same,
+            )
+        nothing_differed = nothing_differed and not found
     return None
+
+
+def _device(record: Sequence[Any]) -> dict[str, Any]:
+    """What the hook adds to an operation of an accelerator."""
+    told = record[6] if len(record) > 6 else {}
+    return {name: one for name, one in told.items() if name != "unordered"}
+
+
+def _beside(record: Sequence[Any]) -> Beside | None:
+    found = record[6].get("unordered") if len(record) > 6 else None
+    if not found:
+        return None
+    name, file, line, stream = found
+    return Beside(name=str(name), file=str(file), line=int(line), stream=int(stream))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import digests
+from .device_order import DeviceOrder, goes_on
 from .frames import own_caller
 from .watch import Watch
 
@@ -32,6 +33,7 @@ def watch_operations(torch: Any, dispatch: Any, watch: Watch) -> None:
 
 
 def _mode(torch: Any, dispatch: Any, watch: Watch) -> Any:
+    order = DeviceOrder(torch)
     progress = watch.progress if watch.progress is not None and watch.progress.mode == "deep" else None
 
     class Operations(dispatch.TorchDispatchMode):  # type: ignore[misc, name-defined, unused-ignore]
@@ -41,7 +43,14 @@ def _mode(torch: Any, dispatch: Any, watch: Watch) -> Any:
                 return func(*args, **options)
             given = digests.of(args, options)
             made = func(*args, **options)
-            watch.note_operation(str(func), own_caller(), given=given, made=digests.of(made))
+            frame = own_caller()
+            at = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
+            try:
+                device = order.of(func, args, options, made, at)
+            except (AttributeError, NotImplementedError, RuntimeError):  # a tensor without memory of its own
+                device = {}
+            result = "" if goes_on(device) else digests.of(made)
+            watch.note_operation(str(func), frame, given=given, made=result, device=device)
             return made
 
     return Operations()

@@ -194,14 +194,21 @@ class Watch:
         return len(self.streams) >= _MOST_OPERATIONS
 
     def note_operation(
-        self, name: str, frame: FrameType | None, line: int = 0, *, given: str, made: str
+        self,
+        name: str,
+        frame: FrameType | None,
+        line: int = 0,
+        *,
+        given: str,
+        made: str,
+        device: dict[str, Any] | None = None,
     ) -> None:
-        """Keep something that was computed: its name and line, what went in and what came out."""
+        """Keep something that was computed: name and line, what went in, what came out, on which device."""
         if not self.full:
             place: tuple[str, int, str] = ("", 0, "")
             if frame is not None:
                 place = real(frame.f_code.co_filename), line or frame.f_lineno, frame.f_code.co_name
-            self.streams.append([name, *place, given, made])
+            self.streams.append([name, *place, given, made, *([device] if device else [])])
 
     @property
     def context(self) -> str:

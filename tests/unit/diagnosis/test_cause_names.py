@@ -7,6 +7,7 @@ import pytest
 
 from reprokit import instrumentation
 from reprokit.diagnosis import (
+    Beside,
     Operation,
     Site,
     category_of,
@@ -57,8 +58,8 @@ def test_every_kind_of_the_hook_has_a_category_and_a_fix(kind):
     assert cause.fix
 
 
-def operation(name):
-    return Operation(name=name, file="train.py", line=9, function="main", number=3)
+def operation(name, **more):
+    return Operation(name=name, file="train.py", line=9, function="main", number=3, **more)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +75,43 @@ def test_what_gave_another_output_for_equal_inputs_is_named_with_its_line(name, 
     assert (cause.category, cause.line, cause.confidence) == (category, 9, "high")
     assert word in cause.what
     assert cause.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "alternative"),
+    [
+        ("aten.scatter_add_.default", "gives it a fixed order"),
+        ("aten.index_add_.default", "gives it a fixed order"),
+        ("aten.put_.default", "index_put_ on the flattened tensor"),
+        ("aten.bincount.default", "index_add_ into zeros"),
+        ("aten.cumsum.default", "on the CPU"),
+        ("aten.upsample_bilinear2d_backward.default", "mode='nearest'"),
+        ("aten._ctc_loss_backward.default", "on the CPU"),
+        ("aten.mm.default", "CUBLAS_WORKSPACE_CONFIG"),
+    ],
+)
+def test_on_a_gpu_an_operation_is_told_with_its_deterministic_alternative(name, alternative):
+    fixes = [
+        cause_of_operation(operation(name, device=device), varied=False).fix
+        for device in ({"device": "cuda:0", "stream": 0}, {})
+    ]
+    assert alternative in fixes[0]
+    assert alternative not in fixes[1]  # a CPU's kernels differ by threads
+
+
+@pytest.mark.parametrize(
+    ("device", "where", "fix"),
+    [({"device": "cuda:0", "stream": 1}, "on stream 1", "wait_stream"), ({}, "on the host", "non_blocking")],
+)
+@pytest.mark.parametrize(("same", "confidence"), [(True, "high"), (False, "medium")])
+def test_a_race_is_named_with_both_its_lines_and_not_as_a_kernel(device, where, fix, same, confidence):
+    other = Beside(name="aten.mul.Tensor", file="train.py", line=7, stream=0)
+    found = operation("aten.index_add_.default", device=device, beside=other, same_inputs=same)
+    cause = cause_of_operation(found, varied=False)
+    assert (cause.category, cause.line, cause.confidence) == ("concurrency", 9, confidence)
+    assert "aten.mul.Tensor at train.py:7 was given on stream 0" in cause.what
+    assert where in cause.what
+    assert fix in cause.fix
 
 
 def test_numbers_that_only_arrive_have_no_cause_but_are_told():

@@ -85,6 +85,36 @@ def test_an_operation_with_other_inputs_or_of_unwritten_memory_is_not_to_blame(t
     assert first_operation(*folders) is None
 
 
+COPY = {"device": "cpu", "stream": 0, "copy": "device to host", "bytes": 8, "non_blocking": True}
+BESIDE = {"unordered": ["aten._to_copy.default", "t.py", 5, 0]}
+
+
+def _raced(tmp_path, *, device, before=("in", "out")):
+    """Two runs that read a copy too early in their second operation; ``before``: what the first one had."""
+    streams = [
+        [
+            ["aten._to_copy.default", "t.py", 5, "f", *first, COPY],
+            ["aten.add.Tensor", "t.py", 6, "f", second, second, *device],
+        ]
+        for first, second in ((("in", "out"), "1"), (before, "2"))
+    ]
+    names = ("a", "b")
+    folders = [_trace(tmp_path / name, {}, streams=one) for name, one in zip(names, streams, strict=True)]
+    return first_operation(*folders)
+
+
+def test_what_reads_a_copy_that_nothing_waits_for_is_named_where_the_runs_first_differ_there(tmp_path):
+    found = _raced(tmp_path, device=[BESIDE])
+    assert (found.name, found.line, found.same_inputs) == ("aten.add.Tensor", 6, False)
+    assert (found.beside.name, found.beside.line, found.beside.stream) == ("aten._to_copy.default", 5, 0)
+
+
+def test_other_inputs_are_no_race_where_something_orders_them_or_differed_before(tmp_path):
+    assert _raced(tmp_path, device=[]) is None
+    (tmp_path / "before").mkdir()
+    assert _raced(tmp_path / "before", device=[BESIDE], before=("in 2", "out 2")) is None
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"sites": {}}', "\x00garbage"])
 def test_a_trace_that_the_watch_did_not_write_is_named(tmp_path, content):
     folder = _trace(tmp_path / "a", {})
