@@ -50,8 +50,10 @@ measures there, and the second takes the file in:
 - A claim is `false` where the result differs and nothing is raised (or, with `warn_only`, nothing warns),
   where an operation listed as raising raises nothing, or one listed as deterministic raises. `holds`: it
   raises as claimed. `not refuted`: no repeat spoke against it.
-- Time (of GPUs only): the fastest repeat under `deterministic` over the fastest under `default`, forward or
-  backward alone.
+- `cost`: the time with `use_deterministic_algorithms(True)` over that with nothing set, forward or backward
+  alone: the median of 31 pairs that were timed in turn in one process, and its quartiles. Where these lie on
+  both sides of 1, no cost was measured. A ratio below 1: the kernel that repeats is the faster one. Part of a
+  cost is that PyTorch fills new memory with a fixed value then.
 - On a CPU differences come from threads that run side by side: a busy machine shows fewer of them. Waiting
   threads sleep (`OMP_WAIT_POLICY=PASSIVE`); their number is PyTorch's own.
 """
@@ -127,8 +129,8 @@ def _summary(found: Findings) -> str:
 
 def _table(rows: Sequence[Mapping[str, Any]], found: Findings) -> Iterator[str]:
     """Rows that say the same of several dtypes are one row."""
-    timed = not found["platform"].startswith("cpu")  # what else runs on a CPU decides more than the mode does
-    columns = ["operation", "", "dtypes", "claim", *MODES, "verdict", *(["time"] if timed else [])]
+    timed = any("cost" in row for row in found["rows"])
+    columns = ["operation", "", "dtypes", "claim", *MODES, "verdict", *(["cost"] if timed else [])]
     yield f"| {' | '.join(columns)} |"
     yield "|---" * len(columns) + "|"
     grouped: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
@@ -138,7 +140,7 @@ def _table(rows: Sequence[Mapping[str, Any]], found: Findings) -> Iterator[str]:
         grouped.setdefault(key, []).append(row)
     for (name, phase, *rest), members in grouped.items():
         dtypes = ", ".join(row["dtype"] for row in members)
-        cells = [f"`{name}`", phase, dtypes, *rest, *([_times(members)] if timed else [])]
+        cells = [f"`{name}`", phase, dtypes, *rest, *([_costs(members)] if timed else [])]
         yield f"| {' | '.join(one.replace('|', '/') for one in cells)} |"
     yield ""
 
@@ -163,16 +165,16 @@ def _cell(finding: Mapping[str, Any] | None, repeats: int) -> str:
     return said + (", warned" if finding.get("warned") else "")
 
 
-def _times(members: Sequence[Mapping[str, Any]]) -> str:
-    ratios = [
-        row[claims.DETERMINISTIC]["ms"] / row[claims.DEFAULT]["ms"]
-        for row in members
-        if row.get(claims.DETERMINISTIC, {}).get("ms") and row[claims.DEFAULT].get("ms")
-    ]
-    if not ratios:
-        return "–"
-    low, high = (f"{one:.1f}" for one in (min(ratios), max(ratios)))
-    return f"× {low}" if low == high else f"× {low}–{high}"
+def _costs(members: Sequence[Mapping[str, Any]]) -> str:
+    """The time with determinism over that without, in the order of the dtypes."""
+    told = [_cost(row["cost"]) for row in members if "cost" in row]
+    return ", ".join(dict.fromkeys(told)) or "–"
+
+
+def _cost(found: Mapping[str, float]) -> str:
+    if found["low"] <= 1 <= found["high"]:
+        return "none measured"
+    return f"× {found['ratio']:.2f} ({found['low']:.2f}–{found['high']:.2f})"
 
 
 def _batches(found: Findings) -> Iterator[str]:

@@ -25,13 +25,15 @@ from reprokit.core import determinism_claims as claims
 from reprokit.core.fingerprint import platform_of
 from reprokit.probes.determinism_claims import arithmetic, batches, indexing, layers
 from reprokit.probes.determinism_claims.inputs import Case
-from reprokit.probes.determinism_claims.repeats import observe
+from reprokit.probes.determinism_claims.repeats import cost, observe
 
 CASES: tuple[Case, ...] = (*layers.CASES, *arithmetic.CASES, *indexing.CASES)
 
 _DTYPES = {"cpu": ("float32", "bfloat16"), "cuda": ("float32", "bfloat16", "float16", "float64")}
 _PHASES = (claims.FORWARD, claims.BACKWARD)
 _WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
+#: No mode of torch: the time of one of them against that of another.
+_COST, _PAIRS = "cost", 31
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,6 +44,8 @@ def main(arguments: Sequence[str]) -> int:
     else:
         by_mode = {mode: _measure_in_processes(arguments, mode, options.repeats) for mode in claims.MODES}
         found = {**_about(options), **_merged(by_mode, device=options.device)}
+        costs = _measure(arguments, mode=_COST, repeats=_PAIRS, variables=_variables(_COST))
+        _add_costs(found["rows"], costs)
     text = json.dumps(found) + "\n"
     if options.output is None:
         sys.stdout.write(text)
@@ -56,6 +60,9 @@ def measure_mode(options: argparse.Namespace) -> dict[str, Any]:
     Returns:
         ``rows``: ``operation``, ``dtype``, ``compiled`` and a finding for each phase; ``batches``.
     """
+    if options.mode == _COST:
+        plan = [(case, dtype) for case, dtype, compiled in _plan(options) if not compiled]
+        return {"rows": [_cost_of(*one, options) for one in plan]}
     if options.mode != claims.DEFAULT:
         torch.use_deterministic_algorithms(True, warn_only=options.mode == claims.WARN_ONLY)
         torch.set_warn_always(True)
@@ -72,6 +79,20 @@ def measure_mode(options: argparse.Namespace) -> dict[str, Any]:
         for one in batches.observe(device=options.device, dtype=dtype, only=_wanted(options.only))
     ]
     return {"rows": rows, "batches": found}
+
+
+def _cost_of(case: Case, dtype: str, options: argparse.Namespace) -> dict[str, Any]:
+    found = cost(case, device=options.device, dtype=dtype, pairs=options.repeats)
+    return {"operation": case.name, "dtype": dtype, "cost": found}
+
+
+def _add_costs(rows: Sequence[dict[str, Any]], measured: Mapping[str, Any]) -> None:
+    """Give each row that was not compiled its ``cost``, where there is one."""
+    costs = {(one["operation"], one["dtype"]): one["cost"] for one in measured["rows"]}
+    for row in rows:
+        found = costs.get((row["operation"], row["dtype"]), {}).get(row["phase"])
+        if found and not row["compiled"]:
+            row["cost"] = found
 
 
 def _plan(options: argparse.Namespace) -> list[tuple[Case, str, bool]]:
@@ -94,10 +115,7 @@ def _wanted(pattern: str) -> Callable[[str], bool]:
 
 def _measure_in_processes(arguments: Sequence[str], mode: str, repeats: int) -> dict[str, Any]:
     """One mode: all repeats but the last in one process, the last in another, as one answer."""
-    variables = {name: value for name, value in os.environ.items() if name != _WORKSPACE}
-    variables["OMP_WAIT_POLICY"] = "PASSIVE"  # spinning threads make a busy machine far slower
-    if mode != claims.DEFAULT:
-        variables[_WORKSPACE] = ":4096:8"
+    variables = _variables(mode)
     twice = repeats > 1 and mode != claims.WARN_ONLY
     counts = (repeats - 1, 1) if twice else (repeats,)
     parts = [_measure(arguments, mode=mode, repeats=count, variables=variables) for count in counts]
@@ -105,6 +123,12 @@ def _measure_in_processes(arguments: Sequence[str], mode: str, repeats: int) -> 
         for phase in _PHASES:
             _join([row.get(phase, {}) for row in rows])
     return parts[0]
+
+
+def _variables(mode: str) -> dict[str, str]:
+    variables = {name: value for name, value in os.environ.items() if name != _WORKSPACE}
+    variables["OMP_WAIT_POLICY"] = "PASSIVE"  # spinning threads make a busy machine far slower
+    return variables if mode == claims.DEFAULT else {**variables, _WORKSPACE: ":4096:8"}
 
 
 def _measure(
@@ -198,7 +222,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--repeats", type=int, default=30)
     parser.add_argument("--only", default="*", metavar="PATTERN")
     parser.add_argument("--compiled", action=argparse.BooleanOptionalAction, default=True)
-    parser.add_argument("--mode", choices=claims.MODES, help="this mode alone, in this process")
+    parser.add_argument("--mode", choices=(*claims.MODES, _COST), help="this mode alone, in this process")
     parser.add_argument("--output", type=Path, help="file to write  [default: standard output]")
     return parser
 

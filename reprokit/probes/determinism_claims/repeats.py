@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 import warnings
 from collections.abc import Sequence
@@ -51,6 +52,46 @@ def observe(case: Case, *, device: str, dtype: str, repeats: int, compiled: bool
     except REFUSALS as error:
         watched[phase].message = _first_line(error)
     return {phase: found for phase, watch in watched.items() if (found := watch.finding())}
+
+
+def cost(case: Case, *, device: str, dtype: str, pairs: int) -> dict[str, dict[str, float]]:
+    """How much longer an operation takes with ``use_deterministic_algorithms(True)`` than with nothing set.
+
+    Both are timed in turn, in changing order, so that a load on the machine falls on both.
+
+    Returns:
+        Phase → ``ratio``, the median over the pairs, and its quartiles ``low`` and ``high``. Nothing for an
+        operation that fails in either mode.
+    """
+    ratios: dict[str, list[float]] = {FORWARD: [], BACKWARD: []}
+    make = Inputs(device=device, dtype=getattr(torch, dtype))
+    try:
+        computation = case.build(make)
+        cotangents: list[Tensor] | None = None
+        for number in range(pairs + 1):
+            seconds: dict[bool, list[float]] = {}
+            for is_deterministic in (False, True) if number % 2 else (True, False):
+                torch.use_deterministic_algorithms(is_deterministic)
+                watches = (_Watch(), _Watch())
+                smooth = [one for one in _forward(computation, watches[0]) if one.requires_grad]
+                if cotangents is None:
+                    cotangents = [make.like(one) for one in smooth]
+                if smooth:
+                    _backward(smooth, make.leaves, cotangents, watches[1])
+                seconds[is_deterministic] = [second for watch in watches for second in watch.seconds]
+            if number:  # the first pair warms both up
+                for phase, longer, shorter in zip(ratios, seconds[True], seconds[False], strict=False):
+                    ratios[phase].append(longer / shorter)
+    except REFUSALS:
+        return {}
+    finally:
+        torch.use_deterministic_algorithms(False)
+    return {phase: _spread(found) for phase, found in ratios.items() if found}
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return {"ratio": round(middle, 2), "low": round(low, 2), "high": round(high, 2)}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import threading
+import time
 import warnings
 
 import pytest
@@ -13,7 +14,7 @@ from reprokit.core import determinism_claims as claims
 from reprokit.probes.determinism_claims import __main__ as program
 from reprokit.probes.determinism_claims import batches
 from reprokit.probes.determinism_claims.inputs import Case, Inputs
-from reprokit.probes.determinism_claims.repeats import observe
+from reprokit.probes.determinism_claims.repeats import cost, observe
 
 pytestmark = pytest.mark.usefixtures("global_state", "flags")
 
@@ -177,6 +178,42 @@ def test_another_digest_in_the_second_process_is_a_difference():
     kept = {"outcome": "same", "digest": "a"}
     program._join([kept, {"outcome": "same", "digest": "a"}])
     assert kept == {"outcome": "same", "digest": "a"}
+
+
+def test_an_operation_that_takes_longer_where_it_must_repeat_has_a_cost_and_the_mode_is_put_back():
+    def slower(values):
+        if torch.are_deterministic_algorithms_enabled():
+            time.sleep(0.02)
+        return torch.square(values)
+
+    told = cost(case(slower), device="cpu", dtype="float32", pairs=5)
+    assert told["forward"]["low"] > 2
+    assert told["backward"]["ratio"] < told["forward"]["ratio"]
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_an_operation_that_refuses_in_one_of_the_modes_has_no_cost():
+    def refuses(values):
+        if torch.are_deterministic_algorithms_enabled():
+            raise RuntimeError("no deterministic implementation")
+        return torch.square(values)
+
+    assert cost(case(refuses), device="cpu", dtype="float32", pairs=5) == {}
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_a_cost_is_given_to_rows_that_were_not_compiled():
+    about = {"operation": "mm", "dtype": "float32", "phase": "forward"}
+    rows = [
+        {**about, "compiled": False},
+        {**about, "compiled": True},
+        {**about, "dtype": "x", "compiled": False},
+    ]
+    measured = {"ratio": 2.0, "low": 1.5, "high": 2.5}
+    program._add_costs(
+        rows, {"rows": [{"operation": "mm", "dtype": "float32", "cost": {"forward": measured}}]}
+    )
+    assert [one.get("cost") for one in rows] == [measured, None, None]
 
 
 def test_a_row_that_depends_on_its_batch_is_found():

@@ -23,6 +23,7 @@ def row(claim="unlisted", *, name="mm", dtype="float32", phase="forward", **find
         "phase": phase,
         "claim": claim,
         **by_mode,
+        **({"cost": findings["cost"]} if "cost" in findings else {}),
     }
 
 
@@ -42,19 +43,18 @@ DIFFERS = {"outcome": "differs", "digest": "b", "differing": 12, "ms": 2.0}
 
 
 def test_a_lying_claim_stands_under_the_false_ones_with_what_was_found():
-    text = determinism_claims_page.page([findings(row("deterministic", deterministic=DIFFERS))])
+    cost = {"ratio": 2.0, "low": 1.9, "high": 2.25}
+    text = determinism_claims_page.page([findings(row("deterministic", deterministic=DIFFERS, cost=cost))])
     section = text.split("### Claims that are false here")[1].split("###")[0]
     said = "false: the result differs and nothing is raised"
-    assert (
-        f"| `mm` | forward | float32 | deterministic | same | differs 12/29 | same | {said} | × 2.0 |"
-        in section
-    )
+    cells = f"same | differs 12/29 | same | {said} | × 2.00 (1.90–2.25) |"
+    assert f"| `mm` | forward | float32 | deterministic | {cells}" in section
     assert "1 false" in text
 
 
 def test_no_difference_is_never_called_deterministic_and_the_bound_is_said():
     text = determinism_claims_page.page([findings(row())])
-    assert "| `mm` | forward | float32 | unlisted | same | same | same | not refuted | × 1.0 |" in text
+    assert "| `mm` | forward | float32 | unlisted | same | same | same | not refuted |\n" in text
     assert "bounds the chance of another result at 9.8% per repeat" in text
     assert text.count("None was found.") == 2
 
@@ -75,15 +75,23 @@ def test_what_could_not_be_run_and_what_warned_is_said():
     absent["default"] = {"outcome": "unavailable", "message": "no such | kernel"}
     warned = row(name="put_", warn_only={**DIFFERS, "warned": True})
     text = determinism_claims_page.page([findings(absent, warned)])
-    cells = "unavailable (no such / kernel) | – | – | not run | – |"
+    cells = "unavailable (no such / kernel) | – | – | not run |\n"
     assert f"| `x` | backward, compiled | float16 | unlisted | {cells}" in text
     assert "differs 12/29, warned" in text
 
 
-def test_a_cpu_has_no_column_of_times():
+def test_a_cost_within_the_spread_of_the_measurement_is_none_and_each_dtype_has_its_own():
+    within, beyond = {"ratio": 1.1, "low": 0.98, "high": 1.3}, {"ratio": 0.6, "low": 0.5, "high": 0.7}
+    rows = (row(cost=within), row(dtype="bfloat16", cost=beyond), row(name="sum"))
+    text = determinism_claims_page.page([findings(*rows)])
+    assert "| not refuted | none measured, × 0.60 (0.50–0.70) |" in text
+    assert "| `sum` | forward | float32 | unlisted | same | same | same | not refuted | – |" in text
+
+
+def test_findings_without_costs_have_no_column_of_them():
     text = determinism_claims_page.page([findings(row(), platform="cpu-x86_64")])
     assert "| `mm` | forward | float32 | unlisted | same | same | same | not refuted |\n" in text
-    assert "| time |" not in text
+    assert "| cost |" not in text
 
 
 def test_batches_are_told_by_size():
