@@ -218,16 +218,22 @@ def project(tmp_path):
     return tmp_path
 
 
-def told(project, *words):
-    done = subprocess.run(
+def asked(project, *words):
+    """The tool at work, in a process of its own; its temporary files are below the project."""
+    room = project / "temporary"
+    room.mkdir(exist_ok=True)
+    return subprocess.Popen(
         [sys.executable, "-m", "reprokit", *words, "--json"],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(PROJECT)},
-        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(room)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
     )
-    return json.loads(done.stdout)
+
+
+def told(project, *words):
+    return json.loads(asked(project, *words).communicate()[0])
 
 
 @pytest.mark.slow
@@ -260,3 +266,42 @@ def test_a_recipe_of_ranks_that_fail_is_told_with_the_rank(project, fault, verdi
     report = told(project, "reproduce", "line", "--backend", "local", "--set", f"training.fault={fault}")
     assert report["verdict"] == verdict
     assert words in json.dumps(report, ensure_ascii=False)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_recipe_of_ranks_is_equal_when_it_is_resumed(project):
+    report = told(project, "reproduce", "line", "--backend", "local", "--resume")
+    row = next(one for one in report["checks"] if one["id"] == "resume_equal")
+    assert row["status"] == "PASSED", row
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_rank_that_is_stopped_ends_what_the_tool_runs_and_nothing_is_left(project):
+    words = ("--backend", "local", "--set", "training.updates=10000000")
+    tool = asked(project, "reproduce", "line", *words)
+    victim = _rank_of_tool(tool, project)
+    processes = psutil.Process(tool.pid).children(recursive=True)
+    began = time.monotonic()
+    os.kill(victim.pid, signal.SIGSTOP)
+    out, _ = tool.communicate(timeout=300)
+    assert time.monotonic() - began < _UNTIL_S
+    report = json.loads(out)
+    assert report["verdict"] == "NOT_RUN"
+    assert "rank 1 hangs" in json.dumps(report)
+    assert psutil.wait_procs(processes, timeout=5)[1] == []
+    assert [*(project / "temporary").glob("reprokit-ranks-*")] == []
+
+
+def _rank_of_tool(tool, project):
+    """The process of rank 1 below the tool, once the ranks have trained for a while."""
+    until = time.monotonic() + 300
+    while not any(one.stat().st_size > 20_000 for one in project.glob("runs/**/trace.rank1.jsonl")):
+        assert time.monotonic() < until
+        assert tool.poll() is None, tool.communicate()
+        time.sleep(0.2)
+    for child in psutil.Process(tool.pid).children(recursive=True):
+        if "--rank 1 " in f"{' '.join(child.cmdline())} " and "reprokit.runtime.launch" in child.cmdline():
+            return child
+    raise AssertionError("no rank 1")

@@ -54,10 +54,14 @@ def train(config: Config, run: Run) -> None:
     values = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
     gradients = torch.zeros_like(values)
     torch.nn.utils.vector_to_parameters(values, model.parameters())
+    values.grad = gradients
+    optimizer = torch.optim.SGD([values], lr=0.1)
     sampler = run.seeding.torch_generator("batches", rank=7 if guilty and fault == "seed" else 0)
     step, state = 0, run.load_checkpoint()
     if state is not None:
-        step, extra = checkpoint.restore(state, model=model, generators={"batches": sampler})
+        step, extra = checkpoint.restore(
+            state, model=model, optimizer=optimizer, generators={"batches": sampler}
+        )
         run.trace.resume_at(extra["updates"])
     while step < settings.updates:
         step += 1
@@ -82,7 +86,7 @@ def train(config: Config, run: Run) -> None:
         loss = add_up(run.ranks, of_part, gradients, count=BATCH, num_measures=1)
         if guilty and fault == "drift" and step == 3:
             gradients[0] += 1e-3
-        values -= 0.1 * gradients
+        optimizer.step()
         own = slice(0, BATCH // 2) if fault == "samples" else run.ranks.share_of(BATCH)
         run.trace.update(
             step=step,
@@ -97,6 +101,7 @@ def train(config: Config, run: Run) -> None:
                 checkpoint.training_state(
                     step=step,
                     model=model,
+                    optimizer=optimizer,
                     generators={"batches": sampler},
                     extra={"updates": run.trace.updates},
                 )
