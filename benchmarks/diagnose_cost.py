@@ -5,9 +5,12 @@ whole process, imports and all. The two of a pair run at the same time, a core e
 pair to pair: whatever else the machine does hits both. The ratio of a repeat is that of the sums of its two
 pairs; told is the median. ``light`` is what every run of a diagnosis is made under; ``deep`` looks into
 every operation and every draw of one update in the middle. The metrics of all must be the same bytes.
-Exits 1 where ``light`` costs more than 3 %.
+Exits 1 where ``light`` costs more than 3 %, and 3 where a platform is asked for whose GPU is not here.
 
-    python benchmarks/diagnose_cost.py [RECIPE] [--steps N] [--repeats N]
+On a GPU (``--platform cuda-h200``) the two of a pair run one after the other, because they would share it,
+and the time is that on the wall from the first update to the last: what a GPU computes is no CPU time.
+
+    python benchmarks/diagnose_cost.py [RECIPE] [--steps N] [--repeats N] [--platform P]
 """
 
 # ruff: noqa: PLC0415 - the training runs in another interpreter, which has torch and not the tool's packages
@@ -36,7 +39,7 @@ PLAIN, LIGHT, DEEP = "plain", "light", "deep"
 BOUND = 1.03
 
 
-def train(trainer: str, config: str) -> None:
+def train(trainer: str, config: str, device: str, data: str) -> None:
     """Train in this process."""
     import torch
 
@@ -47,7 +50,8 @@ def train(trainer: str, config: str) -> None:
     torch.set_num_threads(1)
     module = load_trainer(Path(trainer))
     settings = settings_of.build(module.Config, json.loads(config))
-    with Run.open(Path.cwd(), seed=42, device="cpu", clock=time.perf_counter) as run:
+    files = {name: Path(place) for name, place in json.loads(data).items()}
+    with Run.open(Path.cwd(), seed=42, device=device, clock=time.perf_counter, data=files) as run:
         module.train(settings, run)
 
 
@@ -64,6 +68,7 @@ class Training:
         environment = {
             **os.environ,
             **numerics.variables(job.recipe.numerics, hash_seed=0),
+            **(numerics.cuda_variables() if job.is_on_gpu else {}),
             "PYTHONPATH": str(PROJECT),
         }
         if kind != PLAIN:
@@ -74,18 +79,26 @@ class Training:
                 "REPROKIT_HOOK": str(self.traced / "orders.json"),
             }
         command = [job.python, __file__, "--child", str(job.recipe.trainer), json.dumps(job.config)]
+        command += [str(job.recipe.device), json.dumps(job.data)]
+        self.is_on_gpu = job.is_on_gpu
         with (room / "out.log").open("wb") as log, on_core(core):
             self.process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
 
     def end(self) -> tuple[float, dict, bytes]:
-        """Wait for it: CPU seconds, what the watch tells of itself, the metrics."""
+        """Wait for it: seconds, what the watch tells of itself, the metrics."""
         _, status, used = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         if self.process.returncode:
             log = self.folder.parent / "out.log"
             sys.exit(f"{self.kind} failed:\n{log.read_text()[-2000:]}")
         told = json.loads((self.traced / "trace-0.json").read_bytes()) if self.kind != PLAIN else {}
-        return used.ru_utime + used.ru_stime, told, (self.folder / "metrics.jsonl").read_bytes()
+        seconds = self._on_the_wall() if self.is_on_gpu else used.ru_utime + used.ru_stime
+        return seconds, told, (self.folder / "metrics.jsonl").read_bytes()
+
+    def _on_the_wall(self) -> float:
+        """Seconds from the first update to the last."""
+        lines = (self.folder / "timing.jsonl").read_text().splitlines()
+        return json.loads(lines[-1])["elapsed_s"] - json.loads(lines[0])["elapsed_s"]
 
 
 @contextmanager
@@ -106,7 +119,12 @@ class Job:
     python: str
     recipe: Any
     config: dict
+    data: dict[str, str]
     middle: int = 0
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return self.recipe.device == "cuda"
 
     def orders(self, kind: str) -> dict:
         """What the watch is to look at."""
@@ -116,8 +134,10 @@ class Job:
         return {"level": "deep", "progress": stretch}
 
     def pair(self, kinds: Sequence[str]) -> list[tuple[float, dict, bytes]]:
-        """These at the same time, a core each."""
+        """These at the same time, a core each; on a GPU one after the other."""
         with tempfile.TemporaryDirectory(prefix="reprokit-bench-") as made:
+            if self.is_on_gpu:
+                return [Training(self, kind, core=0, room=Path(made, kind)).end() for kind in kinds]
             begun = [
                 Training(self, kind, core=core, room=Path(made, str(core))) for core, kind in enumerate(kinds)
             ]
@@ -132,17 +152,23 @@ def main() -> int:
     parser.add_argument("recipe", nargs="?", default="cartpole_baseline")
     parser.add_argument("--steps", type=int, help="of training; the recipe's own when left out")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--platform", help="such as cuda-h200; the CPU when left out")
     options = parser.parse_args()
-    from reprokit import images, recipes
+    from reprokit import capture, images, recipes
     from reprokit.harness.running import hooked_run
+    from reprokit.harness.running.recipe_data import fetched
 
+    overrides = [f"platform={options.platform}"] if options.platform else []
+    recipe = recipes.load(options.recipe, recipes_dir=PROJECT / "recipes", overrides=overrides)
+    if recipe.device == "cuda" and not capture.capture_host(PROJECT).get("gpus"):
+        print(f"{options.platform}: this host has no NVIDIA GPU: nothing was measured", file=sys.stderr)
+        return 3
     hooked_run.compile_hook()
-    recipe = recipes.load(options.recipe, recipes_dir=PROJECT / "recipes")
     made = images.resolve(recipe.variant, project=PROJECT, kind="venv", on_progress=lambda _: None)
     config = json.loads(json.dumps(recipe.training_config))
     if options.steps:
         config["training"]["total_timesteps"] = options.steps
-    job = Job(made.python, recipe, config)
+    job = Job(made.python, recipe, config, data={one.name: str(one.path) for one in fetched(recipe)})
     ((_, told, metrics),) = job.pair([LIGHT])  # warm; how many updates there are
     updates = told["progress"]["updates"]
     job.middle = updates // 2

@@ -1,10 +1,11 @@
 """Everything that a machine with an NVIDIA GPU can show, by one command: ``make test-cuda``.
 
 The tests of this folder; then a golden of this GPU for every recipe that has none; then the table of which
-operations repeat on it. Nothing is recorded where a test fails, and a golden that is there is never replaced.
+operations repeat on it; then what the watch costs. Nothing is recorded where a test fails, and a golden that
+is there is never replaced.
 
-Exit codes: 0 all of it was done; 1 a test failed, or a result differs from its golden; 3 there is no GPU, or
-something could not be run.
+Exit codes: 0 all of it was done; 1 a test failed, a result differs from its golden, or the watch costs more
+than its bound; 3 there is no GPU, or something could not be run.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
 
 from support.gpu_host import RECIPES, ROOT, Gpu, find_gpu  # noqa: E402 - found by the line above
 
+#: A recipe whose updates keep a GPU at work.
+COST = ("benchmarks/diagnose_cost.py", "char_gpt", "--repeats", "3")
 TABLE = "docs/reference/numerics-claims.md"
 _REPROKIT = (sys.executable, "-m", "reprokit")
 _DONE, _DIFFERS, _CANNOT_RUN = 0, 1, 3
@@ -42,7 +45,7 @@ def main(arguments: Sequence[str], *, find: Callable[[], Gpu | str] = find_gpu, 
 
 
 def carry_out(gpu: Gpu, arguments: Sequence[str], *, run: Run, root: Path) -> int:
-    """Tests, goldens, table, in this order; what fails ends it."""
+    """Tests, goldens, table, cost of the watch, in this order; what fails ends it."""
     began_s = time.time()
     if run((*_REPROKIT, "data", "fetch", *RECIPES)):
         _say("the data of the recipes could not be fetched: nothing was run")
@@ -57,7 +60,12 @@ def carry_out(gpu: Gpu, arguments: Sequence[str], *, run: Run, root: Path) -> in
     if (code := run((*_REPROKIT, *claims))) not in _MEASURED:
         _say(f"the operations could not be measured (exit code {code})")
         return _CANNOT_RUN
-    _say(f"done: look at `git status` for goldens of {gpu.platform} and {TABLE}, and commit them")
+    _say(f"look at `git status` for goldens of {gpu.platform} and {TABLE}, and commit them")
+    if code := run((sys.executable, *COST, "--platform", gpu.platform)):
+        said = "costs more than its bound (above)" if code == _DIFFERS else f"was not measured (code {code})"
+        _say(f"the watch at level light {said}")
+        return _DIFFERS if code == _DIFFERS else _CANNOT_RUN
+    _say("done")
     return _DONE
 
 

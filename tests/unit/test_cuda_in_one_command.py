@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -63,13 +64,21 @@ def carried_out(run_all, host, **codes):
     return run_all.carry_out(GPU, (), run=commands, root=host), commands.seen
 
 
-def test_tests_come_before_goldens_and_goldens_before_the_table(run_all, host):
+def test_tests_come_before_goldens_then_the_table_and_the_cost_of_the_watch(run_all, host):
     code, seen = carried_out(run_all, host)
     assert code == 0
-    kinds = ["fetch", "pytest", *["promote"] * len(RECIPES), "claims"]
+    kinds = ["fetch", "pytest", *["promote"] * len(RECIPES), "claims", "--platform cuda-h200"]
     assert [kind in one for kind, one in zip(kinds, seen, strict=True)] == [True] * len(kinds)
-    assert "--device cuda" in seen[-1]
+    assert "--device cuda" in seen[-2]
     assert all("first golden on cuda-h200" in one for one in seen if "promote" in one)
+
+
+@pytest.mark.parametrize(("ended", "code"), [(1, 1), (3, 3), (-9, 3)])
+def test_a_watch_that_costs_too_much_or_was_not_measured_is_no_success(run_all, host, ended, code, capsys):
+    found, seen = carried_out(run_all, host, **{"--repeats": ended})
+    assert found == code
+    assert "the watch at level light" in capsys.readouterr().err
+    assert "claims" in seen[-2], "goldens and table are made all the same"
 
 
 def test_a_failed_test_records_nothing(run_all, host):
@@ -138,5 +147,5 @@ def test_a_host_without_a_gpu_is_told_so_and_the_command_fails():
 def test_the_tests_of_gpus_are_skipped_with_their_reason():
     words = ("-m", "pytest", "-q", "-m", "cuda", "-p", "no:cacheprovider", "tests/cuda")
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False, cwd=ROOT)
-    assert "5 skipped" in done.stdout, done.stdout
+    assert re.search(r"^\d+ skipped in", done.stdout, re.MULTILINE), done.stdout
     assert "needs an NVIDIA GPU" in done.stdout
