@@ -105,7 +105,7 @@ def _imports_of(node: ast.AST, package: str) -> Iterator[_Import]:
             yield from _module(name, node.lineno)
             if alias.name == "*" and name == "recipes":
                 yield _Import(PACKAGE, node.lineno)
-    elif isinstance(node, ast.Name) and node.id in _RUNS_TEXT:
+    elif isinstance(node, ast.Name) and node.id in _RUNS_TEXT and isinstance(node.ctx, ast.Load):
         yield _Import(PACKAGE, node.lineno)
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         for match in _NAMED_IN_TEXT.finditer(node.value):
