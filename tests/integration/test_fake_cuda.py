@@ -18,7 +18,15 @@ from reprokit.core import numerics  # noqa: E402
 from reprokit.probes import rounding_probe  # noqa: E402
 from reprokit.runtime.launch import launch  # noqa: E402
 from support.fake_cuda import GPU, NAME, fake_cuda  # noqa: E402
-from support.small_trainings import CONFIGS, HALFWAY, TRAINERS, records, trained, write_data  # noqa: E402
+from support.small_trainings import (  # noqa: E402
+    CONFIGS,
+    HALFWAY,
+    TRAINERS,
+    records,
+    settings_put_back,
+    trained,
+    write_data,
+)
 
 
 @pytest.fixture(scope="module")
@@ -28,18 +36,8 @@ def data(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def as_before():
-    """torch's settings, which hold for the whole process."""
-    threads, mode, cudnn = (
-        torch.get_num_threads(),
-        torch.get_deterministic_debug_mode(),
-        torch.backends.cudnn,
-    )
-    before = (cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32)
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-    torch.set_deterministic_debug_mode(mode)
-    cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, torch.backends.cuda.matmul.allow_tf32 = before
+    with settings_put_back():
+        yield
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -13,7 +13,15 @@ from recipes.parts.flat_adam import FlatAdam  # noqa: E402
 from reprokit.errors import CannotRunError  # noqa: E402
 from reprokit.runtime import devices  # noqa: E402
 from support.fake_cuda import fake_cuda  # noqa: E402
-from support.small_trainings import CONFIGS, HALFWAY, TRAINERS, records, trained, write_data  # noqa: E402
+from support.small_trainings import (  # noqa: E402
+    CONFIGS,
+    HALFWAY,
+    TRAINERS,
+    records,
+    settings_put_back,
+    trained,
+    write_data,
+)
 
 LOWER = ("bfloat16", "float16")
 FILES = ("metrics.jsonl", "trace.jsonl")
@@ -25,11 +33,9 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def as_before():
+    with settings_put_back():
+        yield
 
 
 def same(one, other) -> bool:

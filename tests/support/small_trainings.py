@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import tarfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from reprokit.runtime import config
 from reprokit.runtime.launch import load_trainer
@@ -72,6 +74,21 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 #: The step of a checkpoint in the middle.
 HALFWAY = {"ppo": 64, "dqn": 40, "gpt": 2, "classifier": 32}
+
+
+@contextlib.contextmanager
+def settings_put_back() -> Iterator[None]:
+    """Inside, one thread; afterwards torch's settings, which hold for the whole process, are as before."""
+    threads, mode = torch.get_num_threads(), torch.get_deterministic_debug_mode()
+    cudnn, products = torch.backends.cudnn, torch.backends.cuda.matmul
+    flags = (cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, products.allow_tf32)
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_deterministic_debug_mode(mode)
+        cudnn.deterministic, cudnn.benchmark, cudnn.allow_tf32, products.allow_tf32 = flags
 
 
 def write_data(folder: Path) -> dict[str, Path]:

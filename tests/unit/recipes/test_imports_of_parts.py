@@ -57,6 +57,7 @@ def names(source, study):
         ('make("recipes.parts.rooms:Room")', ["rooms.py"]),
         ("from recipes.parts.notes import x", ["notes.py"]),
         ("from recipes.trainers import another", []),
+        ("class Training:\n    compile: str | None = None\n    other = settings.compile", []),
         ("import my_recipes.parts.tree, recipes_parts", []),
         ('x = "my.recipes.parts.tree and recipes.parts_of"', []),
     ],
