@@ -132,7 +132,7 @@ def test_gradients_are_scaled_back_before_they_are_measured_and_stepped_with():
 
 
 @pytest.mark.alone
-@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what the compiler itself calls
 @pytest.mark.skipif(not shutil.which("g++"), reason="torch.compile needs g++, and this machine has none")
 @pytest.mark.parametrize(
     "name", ["classifier", *(pytest.param(n, marks=pytest.mark.slow) for n in ("ppo", "gpt"))]
