@@ -15,9 +15,6 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 from packaging.utils import canonicalize_name
-from pip._internal.exceptions import InstallationError
-from pip._internal.req.constructors import install_req_from_line
-from pip._internal.req.req_file import parse_requirements
 
 from reprokit import recipes
 from reprokit.capture import capture_source, git_objects
@@ -91,6 +88,12 @@ def _locks() -> tuple[bytes, ...]:
 
 
 def _check_packages(data: bytes, folder: Path) -> None:
+    # Here, because the import takes setuptools' distutils away from the whole process, which PyTorch's
+    # compiler needs.
+    from pip._internal.exceptions import InstallationError
+    from pip._internal.req.constructors import install_req_from_line
+    from pip._internal.req.req_file import parse_requirements
+
     path = folder / "requirements.lock"
     path.write_bytes(data)
     found = read_packages(path)
