@@ -55,6 +55,9 @@ def page_lines(
     if operation is not None:
         place = f"{shown(operation.file)}:{operation.line}"
         yield f"operation {operation.number}: {shown(operation.name)} at {place}"
+        if (beside := operation.beside) is not None:
+            place = f"{shown(beside.file)}:{beside.line}"
+            yield f"  nothing makes it wait for {shown(beside.name)} at {place}, on stream {beside.stream}"
     for category, site in drew:
         what = f"  {shown(site.what)}" if site.what else ""
         yield f"{category:<22}{shown(site.file)}:{site.line}  {site.count} times{what}"
