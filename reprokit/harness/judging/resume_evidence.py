@@ -49,7 +49,7 @@ def resume_evidence(whole: Path, interrupted: Sequence[Path]) -> ResumeEvidence:
         ended = stopped.record.get("message") or stopped.record.get("outcome")
         return replace(seen, problem=f"the run was not killed as planned, it ended otherwise: {ended}")
     if not seen.resumed:
-        return replace(seen, problem=f"{seen.stopped}: it left no checkpoint to resume from")
+        return replace(seen, problem=f"{seen.stopped}: it left nothing that a run could be resumed from")
     resumed = runs.read(interrupted[1])
     point = resumed.record.get("resumed_from")
     point = point if isinstance(point, Mapping) else {}

@@ -47,7 +47,8 @@ def interrupt(
     (stopped,) = run_recipe(recipe, request, StoppedRun(stop_at=place), project=project, phases=phases)
     try:
         point = choose(str(stopped), project=project).point
-    except CheckpointError:
+    except CheckpointError as error:
+        phases.progress.note(f"not resumed: {error.told()}")
         return stopped, None
     (resumed,) = run_recipe(recipe, request, ResumedRun(point=point), project=project, phases=phases)
     return stopped, resumed
