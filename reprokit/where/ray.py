@@ -1,8 +1,9 @@
-"""Tasks on a Ray cluster: each an actor that outlives the tool, and starts its command as a process.
+"""Tasks on a Ray cluster: each one of Ray's, handed over by an actor that outlives the tool.
 
-The actor is detached and named after the task, so that a tool which was killed finds it again. Its process
-gets SIGTERM when the actor is asked to end, and ends by the closing of a pipe when the actor, or all of Ray
-on that machine, is killed. No result goes through Ray's object store.
+The actor is detached and lives on the head node; each handle names it, so that another tool finds it when
+this one was killed. A task starts its command as a process, which gets SIGTERM when the task is cancelled and
+ends by the closing of a pipe when the worker, or all of Ray on that machine, is killed. No result goes
+through Ray's object store.
 Source: https://docs.ray.io/en/latest/ray-core/actors/named-actors.html
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import secrets
 import signal
 import socket
 import threading
@@ -22,11 +24,13 @@ from reprokit.errors import SchedulerError
 from reprokit.where import Going, Standing, Task, ray_worker
 
 _NAMESPACE = "reprokit"
-_ANSWER_S = 10.0
+_ANSWER_S, _START_S, _LEAVE_S = 60.0, 300.0, 2.0
 #: Ray itself waits a minute for its head, and then ends the whole process without a word.
 _HEAD_S, _CONNECT_S, _AGAIN_S = 20.0, 5.0, 1.0
 #: Ray gives every node this label: https://docs.ray.io/en/latest/ray-core/scheduling/labels.html
 _NODE_LABEL = "ray.io/node-id"
+#: The head node has one of this, whatever else it has; with it goes all that the cluster knows.
+_HEAD = {"node:__internal_head__": 0.001}
 #: Not ``auto``, ``local`` or ``ray://…``.
 _PLAIN_ADDRESS = re.compile(r"[^/]+:\d{1,5}")
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
@@ -49,8 +53,8 @@ class RayPlace:
             ) from error
         self._ray: Any = ray
         ray.cloudpickle.register_pickle_by_value(ray_worker)  # the cluster need not have reprokit
-        self._ends: dict[str, Any] = {}  # handle → the answer that its actor owes
-        self._begins: dict[str, Any] = {}
+        self._mine = ""  # the owner of what this connection hands over
+        self._owners: dict[str, Any] = {}
         self._quiet = contextlib.ExitStack()
         # Ray prints what happens to its nodes to stdout, which belongs to the tool's answer.
         nowhere = self._quiet.enter_context(open(os.devnull, "w"))  # noqa: PTH123, SIM115
@@ -89,42 +93,37 @@ class RayPlace:
     def submit(self, tasks: Sequence[Task]) -> tuple[str, ...]:
         """See ``Place.submit``."""
         self._must_have_head()
+        rows = [(_arguments(task), _options(task)) for task in tasks]
         with _as_scheduler_error():
-            for task in tasks:
-                actor = self._ray.remote(ray_worker.Command).options(**self._options(task)).remote()
-                actor.run.remote(
-                    list(task.command),
-                    dict(task.environment),
-                    str(task.working_dir),
-                    str(task.log),
-                    task.timeout_s,
-                )
-                self._follow(task.name, actor)
-        return tuple(task.name for task in tasks)
+            if not self._are_taken(rows):
+                self._mine = self._new_owner()
+                self._ask(self._mine, "submit", rows, timeout=_START_S)
+        return tuple(f"{self._mine}/{task.name}" for task in tasks)
 
     def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
         """See ``Place.standing``."""
         self._must_have_head()
+        found: dict[str, Standing] = {}
         with _as_scheduler_error():
-            return tuple(self._standing(handle) for handle in handles)
+            for owner, names in _by_owner(handles).items():
+                for name, standing in zip(names, self._standings(owner, names), strict=True):
+                    found[f"{owner}/{name}"] = standing
+        return tuple(found[handle] for handle in handles)
 
     def cancel(self, handles: Sequence[str]) -> None:
         """See ``Place.cancel``."""
         self._must_have_head()
         with _as_scheduler_error():
-            for handle in handles:
-                actor = self._actor(handle)
-                if actor is None:
-                    continue  # it has ended
-                self._follow(handle, actor)
-                if self._is_there(self._begins[handle]):
-                    actor.stop.remote()
-                else:
-                    self._ray.kill(actor)  # it waits for a machine
+            for owner, names in _by_owner(handles).items():
+                if self._owner(owner) is not None:  # else they have ended
+                    with contextlib.suppress(self._ray.exceptions.ActorDiedError):
+                        self._ask(owner, "stop", names)
 
     def close(self) -> None:
         """See ``Place.close``."""
         try:
+            if self._mine:
+                self._ray.wait([self._owners[self._mine].leave.remote()], timeout=_LEAVE_S)
             self._ray.shutdown()
         finally:
             self._quiet.close()
@@ -143,55 +142,77 @@ class RayPlace:
                 fix="start the cluster again; `reprokit runs attach` goes on with the sweep",
             ) from problem
 
-    def _options(self, task: Task) -> dict[str, Any]:
-        more: dict[str, Any] = {}
-        if task.memory_bytes is not None:
-            more["memory"] = task.memory_bytes
-        if task.machines:
-            more["label_selector"] = {_NODE_LABEL: f"in({', '.join(task.machines)})"}
-        return {
-            "name": task.name,
-            "namespace": _NAMESPACE,
-            "lifetime": "detached",
-            "num_cpus": task.num_cpus,
-            "num_gpus": task.num_gpus,
-            "max_restarts": 0,
-            "max_concurrency": 4,
-            **more,
-        }
-
-    def _actor(self, handle: str) -> Any:
+    def _are_taken(self, rows: Sequence[Any]) -> bool:
+        """Whether the owner of this connection has taken tasks: it leaves when nobody asks for a while."""
         try:
-            return self._ray.get_actor(handle, namespace=_NAMESPACE)
-        except ValueError:  # there is none of this name
-            return None
+            return self._mine != "" and bool(self._ask(self._mine, "submit", rows))
+        except self._ray.exceptions.ActorDiedError:
+            return False
 
-    def _follow(self, handle: str, actor: Any) -> None:
-        if handle not in self._ends:
-            self._begins[handle] = actor.machine.remote()
-            self._ends[handle] = actor.ended.remote()
+    def _new_owner(self) -> str:
+        name = f"owner-{secrets.token_hex(6)}"
+        owner = self._ray.remote(ray_worker.Owner).options(
+            name=name,
+            namespace=_NAMESPACE,
+            lifetime="detached",
+            num_cpus=0,
+            resources=_HEAD,
+            max_restarts=0,
+            max_concurrency=4,
+        )
+        self._owners[name] = owner.remote()
+        self._owners[name].live.remote()
+        return name
 
-    def _is_there(self, answer: Any) -> bool:
-        return bool(self._ray.wait([answer], timeout=0, fetch_local=False)[0])
+    def _owner(self, name: str) -> Any:
+        """The actor of a name; None where there is none (any more)."""
+        if name and name not in self._owners:
+            with contextlib.suppress(ValueError):
+                self._owners[name] = self._ray.get_actor(name, namespace=_NAMESPACE)
+        return self._owners.get(name)
 
-    def _standing(self, handle: str) -> Standing:
-        if handle not in self._ends:
-            actor = self._actor(handle)
-            if actor is None:
-                return Standing(going=Going.UNKNOWN, message="Ray has no such actor any more")
-            self._follow(handle, actor)
-        errors = self._ray.exceptions
-        machine = ""
+    def _ask(self, owner: str, method: str, *words: Any, timeout: float = _ANSWER_S) -> Any:
+        return self._ray.get(getattr(self._owners[owner], method).remote(*words), timeout=timeout)
+
+    def _standings(self, owner: str, names: Sequence[str]) -> list[Standing]:
+        if self._owner(owner) is None:
+            return [Standing(going=Going.UNKNOWN, message="Ray has no such task any more")] * len(names)
         try:
-            if self._is_there(self._begins[handle]):
-                machine = self._ray.get(self._begins[handle], timeout=_ANSWER_S)
-            if self._is_there(self._ends[handle]):
-                going = Going(self._ray.get(self._ends[handle], timeout=_ANSWER_S))
-                return Standing(going=going, machine=machine)
-        except errors.RayError as error:
+            told = self._ask(owner, "standings", names)
+        except self._ray.exceptions.ActorDiedError as error:
             why = " ".join(str(error).split())[:200]
-            return Standing(going=Going.LOST, machine=machine, message=f"its worker was lost: {why}")
-        return Standing(going=Going.RUNNING if machine else Going.QUEUED, machine=machine)
+            lost = Standing(going=Going.LOST, message=f"what owned its task on the cluster was lost: {why}")
+            return [lost] * len(names)
+        return [Standing(going=Going(going), machine=machine, message=why) for going, machine, why in told]
+
+
+def _arguments(task: Task) -> dict[str, Any]:
+    return {
+        "name": task.name,
+        "command": list(task.command),
+        "environment": dict(task.environment),
+        "folder": str(task.working_dir),
+        "log": str(task.log),
+        "timeout_s": task.timeout_s,
+    }
+
+
+def _options(task: Task) -> dict[str, Any]:
+    options: dict[str, Any] = {"name": task.name, "num_cpus": task.num_cpus, "num_gpus": task.num_gpus}
+    if task.memory_bytes is not None:
+        options["memory"] = task.memory_bytes
+    if task.machines:
+        options["label_selector"] = {_NODE_LABEL: f"in({', '.join(task.machines)})"}
+    return options
+
+
+def _by_owner(handles: Sequence[str]) -> dict[str, list[str]]:
+    """Owner → the names of its tasks."""
+    found: dict[str, list[str]] = {}
+    for handle in handles:
+        owner, _, name = handle.partition("/")
+        found.setdefault(owner, []).append(name)
+    return found
 
 
 def _why_silent(address: str) -> OSError | None:

@@ -1,4 +1,4 @@
-"""What of a task lies on a machine of a Ray cluster: an actor that carries out one command.
+"""What of tasks lies on the machines of a Ray cluster: the actor that owns them, and what each of them does.
 
 It is sent to the cluster as it stands here, and uses the standard library and Ray alone: the cluster's Python
 need not have reprokit.
@@ -11,103 +11,185 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _PATIENCE_S = 20.0  # for a command to close its run after SIGTERM
-_ANSWERING_S = 0.1
+#: An owner without tasks ends when nobody has asked it for so long.
+_IDLE_S, _LOOK_S = 60.0, 0.2
 #: Nobody learns any more how a command ends where the head node is gone for so long; Ray itself ends this
 #: worker only some minutes later.
 _ALONE_S, _ASK_S, _CONNECT_S = 45.0, 10.0, 5.0
 
 
-class Command:
-    """The actor: one command as a process, with a pipe that closes when this worker is gone."""
+class Owner:
+    """The actor: it hands commands to the cluster as Ray tasks, which go on when the tool ends.
+
+    Ray ends a task together with the process that handed it over. A worker carries out one task after
+    another; an actor for each would begin a worker each, which takes seconds.
+    """
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._has_ended = threading.Event()
         self._lock = threading.Lock()
-        self._going = "ended"
+        self._open: dict[str, Any] = {}  # task → what Ray gives for it
+        self._ends: dict[str, tuple[str, str]] = {}  # task → how it ended, and why
+        self._machines: dict[str, str] = {}
+        self._stopped: set[str] = set()
+        self._idle_s = _IDLE_S
+        self._asked = time.monotonic()
+        self._leaves = False
 
-    def machine(self) -> str:
-        """Ray's name of this machine."""
+    def live(self) -> None:
+        """Return once there is nothing left to do; then the actor is gone."""
         import ray  # noqa: PLC0415
 
-        return str(ray.get_runtime_context().get_node_id())
-
-    def run(
-        self, command: list[str], environment: dict[str, str], folder: str, log: str, timeout_s: float | None
-    ) -> None:
-        """Carry the command out; then the actor is gone."""
-        import ray  # noqa: PLC0415
-
-        try:
-            with open(log, "ab") as stream, self._lock:  # noqa: PTH123
-                if not self._has_ended.is_set():
-                    self._process = subprocess.Popen(
-                        [*command, "--node", self.machine(), "--until-closed", "0"],
-                        stdin=subprocess.PIPE,
-                        stdout=stream,
-                        stderr=subprocess.STDOUT,
-                        cwd=folder,
-                        env=environment,
-                        start_new_session=True,
-                    )
-            if self._process is not None:
-                head = ray.get_runtime_context().gcs_address
-                threading.Thread(target=self._end_without, args=(head,), daemon=True).start()
-                self._wait(timeout_s)
-        except OSError as error:
-            self._say(log, error)
-        finally:
-            self._has_ended.set()
-        time.sleep(_ANSWERING_S)  # for those who wait for the end
+        while not self._leaves:
+            time.sleep(_LOOK_S)
+            with self._lock:
+                self._settle()
+                self._leaves = not self._open and time.monotonic() - self._asked > self._idle_s
         ray.actor.exit_actor()
 
-    def ended(self) -> str:
-        """How the command ended, once it has."""
-        self._has_ended.wait()
-        return self._going
+    def submit(self, tasks: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> bool:
+        """Hand tasks over, each as the arguments of ``carry_out`` and Ray's options; False once it leaves."""
+        import ray  # noqa: PLC0415
 
-    def stop(self) -> None:
-        """Ask the command to end."""
+        this, remote = ray.get_runtime_context().current_actor, ray.remote(carry_out)
         with self._lock:
-            self._going = "stopped"
-            if self._process is None:
-                self._has_ended.set()
-                return
-        threading.Thread(target=self._end, daemon=True).start()
+            if self._leaves:
+                return False
+            self._asked = time.monotonic()
+            for arguments, options in tasks:
+                task = remote.options(max_retries=0, **options).remote(this, **arguments)
+                self._open[arguments["name"]] = task
+        return True
 
-    def _end_without(self, head: str) -> None:
-        """Close the command's pipe, which ends it, once nobody has answered at ``host:port`` for a while."""
-        assert self._process is not None and self._process.stdin is not None  # noqa: S101, PT018
-        host, _, port = head.rpartition(":")
-        answered = time.monotonic()
-        while not self._has_ended.wait(_ASK_S):
+    def begins(self, name: str, machine: str) -> None:
+        """A task tells on which machine it is carried out."""
+        self._machines[name] = machine
+
+    def standings(self, names: Sequence[str]) -> list[tuple[str, str, str]]:
+        """How far tasks are, the machine of each, and why it did not end by itself."""
+        with self._lock:
+            self._asked = time.monotonic()
+            self._settle()
+            return [self._standing(name) for name in names]
+
+    def stop(self, names: Sequence[str]) -> None:
+        """Ask the commands of these tasks to end."""
+        import ray  # noqa: PLC0415
+
+        with self._lock:
+            self._settle()
+            for name in self._open.keys() & set(names) - self._stopped:
+                self._stopped.add(name)
+                ray.cancel(self._open[name])
+
+    def leave(self) -> None:
+        """Nobody will ask any more: end with the last task."""
+        self._idle_s = 0.0
+
+    def _standing(self, name: str) -> tuple[str, str, str]:
+        machine = self._machines.get(name, "")
+        if name in self._open:
+            return "running" if machine else "queued", machine, ""
+        going, why = self._ends.get(name, ("unknown", "Ray has no such task"))
+        return going, machine, why
+
+    def _settle(self) -> None:
+        """Learn which tasks have ended."""
+        import ray  # noqa: PLC0415
+
+        names = {task: name for name, task in self._open.items()}
+        if not names:
+            return
+        ended, _ = ray.wait(list(names), num_returns=len(names), timeout=0, fetch_local=False)
+        for task in ended:
+            name = names[task]
             try:
-                socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
-                answered = time.monotonic()
-            except OSError:
-                if time.monotonic() - answered > _ALONE_S:
-                    self._process.stdin.close()
-                    return
+                end = (str(ray.get(task)), "")
+            except ray.exceptions.TaskCancelledError:  # before its command began
+                end = ("stopped", "")
+            except ray.exceptions.RayError as error:
+                end = ("lost", f"its worker was lost: {' '.join(str(error).split())[:200]}")
+            self._ends[name] = ("stopped", "") if name in self._stopped else end
+            del self._open[name]
 
-    def _wait(self, timeout_s: float | None) -> None:
-        assert self._process is not None  # noqa: S101
+
+def carry_out(
+    owner: Any,
+    *,
+    name: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: str,
+    log: str,
+    timeout_s: float | None,
+) -> str:
+    """The task: one command as a process, with a pipe that closes when this worker is gone.
+
+    Ray interrupts it where it is to be stopped.
+    """
+    import ray  # noqa: PLC0415
+
+    context = ray.get_runtime_context()
+    machine = str(context.get_node_id())
+    owner.begins.remote(name, machine)
+    try:
+        with open(log, "ab") as stream:  # noqa: PTH123
+            process = subprocess.Popen(
+                [*command, "--node", machine, "--until-closed", "0"],
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=dict(environment),
+                start_new_session=True,
+            )
+    except OSError as error:
+        _say(log, error)
+        return "ended"
+    has_ended = threading.Event()
+    told = (process, context.gcs_address, has_ended)
+    try:
+        threading.Thread(target=_end_without, args=told, daemon=True).start()
+        # With a limit, because a wait without one is not interrupted.
+        process.wait(threading.TIMEOUT_MAX if timeout_s is None else timeout_s)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return "timed_out"
+    except KeyboardInterrupt:
+        _end(process)
+        return "stopped"
+    finally:
+        has_ended.set()
+    return "ended"
+
+
+def _end_without(process: subprocess.Popen[bytes], head: str, has_ended: threading.Event) -> None:
+    """Close the command's pipe, which ends it, once nobody has answered at ``host:port`` for a while."""
+    assert process.stdin is not None  # noqa: S101
+    host, _, port = head.rpartition(":")
+    answered = time.monotonic()
+    while not has_ended.wait(_ASK_S):
         try:
-            self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self._going = "timed_out"
-            self._end()
+            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_S).close()
+            answered = time.monotonic()
+        except OSError:
+            if time.monotonic() - answered > _ALONE_S:
+                process.stdin.close()
+                return
 
-    def _end(self) -> None:
-        assert self._process is not None  # noqa: S101
-        self._process.terminate()
-        try:
-            self._process.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
 
-    def _say(self, log: str, error: OSError) -> None:
-        with contextlib.suppress(OSError), open(log, "a") as stream:  # noqa: PTH123
-            stream.write(f"the command could not be started: {error}\n")
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _say(log: str, error: OSError) -> None:
+    with contextlib.suppress(OSError), open(log, "a") as stream:  # noqa: PTH123
+        stream.write(f"the command could not be started: {error}\n")

@@ -2,8 +2,8 @@
 
 It prints its address and then one line for each word that it reads: ``kill`` ends the second node as when its
 power goes, ``add`` begins another one, ``head`` ends the first node with all that the cluster knows,
-``again`` begins a cluster of the same address, ``end`` ends all. Ray is imported only here, never in the
-process of the tests.
+``again`` begins a cluster of the same address, ``fill`` fills the object store of each node, ``end`` ends
+all. Ray is imported only here, never in the process of the tests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +21,17 @@ from typing import Any
 _STORE_BYTES = 80_000_000
 _TRIES = 4
 _MEMORY_BYTES = 9 << 30  # one run with the memory that a recipe declares by default
+#: Keeps an object on every node until it is ended.
+_FILL = """\
+import sys, ray
+ray.init(address=sys.argv[1], log_to_driver=False)
+kept = ray.remote(num_cpus=0)(lambda size: bytes(size))
+nodes = [{"ray.io/node-id": node["NodeID"]} for node in ray.nodes() if node["Alive"]]
+objects = [kept.options(label_selector=one).remote(int(sys.argv[2])) for one in nodes]
+ray.wait(objects, num_returns=len(objects), fetch_local=False)
+print("full", flush=True)
+sys.stdin.read()
+"""
 _NODE = {"num_cpus": 1, "object_store_memory": _STORE_BYTES, "memory": _MEMORY_BYTES}
 
 
@@ -31,7 +42,7 @@ class Cluster:
     log: Path
 
     def say(self, word: str) -> str:
-        """``kill``, ``add``, ``head`` or ``again``; returns when it is done."""
+        """``kill``, ``add``, ``head``, ``again`` or ``fill``; returns when it is done."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{word}\n")
@@ -91,6 +102,7 @@ def main() -> None:
 
     cluster, second = _begun(RayCluster())
     print(cluster.address, file=out, flush=True)
+    filling = ExitStack()
     for line in sys.stdin:
         word = line.strip()
         if word == "end":
@@ -106,8 +118,24 @@ def main() -> None:
             before, port = cluster, int(cluster.address.rpartition(":")[2])
             cluster, second = _begun(RayCluster(), gcs_server_port=port)
             _end(before)
+        elif word == "fill":
+            filling.enter_context(_filled(cluster.address))
         print("done", file=out, flush=True)
+    filling.close()
     _end(cluster)
+
+
+@contextmanager
+def _filled(address: str) -> Iterator[None]:
+    """Another program of the cluster keeps nearly all of each node's object store."""
+    size = str(int(0.95 * _STORE_BYTES))
+    with subprocess.Popen(
+        [sys.executable, "-c", _FILL, address, size], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "full\n"
+        yield
+        process.communicate()
 
 
 def _begun(cluster: Any, **of_the_head: Any) -> tuple[Any, Any]:

@@ -31,6 +31,8 @@ from reprokit.runs.sweeps import Member, State, state_of
 from reprokit.where import Going, Place, Standing, Task
 
 _LOOK_S = 0.5
+#: Thousands of members take a second to be looked at; then it is done less often, up to this.
+_MOST_LOOKING, _SELDOM_S = 0.05, 5.0
 _PATIENCE_S = 30.0  # until a run that was asked to stop has closed its folder
 _MOST_ATTEMPTS = 3
 #: A shared folder may show on this machine late what another one wrote.
@@ -88,10 +90,12 @@ def carry_out_elsewhere(
             now, waiting = waiting[:room], waiting[room:]
             underway += crew.hand_over(now)
             again: list[int] = []
+            begun = time.monotonic()
             underway = [one for one in underway if not crew.has_ended(one, again)]
             waiting = [*again, *waiting]
             if underway and not again:
-                sleep(_LOOK_S)
+                looked = time.monotonic() - begun
+                sleep(max(_LOOK_S, min(looked / _MOST_LOOKING, _SELDOM_S)))
                 crew.ask(underway)
             board.settle()
     except KeyboardInterrupt:
