@@ -46,6 +46,8 @@ class Task:
         name: Unique, and the same after the tool was killed: letters, digits, ``-``, ``_`` and ``.``.
         command: Argument list; ``--node NAME`` follows, with the engine's name of the machine. Its paths hold
             on every machine: they lie in a folder that all share.
+        server: May stand in place of as many first words of ``command``: a process that carries out the rest
+            in a fork of itself, as each line of its stdin says (``reprokit.cli.forks``). Ray needs it.
         environment: All variables of the command; nothing of the engine's is added.
         working_dir: Where it starts.
         log: What it prints goes here.
@@ -59,6 +61,7 @@ class Task:
 
     name: str
     command: tuple[str, ...]
+    server: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     working_dir: Path
     log: Path

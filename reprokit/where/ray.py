@@ -32,6 +32,8 @@ _NODE_LABEL = "ray.io/node-id"
 #: The head node has one of this, whatever else it has; with it goes all that the cluster knows.
 _HEAD = {"node:__internal_head__": 0.001}
 #: Not ``auto``, ``local`` or ``ray://…``.
+#: What is larger than 100 kB would go through the object store; the variables of a shell take 5 kB.
+_BATCH = 16
 _PLAIN_ADDRESS = re.compile(r"[^/]+:\d{1,5}")
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 
@@ -94,11 +96,15 @@ class RayPlace:
         """See ``Place.submit``."""
         self._must_have_head()
         rows = [(_arguments(task), _options(task)) for task in tasks]
+        handles: list[str] = []
         with _as_scheduler_error():
-            if not self._are_taken(rows):
-                self._mine = self._new_owner()
-                self._ask(self._mine, "submit", rows, timeout=_START_S)
-        return tuple(f"{self._mine}/{task.name}" for task in tasks)
+            for at in range(0, len(rows), _BATCH):
+                batch = rows[at : at + _BATCH]
+                if not self._are_taken(batch):
+                    self._mine = self._new_owner()
+                    self._ask(self._mine, "submit", batch, timeout=_START_S)
+                handles += [f"{self._mine}/{task.name}" for task in tasks[at : at + _BATCH]]
+        return tuple(handles)
 
     def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
         """See ``Place.standing``."""
@@ -189,7 +195,8 @@ class RayPlace:
 def _arguments(task: Task) -> dict[str, Any]:
     return {
         "name": task.name,
-        "command": list(task.command),
+        "server": list(task.server),
+        "words": list(task.command[len(task.server) :]),
         "environment": dict(task.environment),
         "folder": str(task.working_dir),
         "log": str(task.log),

@@ -7,6 +7,10 @@ need not have reprokit.
 from __future__ import annotations
 
 import contextlib
+import json
+import os
+import select
+import signal
 import socket
 import subprocess
 import threading
@@ -116,17 +120,22 @@ class Owner:
             del self._open[name]
 
 
+#: The process that carries out the commands of this worker, and what it was started with.
+_KEPT: dict[str, Any] = {}
+
+
 def carry_out(
     owner: Any,
     *,
     name: str,
-    command: Sequence[str],
+    server: Sequence[str],
+    words: Sequence[str],
     environment: Mapping[str, str],
     folder: str,
     log: str,
     timeout_s: float | None,
 ) -> str:
-    """The task: one command as a process, with a pipe that closes when this worker is gone.
+    """The task: one command of a process that is kept for the next, with a pipe that closes with this worker.
 
     Ray interrupts it where it is to be stopped.
     """
@@ -135,40 +144,65 @@ def carry_out(
     context = ray.get_runtime_context()
     machine = str(context.get_node_id())
     owner.begins.remote(name, machine)
+    has_ended, process = threading.Event(), None
     try:
+        process = _process(server, environment, folder, log)
+        told = (process, context.gcs_address, has_ended)
+        threading.Thread(target=_end_without, args=told, daemon=True).start()
+        line = {"words": [*words, "--node", machine, "--until-closed", "0"], "log": log}
+        process.stdin.write(json.dumps(line).encode() + b"\n")
+        process.stdin.flush()
+        if _has_answered(process, timeout_s):
+            return "ended"
+        _end(process)
+    except OSError as error:
+        _KEPT.clear()
+        _say(log, error)
+        return "ended"
+    except KeyboardInterrupt:
+        if process is not None:
+            _end(process)
+        return "stopped"
+    finally:
+        has_ended.set()
+    return "timed_out"
+
+
+def _process(server: Sequence[str], environment: Mapping[str, str], folder: str, log: str) -> Any:
+    """The process that is kept; another one where it has ended, or was started with something else."""
+    started_with = [list(server), dict(environment), folder]
+    process = _KEPT.get("process")
+    if process is not None and _KEPT["started_with"] != started_with:
+        process.stdin.close()
+    if process is None or process.stdin.closed or process.poll() is not None:
         with open(log, "ab") as stream:  # noqa: PTH123
             process = subprocess.Popen(
-                [*command, "--node", machine, "--until-closed", "0"],
+                list(server),
                 stdin=subprocess.PIPE,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
+                stdout=subprocess.PIPE,
+                stderr=stream,
                 cwd=folder,
                 env=dict(environment),
                 start_new_session=True,
             )
-    except OSError as error:
-        _say(log, error)
-        return "ended"
-    has_ended = threading.Event()
-    told = (process, context.gcs_address, has_ended)
-    try:
-        threading.Thread(target=_end_without, args=told, daemon=True).start()
-        # With a limit, because a wait without one is not interrupted.
-        process.wait(threading.TIMEOUT_MAX if timeout_s is None else timeout_s)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return "timed_out"
-    except KeyboardInterrupt:
-        _end(process)
-        return "stopped"
-    finally:
-        has_ended.set()
-    return "ended"
+        _KEPT.update(process=process, started_with=started_with)
+    return process
 
 
-def _end_without(process: subprocess.Popen[bytes], head: str, has_ended: threading.Event) -> None:
+def _has_answered(process: Any, timeout_s: float | None) -> bool:
+    """Whether its command, or the process itself, ends within a time."""
+    until = time.monotonic() + (threading.TIMEOUT_MAX if timeout_s is None else timeout_s)
+    while time.monotonic() < until:
+        # In short waits, because a long one is not interrupted.
+        if select.select([process.stdout], [], [], min(_LOOK_S, until - time.monotonic()))[0]:
+            if not process.stdout.readline():
+                _KEPT.clear()
+            return True
+    return False
+
+
+def _end_without(process: Any, head: str, has_ended: threading.Event) -> None:
     """Close the command's pipe, which ends it, once nobody has answered at ``host:port`` for a while."""
-    assert process.stdin is not None  # noqa: S101
     host, _, port = head.rpartition(":")
     answered = time.monotonic()
     while not has_ended.wait(_ASK_S):
@@ -181,13 +215,14 @@ def _end_without(process: subprocess.Popen[bytes], head: str, has_ended: threadi
                 return
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Any) -> None:
+    """End its command, and the process with it."""
+    _KEPT.clear()
     process.terminate()
-    try:
-        process.wait(_PATIENCE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    if not _has_answered(process, _PATIENCE_S):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.stdin.close()
+    process.wait()
 
 
 def _say(log: str, error: OSError) -> None:

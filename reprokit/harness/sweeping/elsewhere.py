@@ -330,11 +330,14 @@ def task_of(
 ) -> Task:
     """The task that does what a file says: this very tool, in this very Python."""
     # Not by PYTHONPATH: a program that inherits its variables would see another one than here.
-    start = "import sys; sys.path.insert(0, sys.argv.pop(1)); from reprokit.cli import main; main()"
+    found = "import sys; sys.path.insert(0, sys.argv.pop(1)); "
     package = str(Path(workspace.__file__).resolve().parents[1])
+    start = (sys.executable, "-c", f"{found}from reprokit.cli import main; main()", package)
+    serve = (sys.executable, "-c", f"{found}from reprokit.cli import forks; forks.serve()", package)
     return Task(
         name=name,
-        command=(sys.executable, "-c", start, package, "runs", "carry-out", str(file)),
+        command=(*start, "runs", "carry-out", str(file)),
+        server=serve,
         environment=dict(os.environ),
         working_dir=project.root,
         log=log,
