@@ -41,8 +41,9 @@ def test_each_command_says_in_its_own_log_what_it_would_say_alone(server, tmp_pa
         assert server.stdout.readline() == "ended\n"
     for name in ("first", "second"):
         alone = subprocess.run(
-            [sys.executable, "-m", "reprokit", "runs", "show", name],
+            [sys.executable, "-c", "from reprokit.cli import main; main()", "runs", "show", name],
             cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             check=False,
