@@ -40,7 +40,7 @@ from typing import Any
 from reprokit.capture import probe
 from reprokit.core import numerics
 from reprokit.core.records import STOPPED_EARLY
-from reprokit.errors import RecipeError, ReprokitError
+from reprokit.errors import CannotRunError, RecipeError, ReprokitError
 from reprokit.layout import CONFIG, ENVIRONMENT, RUNTIME
 from reprokit.runtime import config as configuration
 from reprokit.runtime import data_files, devices, settings
@@ -131,7 +131,8 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
         meeting: The folder where they meet; None for one process.
 
     Raises:
-        ReprokitError: Data, configuration, trainer, device or folder is not as it must be.
+        ReprokitError: Data, configuration, trainer, device or folder is not as it must be; or the trainer
+            ended the process as if it were done.
     """
     module = load_trainer(trainer)
     chosen = configuration.build(module.Config, configuration.read(config), where=str(config))
@@ -162,6 +163,13 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
         except EnoughUpdates:
             run.ranks.leave()
             return
+        except SystemExit as error:
+            if error.code:
+                raise
+            what = "the trainer ended the process, with exit code 0, before `train` returned"
+            raise CannotRunError(
+                what, where=str(trainer), fix="return from `train` once it is done"
+            ) from error
         run.ranks.leave()
         if rank:
             _prove(run, at_start)

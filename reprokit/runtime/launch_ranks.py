@@ -1,4 +1,4 @@
-"""Starts the ranks of a training, watches them, and ends all of them where one dies or hangs.
+"""Starts the ranks of a training, watches them, and ends all of them where one dies, leaves early or hangs.
 
     $ python -m reprokit.runtime.launch_ranks --ranks 2 --run-dir out … -- trainers/classifier.py
     error: rank 1 was ended by SIGKILL at gradients of update 12
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import itertools
+import math
 import os
 import signal
 import subprocess
@@ -35,6 +36,12 @@ _LAUNCH = ("-m", "reprokit.runtime.launch")
 _TICK_S = 0.1
 #: How long is waited, once a rank has lost another one, for that one to be found dead.
 _GRACE_S = 5.0
+#: A rank that computes uses more of a core than this; one that only looks for a file now and then uses less.
+_IDLE = 0.002
+#: How often processor times are read while a rank that uses none may go on.
+_LOOKS = 20
+#: After so long between two ticks this process stood still, and the ranks may have done so too.
+_STOOD_STILL_S = 2.0
 _ENDED = (0, STOPPED_EARLY)
 
 Process = subprocess.Popen[bytes]
@@ -129,32 +136,50 @@ class _Watch:
     def __init__(self, ranks: Sequence[Process], settings: RankSettings, meeting: Path) -> None:
         self._ranks, self._settings, self._meeting = ranks, settings, meeting
         self._lost_s: float | None = None
-        self._worked: dict[int, tuple[int, float]] = {}  # rank → CPU time, and when it was less
+        self._tick_s = self._awake_s = self._read_s = time.monotonic()
+        self._worked: dict[int, tuple[float, float]] = {}  # rank → processor time, and since when that is all
 
     def until_all_ended(self) -> None:
         """Wait.
 
         Raises:
-            _RankFailedError: A rank died or hangs, or they took part in other collectives.
+            _RankFailedError: A rank died, left early or hangs, or they took part in other collectives.
         """
         while True:
             codes = [process.poll() for process in self._ranks]
-            if all(code in _ENDED for code in codes):
-                return
             where = [rank_status.read(self._meeting, rank=rank) for rank in range(len(codes))]
+            failed = [
+                _died(rank, code, where[rank])
+                for rank, code in enumerate(codes)
+                if code is not None and self._has_failed(code, where[rank])
+            ]
+            if failed:
+                raise _RankFailedError("; ".join(failed))
             alive = [rank for rank, code in enumerate(codes) if code is None]
-            died = {rank: code for rank, code in enumerate(codes) if code not in {None, *_ENDED, LOST_PEER}}
-            if died:
-                raise _RankFailedError(
-                    "; ".join(_died(rank, code or 0, where[rank]) for rank, code in died.items())
-                )
+            if not alive and LOST_PEER not in codes:
+                return
+            self._notice_stand_still()
             self._must_be_in_one_collective(where)
-            self._must_not_wait_long(alive, where)
+            if any(where[rank].waiting for rank in alive):
+                self._must_not_wait_long(alive, where)
+            elif alive:
+                self._must_work(alive, where)
             if LOST_PEER in codes:
                 self._must_end_soon(alive, where)
-            elif any(code in _ENDED for code in codes):
-                self._must_work(alive, where)
             time.sleep(_TICK_S)
+
+    def _has_failed(self, code: int, where: Status) -> bool:
+        """Whether a rank ended for a reason of its own: not at the training's end, nor for another rank."""
+        if code == LOST_PEER:
+            return not where.waiting
+        return code not in _ENDED or (len(self._ranks) > 1 and not where.is_end)
+
+    def _notice_stand_still(self) -> None:
+        now = time.monotonic()
+        if now - self._tick_s > _STOOD_STILL_S:
+            self._awake_s = now
+            self._worked.clear()
+        self._tick_s = now
 
     def _must_be_in_one_collective(self, where: Sequence[Status]) -> None:
         for (other, another), (rank, one) in itertools.permutations(enumerate(where), 2):
@@ -167,12 +192,11 @@ class _Watch:
                 )
 
     def _must_not_wait_long(self, alive: Sequence[int], where: Sequence[Status]) -> None:
-        waiting = [rank for rank in alive if where[rank].waiting]
-        furthest = max((where[rank].number for rank in waiting), default=0)
-        waiting = [rank for rank in waiting if where[rank].number == furthest]
-        if not waiting:
-            return
-        waited_s = time.monotonic() - min(where[rank].since_s for rank in waiting)
+        self._worked.clear()
+        furthest = max(where[rank].number for rank in alive if where[rank].waiting)
+        waiting = [rank for rank in alive if where[rank].waiting and where[rank].number == furthest]
+        since_s = min(where[rank].since_s for rank in waiting)
+        waited_s = time.monotonic() - max(since_s, self._awake_s)
         if waited_s < self._settings.timeout_s:
             return
         behind = [rank for rank in alive if where[rank].number < furthest]
@@ -193,14 +217,22 @@ class _Watch:
         raise _RankFailedError(f"the ranks lost each other at {where[0].place}: stderr.log says how")
 
     def _must_work(self, alive: Sequence[int], where: Sequence[Status]) -> None:
-        """After the last collective nobody waits for a rank: one that computes nothing hangs."""
-        for rank in alive:
-            used, now = _cpu_time(self._ranks[rank].pid), time.monotonic()
-            before, since = self._worked.get(rank, (-1, now))
-            if used != before:
+        """Where no rank waits for another one, one that computes nothing hangs."""
+        limit_s, now = self._settings.timeout_s, time.monotonic()
+        if self._worked and now - self._read_s < limit_s / _LOOKS:
+            return
+        self._read_s = now
+        used_s = _processor_times([self._ranks[rank].pid for rank in alive])
+        idle = []
+        for rank, used in zip(alive, used_s, strict=False):
+            before, since = self._worked.get(rank, (-math.inf, now))
+            if abs(used - before) > _IDLE * limit_s:  # it is less where a process below it was left alone
                 self._worked[rank] = (used, now)
-            elif now - since > self._settings.timeout_s:
-                raise _RankFailedError(f"{self._hangs(rank, where[rank])}: the others have ended")
+            elif now - since > limit_s:
+                idle.append(rank)
+        if idle:
+            hang = "; ".join(self._hangs(rank, where[rank]) for rank in idle)
+            raise _RankFailedError(f"{hang}: no processor time used in {limit_s:g} s")
 
     def _hangs(self, rank: int, where: Status) -> str:
         how = " (stopped by a signal)" if self._is_stopped(rank) else ""
@@ -213,7 +245,8 @@ class _Watch:
 
 def _died(rank: int, code: int, where: Status) -> str:
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    return f"rank {rank} {how} {_at(where)}".rstrip()
+    early = ", before the end of the training" if code in _ENDED else ""
+    return f"rank {rank} {how} {_at(where)}".rstrip() + early
 
 
 def _at(where: Status) -> str:
@@ -224,17 +257,32 @@ def _named(ranks: Sequence[int]) -> str:
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
 
 
-def _cpu_time(pid: int) -> int:
-    """Of a process, in clock ticks; 0 where it is not known."""
-    return sum(map(int, _stat(pid)[11:13]))
+def _processor_times(processes: Sequence[int]) -> list[float]:
+    """What each process and those below it used, in seconds; none where the kernel does not say."""
+    below: dict[int, list[int]] = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        below.setdefault(int((_stat(path.name) or ["", "0"])[1]), []).append(int(path.name))
+
+    def ticks(pid: int) -> int:
+        ended_below = sum(map(int, _stat(pid)[13:15]))
+        return ended_below + _ticks_of_threads(pid) + sum(ticks(child) for child in below.get(pid, ()))
+
+    return [ticks(pid) / os.sysconf("SC_CLK_TCK") for pid in processes] if below else []
 
 
-def _stat(pid: int) -> list[str]:
-    """What the kernel says of a process, after its name: its state is first (proc(5))."""
+def _ticks_of_threads(pid: int) -> int:
+    """Without gloo's own, which look for messages 100 times a second and compute nothing."""
+    threads = (_stat(path.relative_to("/proc")) for path in Path(f"/proc/{pid}/task").glob("[0-9]*"))
+    return sum(int(one[11]) + int(one[12]) for one in threads if one and not one[-1].startswith("gloo"))
+
+
+def _stat(process: int | str | Path) -> list[str]:
+    """What the kernel says of a process or thread, its state first, its name last (proc(5))."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        before, _, words = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")
     except OSError:
         return []
+    return [*words.split(), before.partition("(")[2]]
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+#: The first and the last collective, which belong to no update.
+START, END = "start", "end"
 _BYTES = 256
 
 
@@ -43,7 +45,12 @@ class Status:
     @property
     def place(self) -> str:
         """``gradients of update 7``; ``start`` and ``end`` belong to none."""
-        return self.name if self.name in {"", "start", "end"} else f"{self.name} of update {self.update}"
+        return self.name if self.name in {"", START, END} else f"{self.name} of update {self.update}"
+
+    @property
+    def is_end(self) -> bool:
+        """Whether all ranks met at the end of their training."""
+        return self.name == END and not self.waiting
 
 
 class StatusWriter:

@@ -27,7 +27,7 @@ from torch import Tensor, distributed
 from reprokit.errors import CannotRunError
 from reprokit.runtime.checkpoint import CheckpointStore
 from reprokit.runtime.rank_settings import ALL_REDUCE, FIXED_ORDER, RankSettings
-from reprokit.runtime.rank_status import StatusWriter
+from reprokit.runtime.rank_status import END, START, StatusWriter
 from reprokit.runtime.trace import Trace
 
 #: Who watches the ranks ends them after ``timeout_s``; gloo itself waits for so much longer.
@@ -128,19 +128,20 @@ class Ranks:
         self._trace.receives(values)
         return values
 
-    def _collective(self, name: str, call: Callable[[], object]) -> None:
-        """Do something that all ranks do together.
+    def _collective(self, name: str, call: Callable[[], object], *, after: bool = False) -> None:
+        """Do something that all ranks do together: ``after`` an update, or in the next one.
 
         Raises:
             LostPeerError: Another rank is gone.
         """
         if self._status is None:
             return
+        update = self._trace.updates + (0 if after else 1)
         try:
-            with self._status.waiting(name, update=self._trace.updates + 1):
+            with self._status.waiting(name, update=update):
                 call()
         except RuntimeError as error:
-            what = f"in the collective {name!r} of update {self._trace.updates + 1}"
+            what = f"in the collective {name!r} of update {update}"
             raise LostPeerError(f"{what}: {error}") from error
 
     def join(self) -> None:
@@ -150,7 +151,7 @@ class Ranks:
         meeting = self._meeting
         os.environ["GLOO_SOCKET_IFNAME"] = _loopback()
         self._collective(
-            "start",
+            START,
             lambda: distributed.init_process_group(
                 "gloo",
                 store=distributed.FileStore(str(meeting / "store"), self.world_size),  # type: ignore[attr-defined]  # public, says its documentation
@@ -163,7 +164,7 @@ class Ranks:
     def leave(self) -> None:
         """Wait until all ranks have come to their end."""
         if self._meeting is not None and self.world_size > 1:
-            self._collective("end", distributed.barrier)
+            self._collective(END, distributed.barrier)
             distributed.destroy_process_group()
 
     def with_all(self, state: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +174,7 @@ class Ranks:
             name = f"random-{state['step']}"
             files = [self._meeting / f"{name}-{rank}.pt" for rank in range(self.world_size)]
             torch.save(state["random"], files[self.rank])
-            self._collective("random states", distributed.barrier)
+            self._collective("random states", distributed.barrier, after=True)
             if self.rank == 0:
                 states = [torch.load(file, weights_only=True) for file in files]
         return {**state, "ranks": {**self.settings.as_saved(), "random": states}}

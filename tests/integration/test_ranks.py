@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -115,6 +116,15 @@ def test_ranks_that_are_fed_the_same_samples_are_recorded_as_alike(tmp_path):
     ("fault", "said"),
     [
         ("error", "error: rank 1 ended with exit code 1 after measures of update 2"),
+        ("one leaves", "error: rank 1 ended with exit code 3 after measures of update 2"),
+        (
+            "one leaves at once",
+            "error: rank 1 ended with exit code 0 after measures of update 2, before the end",
+        ),
+        (
+            "all leave at once",
+            "ended with exit code 0 after measures of update 2, before the end of the training",
+        ),
         ("order of one", "error: rank 1 came to measures of update 5 where rank 0 came to gradients"),
         ("drift", "error: ranks 0 and 1 do not hold one model: their metrics differ from record 3 on"),
     ],
@@ -122,22 +132,39 @@ def test_ranks_that_are_fed_the_same_samples_are_recorded_as_alike(tmp_path):
 def test_a_run_whose_ranks_are_at_odds_ends_with_the_reason(tmp_path, fault, said):
     code, last = ended(begun(tmp_path / "run", "--rank-timeout", "10", fault=fault))
     assert code == 3
-    assert last.startswith(said)
+    assert said in last
+
+
+def test_a_training_alone_that_ends_its_process_early_has_not_run(tmp_path):
+    code, last = ended(begun(tmp_path / "run", ranks=1, fault="all leave"))
+    assert code == 3
+    assert "the trainer ended the process, with exit code 0, before `train` returned" in last
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ranks", "rank"), [(2, 0), (2, 1), (4, 2)])
+def test_ranks_that_are_all_stopped_in_no_collective_end_the_run_within_a_minute(tmp_path):
+    process = begun(tmp_path / "run", fault="all sleep")
+    began = time.monotonic()
+    code, last = ended(process)
+    assert time.monotonic() - began < _UNTIL_S + 20  # it begins with the imports of both
+    assert code == 3
+    assert last.startswith("error: rank 0 hangs after measures of update 2; rank 1 hangs after measures of")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("ranks", "rank"), [(2, 0), (2, 1), (4, 2), (2, "all")])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_rank_that_dies_or_hangs_ends_the_run_within_a_minute(tmp_path, ranks, rank, how):
     process = begun(tmp_path / "run", ranks=ranks, updates=10_000_000)
-    victim = _rank_of(process, rank, tmp_path / "run")
+    victims = [_rank_of(process, one, tmp_path / "run") for one in ((0, 1) if rank == "all" else (rank,))]
     began = time.monotonic()
-    os.kill(victim.pid, how)
+    for victim in victims:
+        os.kill(victim.pid, how)
     code, last = ended(process)
     assert time.monotonic() - began < _UNTIL_S
     assert code == 3
     word = "was ended by SIGKILL" if how == signal.SIGKILL else "hangs"
-    assert last.startswith(f"error: rank {rank} {word}")
+    assert re.match(f"error: rank {'[01]' if rank == 'all' else rank} {word}", last)
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -43,6 +45,18 @@ def measures_first(
     return measures
 
 
+def end_by(fault: str) -> None:
+    """What ends a rank, or the work of it, in the middle of an update."""
+    if fault == "error":
+        raise ValueError("a planted error")
+    if fault in {"one leaves", "all leave"}:
+        raise SystemExit(0)
+    if fault in {"one leaves at once", "all leave at once"}:
+        os._exit(0)
+    if fault == "all sleep":
+        time.sleep(1e6)
+
+
 def train(config: Config, run: Run) -> None:
     """Train."""
     settings, fault = config.training, config.training.fault
@@ -77,8 +91,8 @@ def train(config: Config, run: Run) -> None:
             gradients.add_(own)
             if guilty and fault == "gradient" and step == 3:
                 gradients[2] += 1e-6
-            if guilty and fault == "error" and step == 3:
-                raise ValueError("a planted error")
+            if step == 3 and (guilty or fault.startswith("all ")):
+                end_by(fault)
             return loss.detach().reshape(1)
 
         swapped = step == 5 and (fault == "order of all" or (fault == "order of one" and guilty))

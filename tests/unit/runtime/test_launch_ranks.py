@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
+from reprokit.core.records import STOPPED_EARLY
 from reprokit.runtime import launch_ranks, rank_status
 from reprokit.runtime.launch_ranks import _RankFailedError, _Watch
 from reprokit.runtime.rank_settings import LOST_PEER, RankSettings
@@ -43,6 +45,11 @@ def come_to(meeting, rank, *names, leave_last=False):
             inside.__exit__(None, None, None)
 
 
+def come_to_the_end(meeting, *ranks):
+    for rank in ranks:
+        come_to(meeting, rank, "start", "end", leave_last=True)
+
+
 def fault(processes, meeting, *, timeout_s=0.5):
     settings = RankSettings(world_size=len(processes), timeout_s=timeout_s)
     with pytest.raises(_RankFailedError) as caught:
@@ -63,6 +70,7 @@ def test_the_status_of_a_rank_is_read_as_it_was_written(tmp_path):
 
 
 def test_ranks_that_all_end_well_have_no_fault(started, tmp_path):
+    come_to_the_end(tmp_path, 0, 1)
     _Watch(started("", ""), RankSettings(world_size=2), tmp_path).until_all_ended()
 
 
@@ -74,12 +82,14 @@ def test_a_rank_that_a_signal_ended_is_named_with_its_place(started, tmp_path):
 
 
 def test_the_rank_that_lost_another_one_is_not_the_reason(started, tmp_path):
+    come_to(tmp_path, 0, "start", "gradients")
     processes = started(f"raise SystemExit({LOST_PEER})", "import time; time.sleep(1); raise SystemExit(4)")
     assert fault(processes, tmp_path, timeout_s=30) == "rank 1 ended with exit code 4"
 
 
 def test_a_rank_left_over_when_the_others_lost_it_hangs(started, tmp_path, monkeypatch):
     monkeypatch.setattr(launch_ranks, "_GRACE_S", 0.3)
+    come_to(tmp_path, 0, "start")
     processes = started(f"raise SystemExit({LOST_PEER})", SLEEP)
     assert fault(processes, tmp_path, timeout_s=30) == "rank 1 hangs before it met the others"
 
@@ -108,15 +118,72 @@ def test_ranks_that_wait_for_each_other_are_all_named(started, tmp_path):
     assert "ranks 0, 1 waited" in fault(started(SLEEP, SLEEP), tmp_path)
 
 
+@pytest.mark.parametrize("code", [0, STOPPED_EARLY, LOST_PEER])
+def test_a_rank_that_leaves_before_the_end_is_named_whatever_its_exit_code(started, tmp_path, code):
+    come_to(tmp_path, 0, "start", "gradients")
+    come_to(tmp_path, 1, "start", "gradients", leave_last=True)
+    found = fault(started(SLEEP, f"raise SystemExit({code})"), tmp_path, timeout_s=30)
+    assert found.startswith(f"rank 1 ended with exit code {code} after gradients of update 3")
+    assert found.endswith(", before the end of the training") == (code != LOST_PEER)
+
+
+def test_ranks_that_all_leave_before_the_end_are_all_named(started, tmp_path):
+    for rank in (0, 1):
+        come_to(tmp_path, rank, "start", "gradients", leave_last=True)
+    found = fault(started("import time; time.sleep(0.5)", "import time; time.sleep(0.5)"), tmp_path)
+    assert "ended with exit code 0 after gradients of update 3, before the end of the training" in found
+
+
+def test_ranks_that_are_all_stopped_outside_a_collective_are_named(started, tmp_path):
+    come_to(tmp_path, 0, "start", "gradients", leave_last=True)
+    processes = started(SLEEP, SLEEP)
+    for process in processes:
+        os.kill(process.pid, signal.SIGSTOP)
+    assert fault(processes, tmp_path, timeout_s=1) == (
+        "rank 0 hangs after gradients of update 3 (stopped by a signal); "
+        "rank 1 hangs before it met the others (stopped by a signal): no processor time used in 1 s"
+    )
+
+
+def test_a_rank_that_only_looks_for_a_file_now_and_then_hangs(started, tmp_path):
+    looks = "import os, time\nwhile not os.path.exists('/no/such'): time.sleep(0.2)"
+    assert "rank 0 hangs before it met the others: no processor" in fault(
+        started(looks), tmp_path, timeout_s=6
+    )
+
+
+def test_a_rank_computes_where_a_process_below_it_does(started, tmp_path):
+    come_to_the_end(tmp_path, 0)
+    below = "import time; end = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
+    rank = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {below!r}])"
+    _Watch(started(rank), RankSettings(timeout_s=0.5), tmp_path).until_all_ended()
+
+
+def test_ranks_do_not_hang_while_their_watcher_stood_still_too(started, tmp_path):
+    come_to(tmp_path, 0, "start", "gradients")
+    come_to(tmp_path, 1, "start", leave_last=True)
+    watch = _Watch(started(SLEEP, SLEEP), RankSettings(world_size=2, timeout_s=5), tmp_path)
+    watch._tick_s -= 100
+    watch._notice_stand_still()
+    where = [
+        replace(rank_status.read(tmp_path, rank=rank), since_s=time.monotonic() - 100) for rank in (0, 1)
+    ]
+    watch._must_not_wait_long([0, 1], where)  # since it goes on, nobody has waited for 5 s
+    watch._awake_s -= 10
+    with pytest.raises(_RankFailedError, match="rank 1 hangs after start: rank 0 waited 10 s"):
+        watch._must_not_wait_long([0, 1], where)
+
+
 def test_a_rank_that_computes_is_waited_for_after_the_others_ended(started, tmp_path):
+    come_to_the_end(tmp_path, 0, 1)
     busy = "import time\nend = time.monotonic() + 1.5\nwhile time.monotonic() < end: pass"
     _Watch(started("", busy), RankSettings(world_size=2, timeout_s=0.5), tmp_path).until_all_ended()
 
 
 def test_a_rank_that_does_nothing_after_the_others_ended_hangs(started, tmp_path):
-    come_to(tmp_path, 1, "start", "end", leave_last=True)
+    come_to_the_end(tmp_path, 0, 1)
     began = time.monotonic()
-    assert fault(started("", SLEEP), tmp_path) == "rank 1 hangs after end: the others have ended"
+    assert fault(started("", SLEEP), tmp_path) == "rank 1 hangs after end: no processor time used in 0.5 s"
     assert time.monotonic() - began < 10
 
 
