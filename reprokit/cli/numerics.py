@@ -127,6 +127,9 @@ def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **
     gradients are compared bit by bit. No difference found is no proof: 30 repeats bound the chance of
     another result at 9.8 % per repeat, with 95 % confidence.
 
+    What is found is kept in the cache, --from a file too: a recipe that calls an operation whose claim is
+    false where it runs is told so before it runs.
+
     Exit codes: 0 no claim is false here; 1 one is; 3 it could not be measured.
     """
     from reprokit.cli import show_report
@@ -135,7 +138,7 @@ def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **
     from reprokit.reports import determinism_claims_page
 
     if findings is not None:
-        found = portability.read_findings(findings)
+        found = portability.take_findings(findings)
     else:
         wanted = portability.ClaimsCheck(**options)
         with show_report.progress() as progress:
@@ -144,4 +147,9 @@ def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **
         kept = portability.draw_page(table, found=found)
         click.echo(f"kept in {kept}, drawn in {table}", err=True)
     print_answer(determinism_claims_page.page_lines(found), data=lambda: found, as_json=as_json)
-    return 1 if determinism_claims.is_any_false(found["rows"]) else 0
+    if determinism_claims.is_any_false(found["rows"]):
+        return 1
+    if not determinism_claims.is_any_measured(found["rows"]):
+        click.echo("no claim was measured: none of these operations could be run", err=True)
+        return 3
+    return 0

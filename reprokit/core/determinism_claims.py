@@ -36,7 +36,7 @@ SAME, DIFFERS, RAISED, UNAVAILABLE = "same", "differs", "raises", "unavailable"
 HOLDS, NOT_REFUTED, FALSE, NOT_RUN = "holds", "not refuted", "false", "not run"
 
 # What must be the same for an earlier finding to speak of this measurement too.
-_ENVIRONMENT = ("platform", "device", "torch", "build", "cuda", "cudnn", "driver", "threads", "repeats")
+_ENVIRONMENT = ("platform", "device", "torch", "build", "cuda", "cudnn", "driver", "threads")
 
 _NAME = re.compile(r"\*\s+:(?:class|func|meth|attr):`~?([\w.]+)`\s*(.*)")
 _SECTIONS = (
@@ -135,12 +135,12 @@ def judge(claim: str, findings: Mapping[str, Mapping[str, Any]]) -> Judgement:
     """
     strict, lenient = (findings.get(mode, {}) for mode in (DETERMINISTIC, WARN_ONLY))
     outcome = strict.get("outcome", UNAVAILABLE)
-    if outcome == UNAVAILABLE:
-        return Judgement(verdict=NOT_RUN, why=str(strict.get("message") or ""))
     if outcome == DIFFERS:
         return Judgement(verdict=FALSE, why="the result differs and nothing is raised")
     if lenient.get("outcome") == DIFFERS and not lenient.get("warned"):
         return Judgement(verdict=FALSE, why="with warn_only the result differs and nothing warns")
+    if outcome == UNAVAILABLE:
+        return Judgement(verdict=NOT_RUN, why=str(strict.get("message") or ""))
     return _judge_raising(claim) if outcome == RAISED else _judge_repeating(claim)
 
 
@@ -149,20 +149,38 @@ def is_any_false(rows: Sequence[Mapping[str, Any]]) -> bool:
     return any(judge(row["claim"], row).verdict == FALSE for row in rows)
 
 
+def is_any_measured(rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a claim of one of these rows was held against repeats."""
+    return any(judge(row["claim"], row).verdict != NOT_RUN for row in rows)
+
+
 def keep_differences(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Findings in which differences stay that an earlier measurement saw in the same environment.
 
     Whether threads meet depends on what else a machine does, for all repeats of a process alike: an
-    operation that differed once is not told to be the same because it did not differ today.
+    operation that differed once is not told to be the same because it did not differ today. What was not
+    measured today stays as well.
+
+    Args:
+        found: Of today, perhaps of a few operations.
+        earlier: Kept; empty where there is nothing.
 
     Returns:
-        ``found``; where it has ``same`` and ``earlier`` has ``differs``, that, marked ``earlier``.
+        ``found``; where it has ``same`` and ``earlier`` has ``differs``, that, marked ``earlier``, with how
+        many repeats were ``compared`` then. Of rows with another number of repeats only differences stay.
     """
     if any(found.get(name) != earlier.get(name) for name in _ENVIRONMENT):
         return dict(found)
+    compared = earlier["repeats"] - 1
     known = {row_name(row): row for row in earlier["rows"]}
-    rows = [_with_differences(row, known.get(row_name(row), {})) for row in found["rows"]]
-    return {**found, "rows": rows}
+    order = {name: at for at, name in enumerate(known)}
+    rows = [_with_differences(row, known.pop(row_name(row), {}), compared=compared) for row in found["rows"]]
+    if found["repeats"] == earlier["repeats"]:
+        rows += known.values()
+    else:
+        rows += [_differences(row, compared=compared) for row in known.values() if _differs(row)]
+    rows.sort(key=lambda row: order.get(row_name(row), len(order)))
+    return {**found, "rows": rows, "batches": _with_batches(found["batches"], earlier["batches"])}
 
 
 def same_bits(rows: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -208,13 +226,42 @@ def _judge_repeating(claim: str) -> Judgement:
     return Judgement(verdict=NOT_REFUTED)
 
 
-def _with_differences(row: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+def _with_differences(row: Mapping[str, Any], known: Mapping[str, Any], *, compared: int) -> dict[str, Any]:
     merged = dict(row)
     for mode in MODES:
         now, before = row.get(mode, {}), known.get(mode, {})
         if now.get("outcome") == SAME and before.get("outcome") == DIFFERS:
             seen = {name: before[name] for name in ("outcome", "differing", "warned") if name in before}
+            seen["compared"] = before.get("compared", compared)
             merged[mode] = {"digest": now["digest"], "ms": now["ms"], **seen, "earlier": True}
+    return merged
+
+
+def _differs(row: Mapping[str, Any]) -> bool:
+    return any(row.get(mode, {}).get("outcome") == DIFFERS for mode in MODES)
+
+
+def _differences(row: Mapping[str, Any], *, compared: int) -> dict[str, Any]:
+    """A row that was not measured again: what was the same in another number of repeats is left open."""
+    kept = {name: value for name, value in row.items() if name not in MODES}
+    for mode in MODES:
+        before = row.get(mode, {"outcome": UNAVAILABLE})
+        if before["outcome"] == DIFFERS:
+            kept[mode] = {**before, "compared": before.get("compared", compared), "earlier": True}
+        elif before["outcome"] == SAME:
+            kept[mode] = {"outcome": UNAVAILABLE, "message": "not measured again"}
+        else:
+            kept[mode] = before
+    return kept
+
+
+def _with_batches(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Batches of each mode, with those that were not measured today."""
+    merged = {}
+    for mode, batches in found.items():
+        measured = {(one["operation"], one["dtype"]) for one in batches}
+        rest = [one for one in earlier.get(mode, ()) if (one["operation"], one["dtype"]) not in measured]
+        merged[mode] = [*batches, *rest]
     return merged
 
 

@@ -41,8 +41,11 @@ def false_calls(source: bytes | str, rows: Sequence[Mapping[str, Any]]) -> list[
             false.setdefault(
                 _plain(name), FalseCall(line=0, operation=name, why=f"{row['phase']}{how}: {judged.why}")
             )
+    text = _plain(source.decode("utf-8", "replace") if isinstance(source, bytes) else source)
+    if not any(name in text for name in false):
+        return []
     try:
-        tree = ast.parse(source) if false else ast.Module(body=[], type_ignores=[])
+        tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError):
         return []
     found = {

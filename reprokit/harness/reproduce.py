@@ -25,7 +25,7 @@ from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.preflight import foresee
+from reprokit.harness.running.preflight import foresee, tell_false_claims
 from reprokit.harness.running.resume_point import choose, fit
 from reprokit.harness.running.resume_program import choose_left, must_say_how
 from reprokit.harness.running.run_kinds import ResumedCommand, ResumedRun, WholeRun
@@ -98,6 +98,7 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
     if request.resume_from is not None:
         return _go_on(name, request, project=project, progress=progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    tell_false_claims(recipe, project=project, progress=progress)
     return run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))[0]
 
 

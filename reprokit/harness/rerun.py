@@ -19,6 +19,7 @@ from reprokit.errors import CannotJudgeError, ImageError, MetricsError, RecipeEr
 from reprokit.harness.judging.reference_run import judge_against, platform_of, read_reference_run, recipe_of
 from reprokit.harness.running.clock import Phases, stamp
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import backend_of, run_recipe
 from reprokit.images import locks
@@ -109,6 +110,7 @@ def reproduce_run(
     if request.backend == "auto" and reference.record.get("backend") == "local":
         request = replace(request, backend="local")
     backend = backend_of(recipe, request, progress=progress)
+    tell_false_claims(recipe, project=project, progress=progress)
     if backend == "local":
         what = "trainer" if recipe.program is None else "program"
         progress.note(f"what runs now is the {what} in that run's folder, with no container around it")

@@ -16,6 +16,7 @@ from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.member_runs import by_seed, member_today
+from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_runs import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
@@ -217,6 +218,8 @@ def _made_ready(
     """The recipes as they would be run on this machine."""
     progress.phase("environment")
     host = capture.capture_host(project.root)
+    for recipe in {recipe.name: recipe for recipe in found}.values():  # settings change none of their code
+        tell_false_claims(recipe, project=project, progress=progress)
     return [
         make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
         for recipe in found

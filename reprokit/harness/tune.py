@@ -15,6 +15,7 @@ from pathlib import Path
 from reprokit import capture, workspace
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.apply_variations import usable_cores
+from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_runs import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds, settings_grid
@@ -148,6 +149,7 @@ def _made_ready(
     progress.phase("environment")
     objective = objective_of(recipe, metric=asked.metric, window=asked.window, direction=asked.direction)
     host = capture.capture_host(project.root)
+    tell_false_claims(recipe, project=project, progress=progress)
     seeds = parse_seeds(asked.seeds)
     group = make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
     if group.inputs is None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from reprokit.core import determinism_claims as claims
 from reprokit.core.determinism_claims import DIFFERS, FALSE, HOLDS, MODES, NOT_REFUTED, NOT_RUN
+from reprokit.reports.escaping import markdown, markdown_code, one_line
 from reprokit.reports.tables import shown, table
 
 Findings = Mapping[str, Any]
@@ -42,7 +43,7 @@ measures there, and the second takes the file in:
   of one process may: on the CPU below `index_copy` differed in 21 of 29 repeats in one measurement (of 40,960
   numbers), and in none in the next (of 65,536).
 - So a difference that an earlier measurement of the same PyTorch on the same device found stays in the table
-  (`earlier`).
+  (`earlier`), however many repeats found none since.
 - `differs 12/29`: 12 of 29 repeats had other bits than the first. `raises`: it ran with nothing set and
   refused in this mode. `warned`: it said that it is not deterministic.
 - The claim is read from the documentation of the measured PyTorch itself: `deterministic` and `raises` are
@@ -100,7 +101,7 @@ def page_lines(found: Findings) -> Iterator[str]:
 
 
 def _platform(found: Findings) -> Iterator[str]:
-    yield f"## {_heading(found)}\n"
+    yield f"## {markdown(one_line(_heading(found)))}\n"
     about = (("threads", "threads"), ("capability", "CPU capability"), ("cuda", "CUDA"), ("cudnn", "cuDNN"))
     told = [f"{label} {found[name]}" for name, label in (*about, ("driver", "driver")) if found.get(name)]
     yield f"{'; '.join(told)}; {found['repeats']} repeats. {_summary(found)}\n"
@@ -140,8 +141,9 @@ def _table(rows: Sequence[Mapping[str, Any]], found: Findings) -> Iterator[str]:
         grouped.setdefault(key, []).append(row)
     for (name, phase, *rest), members in grouped.items():
         dtypes = ", ".join(row["dtype"] for row in members)
-        cells = [f"`{name}`", phase, dtypes, *rest, *([_costs(members)] if timed else [])]
-        yield f"| {' | '.join(one.replace('|', '/') for one in cells)} |"
+        told = [phase, dtypes, *rest, *([_costs(members)] if timed else [])]
+        cells = [markdown_code(one_line(name)), *(markdown(one_line(one)) for one in told)]
+        yield f"| {' | '.join(cells)} |"
     yield ""
 
 
@@ -159,7 +161,8 @@ def _cell(finding: Mapping[str, Any] | None, repeats: int) -> str:
         return "–"
     said = str(finding["outcome"])
     if said == DIFFERS:
-        said += f" {finding['differing']}/{repeats - 1}{' (earlier)' if finding.get('earlier') else ''}"
+        compared = finding.get("compared", repeats - 1)
+        said += f" {finding['differing']}/{compared}{' (earlier)' if finding.get('earlier') else ''}"
     if finding.get("message") and said == claims.UNAVAILABLE:
         said += f" ({finding['message'][:60]})"
     return said + (", warned" if finding.get("warned") else "")

@@ -6,6 +6,7 @@ from reprokit.harness.portability.determinism_claims import (
     draw_page,
     measure_claims,
     read_findings,
+    take_findings,
 )
 from reprokit.harness.portability.rounding import Check as RoundingCheck
 from reprokit.harness.portability.rounding import check as check_rounding
@@ -22,5 +23,6 @@ __all__ = [
     "measure_claims",
     "read_findings",
     "read_probe",
+    "take_findings",
     "verify_cpus",
 ]

@@ -10,17 +10,19 @@ from typing import Any
 
 from reprokit import capture
 from reprokit.core.determinism_claims import SCHEMA, keep_differences
-from reprokit.errors import CannotRunError, ReportError
+from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.harness.portability import environment_probe
 from reprokit.harness.running.execute import Progress
 from reprokit.probes import known_claims
+from reprokit.probes.claims_schema import mistake_in
 from reprokit.project import Project
 from reprokit.reports import determinism_claims_page
 from reprokit.request import Request
 from reprokit.workspace import write_atomic
 
 _TIMEOUT_S = 3600.0
-_KEYS = ("platform", "device", "torch", "repeats", "rows", "batches")
+_FIX = "`reprokit numerics claims --json > FILE` makes one"
+_LONG = ("rows", "batches")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,13 +76,14 @@ def measure_claims(wanted: ClaimsCheck, *, project: Project, progress: Progress)
     )
     progress.phase(f"{wanted.num_repeats} repeats on {wanted.device}")
     found = environment_probe.run(spec, backend=backend, project=project, progress=progress)
-    if wanted.only == ClaimsCheck().only:
-        known_claims.keep(found)
+    if not found["rows"] and not any(found["batches"].values()):
+        raise UsageError(f"no operation is called like {wanted.only!r}", where="--only")
+    known_claims.keep(found)
     return found
 
 
 def read_findings(path: Path) -> dict[str, Any]:
-    """What was found on one platform, from a file.
+    """What was found on one platform, from a file, which may have been made elsewhere.
 
     Raises:
         ReportError: It cannot be read, or holds something else.
@@ -89,12 +92,8 @@ def read_findings(path: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ReportError(f"cannot be read: {error}", where=str(path)) from error
-    if not isinstance(found, dict) or any(key not in found for key in _KEYS):
-        raise ReportError(
-            "this file holds no findings about determinism claims",
-            where=str(path),
-            fix="`reprokit numerics claims --json > FILE` makes one",
-        )
+    if not isinstance(found, dict) or "rows" not in found:
+        raise ReportError("this file holds no findings about determinism claims", where=str(path), fix=_FIX)
     if found.get("schema") != SCHEMA:
         raise ReportError(
             "these findings have another format",
@@ -103,6 +102,21 @@ def read_findings(path: Path) -> dict[str, Any]:
             actual=f"schema {found.get('schema')}",
             fix="measure again with this version",
         )
+    if mistake := mistake_in(found):
+        raise ReportError(
+            f"these findings are not as they were measured: {mistake}", where=str(path), fix=_FIX
+        )
+    return found
+
+
+def take_findings(path: Path) -> dict[str, Any]:
+    """What was found on another machine, from a file; kept as if it had been measured here.
+
+    Raises:
+        ReportError: As ``read_findings``.
+    """
+    found = read_findings(path)
+    known_claims.keep(found)
     return found
 
 
@@ -111,7 +125,7 @@ def draw_page(page: Path, *, found: Mapping[str, Any]) -> Path:
 
     Returns:
         The file that the findings are kept in. It replaces the one of an earlier measurement of this device
-        and PyTorch, but for the differences that were seen there.
+        and PyTorch, but for differences that were seen there and operations that were not measured again.
     """
     folder = page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
@@ -126,7 +140,7 @@ def draw_page(page: Path, *, found: Mapping[str, Any]) -> Path:
 
 def text_of(found: Mapping[str, Any]) -> str:
     """Findings as JSON with one line for each row, so that a change is a small one."""
-    lines = [f' "{name}": {json.dumps(value)}' for name, value in found.items() if name not in _KEYS[-2:]]
+    lines = [f' "{name}": {json.dumps(value)}' for name, value in found.items() if name not in _LONG]
     rows = ",\n".join(f"  {json.dumps(row)}" for row in found["rows"])
     batches = ",\n".join(
         f'  "{mode}": [\n' + ",\n".join(f"   {json.dumps(one)}" for one in every) + "\n  ]"

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from reprokit import capture, data, golden
 from reprokit.core import fingerprint
+from reprokit.errors import ReprokitError
 from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.program_files import program_files
 from reprokit.harness.running.recipe_data import sources_of
-from reprokit.probes.known_claims import calls_of_false_claims
+from reprokit.probes.known_claims import calls_of_false_claims, is_any_known
 from reprokit.project import Project
 from reprokit.recipes import Recipe
+
+_MOST_CALLS = 20
 
 
 def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) -> None:
@@ -38,8 +43,7 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
             folder = golden.locate(where, recipe=name, platform=platform, seed=seed)
         if platform in recipe.platforms and folder.is_dir():
             golden.load(folder)
-        for told in calls_of_false_claims(recipe, platform):
-            progress.note(told)
+    tell_false_claims(recipe, project=project, progress=progress)
     for source in sources_of(recipe) if isinstance(recipe.data, Mapping) else ():
         if other := data.other_at_its_place(source):
             progress.note(f"{source.where}: the runs use the copy of {source.name} in the cache: {other}")
@@ -49,6 +53,36 @@ def foresee(recipe: Recipe, *, seed: int, project: Project, progress: Progress) 
             f"{recipe.where('platforms')}: the recipe does not declare {' or '.join(platforms)}, only "
             f"{declared}: these runs can be compared with each other, not with a golden"
         )
+
+
+def tell_false_claims(recipe: Recipe, *, project: Project, progress: Progress) -> None:
+    """Tell which lines of a recipe's trainer or program call what does not repeat here as PyTorch claims.
+
+    Args:
+        recipe: What is about to run.
+        project: The folders.
+        progress: Told each line, the first 20 of them.
+    """
+    if not is_any_known():
+        return
+    files = _python_of(recipe)
+    platforms = platforms_here(recipe, capture.capture_host(project.root))
+    told = [call for name in platforms for call in calls_of_false_claims(files, name)]
+    for call in told[:_MOST_CALLS]:
+        progress.note(call)
+    if len(told) > _MOST_CALLS:
+        progress.note(f"and {len(told) - _MOST_CALLS:,} more calls of operations whose claim is false here")
+
+
+def _python_of(recipe: Recipe) -> list[tuple[str, bytes]]:
+    """Name for people and content of the Python files that a recipe runs."""
+    if recipe.trainer is None:
+        with suppress(ReprokitError):  # what cannot be read is refused where the run is planned
+            seen = program_files(recipe, recipe.project_dir)
+            return [(one.name, one.content) for one in seen if one.name.endswith(".py")]
+        return []
+    parts = [(str(one.path), one.content) for one in recipe.parts]
+    return [(str(recipe.trainer), recipe.trainer.read_bytes()), *parts]
 
 
 def platforms_here(recipe: Recipe, host: Mapping[str, Any]) -> list[str]:

@@ -41,6 +41,8 @@ def main(arguments: Sequence[str]) -> int:
     options = _parser().parse_args(arguments)
     if options.mode:
         found: dict[str, Any] = measure_mode(options)
+    elif not _plan(options) and not any(map(_wanted(options.only), batches.NAMES)):
+        found = {**_about(options), "rows": [], "batches": {}}
     else:
         by_mode = {mode: _measure_in_processes(arguments, mode, options.repeats) for mode in claims.MODES}
         found = {**_about(options), **_merged(by_mode, device=options.device)}

@@ -107,3 +107,5 @@ _OPERATIONS: dict[str, Callable[[Inputs], tuple[_Function, Tensor]]] = {
         functools.partial(functional.interpolate, scale_factor=1.5, mode="bilinear"), (4, 16, 16)
     ),
 }
+
+NAMES = tuple(_OPERATIONS)

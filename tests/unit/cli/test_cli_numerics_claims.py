@@ -9,31 +9,17 @@ from click.testing import CliRunner
 
 from reprokit import cli
 from reprokit.harness import portability
+from support.claim_findings import DIFFERS, SAME, findings, row
 
-SAME = {"outcome": "same", "digest": "a", "ms": 1.0}
-ROW = {
-    "operation": "mm",
-    "dtype": "float32",
-    "compiled": False,
-    "phase": "forward",
-    "claim": "unlisted",
-    "default": SAME,
-    "deterministic": SAME,
-    "warn_only": SAME,
-}
-LIE = ROW | {"operation": "liar", "deterministic": {"outcome": "differs", "digest": "a", "differing": 3}}
+ROW = row()
+LIE = row("liar", deterministic=DIFFERS)
 
 
-def findings(*rows):
-    return {
-        "schema": 1,
-        "platform": "cpu-x86_64",
-        "device": "a CPU",
-        "torch": "2.13.0",
-        "repeats": 30,
-        "rows": list(rows),
-        "batches": {"default": [], "deterministic": []},
-    }
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    """Where findings are kept, of this test alone."""
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "numerics-claims"
 
 
 @pytest.fixture
@@ -108,7 +94,11 @@ def test_a_difference_stays_on_the_page_when_it_was_not_seen_again(measured, tmp
     [
         ("not json", "cannot be read"),
         ("[]", "holds no findings"),
-        ('{"rows": []}', "holds no findings"),
+        ('{"rows": []}', "another format"),
+        (json.dumps(findings()), "no operation was measured"),
+        (json.dumps(findings(ROW) | {"repeats": 0}), "repeats: "),
+        (json.dumps(findings(ROW) | {"platform": "../../.."}), "platform: "),
+        (json.dumps(findings(ROW) | {"rows": [{"operation": "mm"}]}), r"rows.0.dtype: "),
         (json.dumps(findings() | {"schema": 9}), "another format"),
     ],
 )
@@ -116,3 +106,31 @@ def test_a_file_of_something_else_is_refused(tmp_path, text, message):
     path = tmp_path / "other.json"
     path.write_text(text)
     assert message in str(run("--from", path).exception)
+
+
+def test_what_came_from_another_machine_is_kept_for_recipes_that_run_there(tmp_path, cache):
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(findings(LIE, platform="cuda-h100")))
+    assert run("--from", other).return_value == 1
+    (kept,) = cache.iterdir()
+    assert kept.name.startswith("cuda-h100_")
+    assert json.loads(kept.read_text())["rows"] == [LIE]
+
+
+def test_findings_of_nothing_that_could_be_run_hold_no_claim(measured):
+    absent = {**ROW, "default": {"outcome": "unavailable", "message": "no kernel"}}
+    measured[1].append(
+        findings({key: absent[key] for key in absent if key not in {"deterministic", "warn_only"}})
+    )
+    answer = run()
+    assert answer.return_value == 3
+    assert "no claim was measured" in answer.stderr
+
+
+def test_a_few_operations_measured_again_leave_the_others_on_the_page(measured, tmp_path):
+    page = tmp_path / "claims.md"
+    measured[1].append(findings(ROW, LIE))
+    run("--table", page)
+    measured[1].append(findings(ROW))
+    assert run("--only", "mm", "--table", page).return_value == 0
+    assert "differs 3/29" in page.read_text()

@@ -152,6 +152,7 @@ def measurement(*rows, **about):
         "build": "b",
         "repeats": 30,
         "rows": [*rows],
+        "batches": {},
         **about,
     }
 
@@ -165,6 +166,7 @@ def test_a_difference_that_was_seen_once_stays_and_is_marked():
     assert merged["rows"][0]["default"] == {
         "outcome": "differs",
         "differing": 21,
+        "compared": 29,
         "warned": True,
         "earlier": True,
         "digest": "b",
@@ -175,7 +177,58 @@ def test_a_difference_that_was_seen_once_stays_and_is_marked():
     assert claims.keep_differences(merged, measurement(before)) == merged
 
 
-@pytest.mark.parametrize("name", ["torch", "build", "device", "driver", "repeats"])
+def test_a_difference_stays_when_it_was_not_found_in_fewer_repeats():
+    before = row("put_", "a", "differs")
+    before["default"]["differing"] = 2
+    today = measurement(
+        row("put_", "b") | {"default": {"outcome": "same", "digest": "b", "ms": 1.0}}, repeats=3
+    )
+    (kept,) = claims.keep_differences(today, measurement(before))["rows"]
+    assert (kept["default"]["outcome"], kept["default"]["compared"]) == ("differs", 29)
+
+
+def test_what_is_not_measured_again_stays_in_its_place():
+    before = measurement(row("a", "1"), row("b", "2"), row("c", "3"))
+    merged = claims.keep_differences(measurement(row("new", "5"), row("b", "4")), before)
+    assert merged["rows"] == [row("a", "1"), row("b", "4"), row("c", "3"), row("new", "5")]
+
+
+def test_of_another_number_of_repeats_only_differences_stay():
+    liar = row("liar", "2", claim=claims.UNLISTED) | {"deterministic": {"outcome": "differs", "differing": 3}}
+    before = measurement(row("a", "1"), liar | {"warn_only": {"outcome": "raises"}}, row("b", "4"))
+    merged = claims.keep_differences(measurement(row("b", "4"), repeats=5), before)
+    kept, measured = merged["rows"]
+    assert measured == row("b", "4")
+    assert kept["default"] == {"outcome": "unavailable", "message": "not measured again"}
+    assert kept["deterministic"] == {"outcome": "differs", "differing": 3, "compared": 29, "earlier": True}
+    assert kept["warn_only"] == {"outcome": "raises"}
+    assert claims.is_any_false([kept])
+    assert claims.keep_differences(measurement(row("b", "4"), repeats=7), merged)["rows"] == merged["rows"]
+
+
+def test_a_difference_with_warn_only_that_nothing_warned_of_is_false_whatever_else_was_measured():
+    found = {"warn_only": {"outcome": "differs"}, "deterministic": {"outcome": "unavailable"}}
+    assert claims.judge(claims.UNLISTED, found).verdict == claims.FALSE
+
+
+def test_batches_that_are_not_measured_again_stay():
+    one, other = ({"operation": name, "dtype": "float32", "sizes": []} for name in ("mm", "linear"))
+    again = one | {"sizes": [1]}
+    before = measurement(batches={"default": [one, other]})
+    today = measurement(batches={"default": [again], "deterministic": []})
+    assert claims.keep_differences(today, before)["batches"] == {
+        "default": [again, other],
+        "deterministic": [],
+    }
+
+
+def test_a_claim_is_measured_where_the_operation_ran():
+    absent = {"claim": claims.RAISES, "default": {"outcome": "unavailable"}}
+    assert not claims.is_any_measured([absent])
+    assert claims.is_any_measured([absent, {"claim": claims.RAISES, "deterministic": {"outcome": "raises"}}])
+
+
+@pytest.mark.parametrize("name", ["torch", "build", "device", "driver", "threads"])
 def test_nothing_stays_from_another_environment(name):
     before = measurement(row("put_", "a", "differs"), **{name: "another"})
     today = measurement(row("put_", "b"))

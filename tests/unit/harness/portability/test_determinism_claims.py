@@ -3,7 +3,7 @@
 import pytest
 
 from reprokit.core.records import Realisation
-from reprokit.errors import CannotRunError
+from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness import portability
 from reprokit.harness.portability import determinism_claims, environment_probe
 from reprokit.probes import known_claims
@@ -26,6 +26,7 @@ ENVIRONMENT = Realisation(
     lock_digest="sha256:0",
 )
 
+ANSWER = {"rows": [{"operation": "mm"}], "batches": {}}
 KEPT = []
 
 
@@ -34,7 +35,7 @@ def started(monkeypatch):
     """Probes that were started instead of run."""
     specs = []
     monkeypatch.setattr(environment_probe, "resolve", lambda *_, **__: ("local", ENVIRONMENT))
-    monkeypatch.setattr(environment_probe, "run", lambda spec, **_: specs.append(spec) or {"rows": []})
+    monkeypatch.setattr(environment_probe, "run", lambda spec, **_: specs.append(spec) or ANSWER)
     monkeypatch.setattr(known_claims, "keep", KEPT.append)
     KEPT.clear()
     return specs
@@ -46,7 +47,7 @@ def measure(folder, **wanted):
 
 
 def test_no_numerics_profile_takes_the_threads_away_in_which_a_cpu_races(started, tmp_path):
-    assert measure(tmp_path, num_repeats=7, only="index_*", compiled=False) == {"rows": []}
+    assert measure(tmp_path, num_repeats=7, only="index_*", compiled=False) == ANSWER
     [spec] = started
     assert spec.device == "cpu"
     assert spec.command[1:5] == ("-m", "reprokit.probes.determinism_claims", "--device", "{device}")
@@ -65,8 +66,13 @@ def test_a_host_without_a_gpu_is_told_so_before_an_environment_is_built(started,
     assert started[0].device == "cuda"
 
 
-def test_what_all_operations_showed_is_kept_for_recipes_and_what_a_few_showed_is_not(started, tmp_path):
-    measure(tmp_path, only="index_*")
-    assert KEPT == []
+def test_what_was_found_is_kept_for_recipes(started, tmp_path):
     measure(tmp_path)
-    assert KEPT == [{"rows": []}]
+    assert KEPT == [ANSWER]
+
+
+def test_a_pattern_that_names_no_operation_is_refused(started, tmp_path, monkeypatch):
+    monkeypatch.setattr(environment_probe, "run", lambda *_, **__: {"rows": [], "batches": {}})
+    with pytest.raises(UsageError, match="no operation is called like 'indx_\\*'"):
+        measure(tmp_path, only="indx_*")
+    assert KEPT == []

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 from reprokit import recipes
-from reprokit.errors import GoldenError, RecipeError
-from reprokit.harness import Project, Request
+from reprokit.errors import CannotRunError, GoldenError, RecipeError
+from reprokit.harness import Project, Request, run_once
 from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.preflight import foresee, platforms_here
+from reprokit.harness.running.preflight import foresee, platforms_here, tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
+from reprokit.harness.sweep import sweep
 from reprokit.probes import known_claims
+from support.claim_findings import DIFFERS, SAME, findings, row
+from support.command_recipe import PROGRAM, RECIPE, Repository
 from support.recorded_progress import RecordedProgress
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -59,10 +62,9 @@ def test_a_platform_that_the_recipe_does_not_declare_is_told_before_the_training
 
 def measured(operation, *, platform="cpu-x86_64", outcome="differs"):
     """Findings of one operation, gradients taken, with deterministic algorithms on."""
-    row = {"operation": operation, "dtype": "float32", "compiled": False, "phase": "backward"}
-    found = {"default": {"outcome": "differs"}, "deterministic": {"outcome": outcome}}
-    about = {"schema": 1, "platform": platform, "device": "a GPU", "torch": "2.13.0", "repeats": 30}
-    return {**about, "rows": [{**row, "claim": "unlisted", **found}], "batches": {}}
+    found = DIFFERS if outcome == "differs" else SAME
+    about = row(operation, phase="backward", default=DIFFERS, deterministic=found)
+    return findings(about, platform=platform, device="a GPU")
 
 
 def test_lines_that_call_what_was_found_not_to_repeat_here_are_told(study, monkeypatch, tmp_path):
@@ -90,12 +92,53 @@ def test_findings_that_cannot_be_read_are_as_none(study, monkeypatch, tmp_path):
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
     known_claims.keep(measured("backward"))
     (kept,) = (tmp_path / "cache" / "numerics-claims").iterdir()
-    kept.write_text("{")
-    told = RecordedProgress()
-    foresee(changed(study), seed=42, project=study, progress=told)
-    assert told.notes == []
+    for damaged in ("{", '{"schema": 1, "rows": [{"operation": "backward"}]}'):
+        kept.write_text(damaged)
+        told = RecordedProgress()
+        foresee(changed(study), seed=42, project=study, progress=told)
+        assert told.notes == []
     known_claims.keep(measured("backward"))
     assert json.loads(kept.read_text())["rows"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "next_step", "call"),
+    [
+        (run_once, "run_recipe", lambda **where: run_once("cartpole_baseline", Request(), **where)),
+        (sweep, "make_ready", lambda **where: sweep(["cartpole_baseline"], Request(), seeds="1..2", **where)),
+    ],
+    ids=["run", "sweep"],
+)
+def test_other_verbs_that_train_tell_of_such_a_line_too(study, monkeypatch, tmp_path, verb, next_step, call):
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
+    known_claims.keep(measured("backward of something"))
+    told = RecordedProgress()
+
+    def stop(*_, **__):
+        raise CannotRunError("the end of this test")
+
+    monkeypatch.setitem(verb.__globals__, next_step, stop)
+    with pytest.raises(CannotRunError, match="the end of this test"):
+        call(project=study, progress=told)
+    assert len([note for note in told.notes if "calls backward" in note]) == 1
+
+
+def test_lines_of_a_commands_program_are_told_and_of_many_the_first(monkeypatch, tmp_path):
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("reprokit.capture.capture_host", lambda _root: HOST)
+    repository, told = Repository(tmp_path / "study"), RecordedProgress()
+    repository.root.mkdir()
+    repository.git("init", "--quiet")
+    program = PROGRAM + "loss.backward()\n" * 23
+    repository.write(train_py=program, notes="loss.backward()", recipes__train__recipe_yaml=RECIPE)
+    project = Project.around(repository.root)
+    recipe = recipes.load("train", recipes_dir=project.recipes_dir)
+    known_claims.keep(measured("backward"))
+    tell_false_claims(recipe, project=project, progress=told)
+    *lines, more = told.notes
+    assert len(lines) == 20
+    assert lines[0].startswith(f"train.py:{PROGRAM.count(chr(10)) + 1} calls backward, of which")
+    assert more == "and 3 more calls of operations whose claim is false here"
 
 
 def test_a_variant_that_does_not_exist_is_refused_with_its_line(study):
