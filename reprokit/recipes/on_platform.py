@@ -7,6 +7,7 @@ from typing import Any
 
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import KeyPath
+from reprokit.recipes.mistakes import quoted
 from reprokit.recipes.overrides import PLATFORM, Override
 
 SECTION, SETTINGS = "platform_settings", "settings"
@@ -38,7 +39,10 @@ def on_platform(
         return data
     sections = data.get(SECTION)
     found = sections.get(platform) if isinstance(sections, dict) else None
-    if not isinstance(found, dict):
+    if found is not None and not isinstance(found, dict):
+        what = f"{SECTION}.{platform} must be a section with keys of its own"
+        raise RecipeError(what, where=where, actual=quoted(found), fix="`{variant: …, device: …}`")
+    if found is None:
         known = ", ".join(map(str, sections)) if isinstance(sections, dict) else "none"
         what = f"the recipe has no settings for the platform {platform}"
         fix = f"add `platform_settings: {{{platform}: {{variant: …, device: …, numerics: native}}}}`"

@@ -124,7 +124,7 @@ class Ranks(BaseModel):
     world_size: Annotated[int, Field(ge=1, le=64)]
     reduction: Literal["all_reduce", "fixed_order"] = "all_reduce"
     shards: Annotated[int, Field(ge=1, le=64)] = 4
-    timeout_s: Positive = 40.0
+    timeout_s: Annotated[float, Field(ge=1, le=_LONGEST_S)] = 40.0
 
     @model_validator(mode="after")
     def _shards_must_fit_the_ranks(self) -> Self:
@@ -132,7 +132,10 @@ class Ranks(BaseModel):
             powers = all(number.bit_count() == 1 for number in (self.world_size, self.shards))
             if not powers or self.world_size > self.shards:
                 raise PydanticCustomError(
-                    "rule", "given powers of two for `fixed_order`, with as many shards as ranks or more"
+                    "rule",
+                    "given powers of two for `fixed_order`, with as many shards as ranks or more; "
+                    "these are {ranks} ranks and {shards} shards",
+                    {"ranks": self.world_size, "shards": self.shards},
                 )
         elif "shards" in self.model_fields_set:
             raise PydanticCustomError("rule", "given `reduction: fixed_order`: only there a batch has shards")

@@ -149,7 +149,9 @@ def _wrong(path: KeyPath, rules: list[str], value: Any, origin: Origin) -> Recip
     if isinstance(value, str) and any("number" in rule for rule in rules):
         fix = "write it without quotes, underscores or units"
     what = f"{dotted(path) or 'the recipe'} must be {' or '.join(dict.fromkeys(rules))}"
-    return RecipeError(what, where=origin.where(path), actual=quoted(value), fix=fix)
+    of_a_section = isinstance(value, dict) and all(rule.startswith("given ") for rule in rules)
+    actual = None if of_a_section else quoted(value)  # such a rule says what the section is given
+    return RecipeError(what, where=origin.where(path), actual=actual, fix=fix)
 
 
 def _rule(detail: ErrorDetails) -> str:

@@ -46,6 +46,7 @@ from reprokit.runtime import config as configuration
 from reprokit.runtime import data_files, devices, settings
 from reprokit.runtime.first_updates import EnoughUpdates
 from reprokit.runtime.rank_settings import ALL_REDUCE, FIXED_ORDER, LOST_PEER, RankSettings
+from reprokit.runtime.rank_status import tell_error
 from reprokit.runtime.ranks import LostPeerError
 from reprokit.runtime.record_file import write_record
 from reprokit.runtime.run import Run
@@ -85,6 +86,8 @@ def main(arguments: Sequence[str]) -> int:
         )
     except ReprokitError as error:
         sys.stderr.write(f"{_mark(options)}error: {error}\n")
+        if options.meeting is not None:
+            tell_error(options.meeting, rank=options.rank or 0, error=str(error))
         return error.exit_code
     except LostPeerError as error:
         sys.stderr.write(f"{_mark(options)}lost another rank {error}\n")

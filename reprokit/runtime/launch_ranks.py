@@ -149,7 +149,7 @@ class _Watch:
             codes = [process.poll() for process in self._ranks]
             where = [rank_status.read(self._meeting, rank=rank) for rank in range(len(codes))]
             failed = [
-                _died(rank, code, where[rank])
+                _died(rank, code, where[rank], rank_status.read_error(self._meeting, rank=rank))
                 for rank, code in enumerate(codes)
                 if code is not None and self._has_failed(code, where[rank])
             ]
@@ -243,10 +243,10 @@ class _Watch:
         return _stat(self._ranks[rank].pid)[:1] in (["T"], ["t"])
 
 
-def _died(rank: int, code: int, where: Status) -> str:
+def _died(rank: int, code: int, where: Status, why: str) -> str:
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
     early = ", before the end of the training" if code in _ENDED else ""
-    return f"rank {rank} {how} {_at(where)}".rstrip() + early
+    return f"rank {rank} {how} {_at(where)}".rstrip() + early + (f": {why}" if why else "")
 
 
 def _at(where: Status) -> str:

@@ -88,5 +88,16 @@ def read(meeting: Path, *, rank: int) -> Status:
         return Status()
 
 
+def tell_error(meeting: Path, *, rank: int, error: str) -> None:
+    """Leave the reason for which a rank ends, for who watches it."""
+    _path(meeting, rank).with_suffix(".error").write_text(error, encoding="utf-8")
+
+
+def read_error(meeting: Path, *, rank: int) -> str:
+    """The reason that a rank left; "" where it left none."""
+    path = _path(meeting, rank).with_suffix(".error")
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
 def _path(meeting: Path, rank: int) -> Path:
     return meeting / f"status-{rank}"

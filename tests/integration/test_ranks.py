@@ -204,7 +204,7 @@ def test_a_run_is_resumed_on_as_many_ranks_or_in_a_fixed_order(tmp_path, then, n
     code, last = ended(begun(tmp_path / "resumed", *words, *checkpoint, ranks=now, updates=12))
     if not equal:
         assert code == 3
-        assert "the checkpoint is of other ranks" in last or "rank 0 ended with exit code 3" in last
+        assert "the checkpoint is of other ranks" in last
         return
     assert code == 0, last
     rest = (whole / "metrics.jsonl").read_bytes().splitlines()[8:]

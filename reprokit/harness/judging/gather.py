@@ -71,7 +71,8 @@ def gather(
     stored = [runs.read(folder) for folder in folders]
     evidence = tuple(_run_evidence(run, recipe) for run in stored)
     environment = evidence[0].environment if evidence else {}
-    platform = fingerprint.platform_of(environment)
+    asked = stored[0].record.get("platform_asked") if stored and not environment else None
+    platform = str(asked or fingerprint.platform_of(environment))
     records = common_records(stored)
     finished = [run.path for run in stored if run.complete or records is not None]
     pairs = [(finished[0], other) for other in finished[1:]] if len(finished) == len(stored) else []

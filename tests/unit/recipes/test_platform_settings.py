@@ -121,6 +121,15 @@ def test_a_platform_without_settings_is_refused(with_settings):
     assert "xla-cpu" in told
 
 
+def test_settings_of_a_platform_that_are_no_section_are_told_as_they_are(with_settings):
+    text = with_settings.file.read_text()
+    with_settings.file.write_text(
+        text[: text.index("platform_settings:")] + "platform_settings: {xla-cpu: 3}\n"
+    )
+    told = with_settings.refusal("platform=xla-cpu")
+    assert "platform_settings.xla-cpu must be a section with keys of its own. got 3" in told
+
+
 def test_a_recipe_without_any_settings_says_what_to_add(folder):
     assert "add `platform_settings: {xla-cpu:" in folder.refusal("platform=xla-cpu")
 

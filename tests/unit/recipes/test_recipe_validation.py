@@ -251,8 +251,9 @@ def test_a_recipe_says_what_becomes_of_machines_that_do_not_compute_alike(folder
 
 def test_ranks_that_one_process_starts_for_another_number_of_shards_are_told(folder):
     rule = "ranks must be given powers of two for `fixed_order`, with as many shards as ranks or more"
-    for ranks in ("{world_size: 3, reduction: fixed_order}", "{world_size: 8, reduction: fixed_order}"):
-        assert rule in folder.refusal(f"ranks={ranks}")
+    for number in (3, 8):
+        told = folder.refusal(f"ranks={{world_size: {number}, reduction: fixed_order}}")
+        assert told.endswith(f"{rule}; these are {number} ranks and 4 shards")
     assert "only there a batch has shards" in folder.refusal("ranks={world_size: 2, shards: 4}")
 
 
@@ -266,3 +267,8 @@ def test_ranks_are_part_of_what_the_numbers_stand_on_and_their_patience_is_not(f
     assert patient.digest == digests["{world_size: 2}"]
     assert patient.as_data()["ranks"]["timeout_s"] == 100
     assert "ranks" not in folder.load().as_data()
+
+
+def test_ranks_are_given_at_least_a_second(folder):
+    told = folder.refusal("ranks={world_size: 2, timeout_s: 0.5}")
+    assert "ranks.timeout_s must be at least 1. got 0.5" in told

@@ -81,6 +81,14 @@ def test_a_rank_that_a_signal_ended_is_named_with_its_place(started, tmp_path):
     assert fault(processes, tmp_path) == "rank 1 was ended by SIGKILL at gradients of update 3"
 
 
+def test_a_rank_that_ends_with_an_error_of_its_own_says_which(started, tmp_path):
+    come_to(tmp_path, 0, "start", "gradients")
+    come_to(tmp_path, 1, "start", leave_last=True)
+    rank_status.tell_error(tmp_path, rank=1, error="the disk is full")
+    told = fault(started(SLEEP, "raise SystemExit(3)"), tmp_path, timeout_s=30)
+    assert told == "rank 1 ended with exit code 3 after start: the disk is full"
+
+
 def test_the_rank_that_lost_another_one_is_not_the_reason(started, tmp_path):
     come_to(tmp_path, 0, "start", "gradients")
     processes = started(f"raise SystemExit({LOST_PEER})", "import time; time.sleep(1); raise SystemExit(4)")

@@ -17,6 +17,7 @@ from reprokit.core.records import Realisation
 from reprokit.errors import DeviceError
 from reprokit.execution.local import LocalBackend
 from reprokit.harness import Project, Request
+from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.gpus import choose_gpus, must_be_there, must_have_driver
 from reprokit.harness.running.plan import plan_recipe
@@ -78,6 +79,7 @@ def test_nothing_is_built_and_nothing_judged_for_a_gpu_that_is_not_there(tmp_pat
     assert (record["outcome"], record["platform_asked"]) == ("start_refused", "cuda-h200")
     assert not (folder / "COMPLETE").exists()
     assert progress.notes == [], "no environment was made"
+    assert gather(recipe(), [folder]).platform == "cuda-h200"
 
 
 MIXED = {
