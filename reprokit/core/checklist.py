@@ -183,8 +183,10 @@ def _differing(evidence: Evidence) -> Judgement | None:
         return None
     if differing(evidence) is not None:
         because = "two runs with one seed differ"
-    elif differing_trace(evidence) is not None:
-        because = "two runs with one seed log equal numbers, but their parameters or random states differ"
+    elif (found := differing_trace(evidence)) is not None:
+        first = found[1].first or {}
+        place = first.get("place") or first.get("what") or "in a digest"
+        because = f"two runs with one seed log equal numbers, but parameters or random states differ: {place}"
     return Judgement(verdict=Verdict.NONDETERMINISTIC, because=because) if because else None
 
 

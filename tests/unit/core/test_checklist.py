@@ -219,7 +219,15 @@ def test_equal_numbers_from_different_parameters_are_nondeterministic():
     evidence = planted.clean(trace_repeats=(planted.OTHER_TRACE,))
     told = judgement(evidence, rows(), registry=REGISTRY)
     assert told.verdict is Verdict.NONDETERMINISTIC
-    assert "parameters or random states" in told.because
+    assert told.because.endswith("but parameters or random states differ: parameters")
+
+
+def test_ranks_that_hold_other_models_are_named_in_the_verdict():
+    place = "rank 1, update 3: parameters.0.weight is not that of rank 0"
+    other = replace(planted.OTHER_TRACE, first={**planted.OTHER_TRACE.first, "place": place})
+    told = judgement(planted.clean(trace_repeats=(other,)), rows(), registry=REGISTRY)
+    assert told.verdict is Verdict.NONDETERMINISTIC
+    assert told.because.endswith(place)
 
 
 def test_a_trace_that_was_not_compared_says_nothing():
