@@ -5,6 +5,7 @@ Its first use downloads three gigabytes; the environment is kept.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -16,11 +17,14 @@ import pytest
 from reprokit import checkpoints, recipes
 from reprokit.harness.running import recipe_data
 from reprokit.layout import CHECKPOINTS, CONFIG, FINAL_MODEL, METRICS, RECORD, RUNTIME, SOURCE, TRACE
+from reprokit.runtime import xla_backend
+from support.kept_python import kept_python
 from support.study_project import ROOT, Answer, Study
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(1800)]
 
 HERE = Path(__file__).parent
+TORCH_TPU = HERE.parent / "support" / "torch_tpu" / "requirements.lock"
 _STEPS, _EVERY = 2560, 320  # 40 updates, a checkpoint after every fifth
 _SHORT = (
     f"training.total_timesteps={_STEPS}",
@@ -187,9 +191,11 @@ def _last(run: Path) -> dict[str, float]:
     return json.loads((run / METRICS).read_text().splitlines()[-1])
 
 
-def _in_environment(script: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """A program of tests/integration/xla, in the variant's environment."""
-    command = [_python(), str(HERE / "xla" / script), *words]
+def _in_environment(
+    script: str, *, python: str | None = None, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """A program of tests/integration/xla, in the variant's environment if no other is named."""
+    command = [python or _python(), str(HERE / "xla" / script)]
     own = {"PJRT_DEVICE": "CPU", "NPROC": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), **variables}
     return subprocess.run(command, env=own, check=False, capture_output=True, text=True, timeout=600)
 
@@ -232,9 +238,12 @@ def test_one_program_over_four_virtual_devices_repeats():
 
 
 @pytest.mark.slow
-def test_another_stack_for_tpus_is_there_to_be_tried():
-    done = _in_environment("other_stack.py")
-    reason = (done.stderr.strip().splitlines() or [""])[-1]
-    if reason == "ModuleNotFoundError: No module named 'torch_tpu'":
-        pytest.skip(f"TorchTPU is not in this environment: {reason}")
-    assert (done.returncode, done.stdout[:10]) == (0, "torch_tpu "), done.stderr
+def test_torchtpu_can_be_imported_and_has_what_one_backend_file_would_call():
+    """Its packages take two gigabytes; they are kept."""
+    python = str(kept_python("torch-tpu", TORCH_TPU, on_top=False))
+    done = _in_environment("other_stack.py", python=python)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    asked = {name for name, one in vars(xla_backend).items() if inspect.isfunction(one) and name[0] != "_"}
+    assert set(found["has"]) == asked - {"in_use", "compilations"}, "each function, but what asks Python alone"
+    assert all(found["has"].values()), found

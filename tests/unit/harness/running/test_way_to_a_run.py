@@ -31,6 +31,7 @@ def way(tmp_path, monkeypatch):
     """
     for name in ("recipes", "golden", "images"):
         shutil.copytree(ROOT / name, tmp_path / name)
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))  # without findings of another test
     installed = Installed(num_files=1, whole=True, foreign=())
     monkeypatch.setattr(venvs, "realise", lambda *_, **__: replace(REALISATION, reference=str(tmp_path)))
     monkeypatch.setattr(venvs, "installed", lambda *_, **__: installed)
