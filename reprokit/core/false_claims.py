@@ -46,7 +46,7 @@ def false_calls(source: bytes | str, rows: Sequence[Mapping[str, Any]]) -> list[
         return []
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found = {
         (node.lineno, one.operation): FalseCall(line=node.lineno, operation=one.operation, why=one.why)

@@ -107,7 +107,7 @@ def _assigned(file: str, name: str, *, before: int) -> int:
     """The last line before the loop that gives the variable a value; the loop's own where none does."""
     try:
         tree = ast.parse(Path(file).read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, UnicodeDecodeError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return before
     lines = [
         node.lineno

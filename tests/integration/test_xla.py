@@ -245,5 +245,7 @@ def test_torchtpu_can_be_imported_and_has_what_one_backend_file_would_call():
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     asked = {name for name, one in vars(xla_backend).items() if inspect.isfunction(one) and name[0] != "_"}
-    assert set(found["has"]) == asked - {"in_use", "compilations"}, "each function, but what asks Python alone"
+    assert set(found["has"]) == asked - {"in_use", "compilations"}, (
+        "each function, but what asks Python alone"
+    )
     assert all(found["has"].values()), found

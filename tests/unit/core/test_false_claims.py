@@ -37,6 +37,9 @@ def test_an_operation_is_found_once_a_line_and_says_whether_it_was_compiled():
     assert [one.why for one in found] == ["forward compiled: the result differs and nothing is raised"]
 
 
-@pytest.mark.parametrize("source", [b"\xff\xfe", "def", "x = (" * 500])
+@pytest.mark.parametrize(
+    "source",
+    [b"cumsum(\xff\xfe)", b"\0cumsum()", "def cumsum", "x = cumsum(" * 500, "cumsum;" + "-" * 100_000 + "1"],
+)
 def test_what_is_no_python_has_no_calls(source):
     assert false_calls(source, [row("cumsum")]) == []
