@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reprokit.diagnosis.traces import Trace
 
 Place = tuple[int, int]
 _STATE = "state of "
+#: What an update computes, in its order.
+_COMPUTED = ("gradients", "optimizer", "parameters")
 #: Event → what it is called in a sentence.
 _EVENTS = {
     "update": "an update",
@@ -40,6 +42,7 @@ class Began:
         until: Updates and steps done after this one.
         single: Whether every event between the two was digested.
         process: Of the run: ``0`` is the first.
+        rank: Of that process among those that train one model; None where it trains alone.
     """
 
     event: str
@@ -53,12 +56,14 @@ class Began:
     until: Place
     single: bool
     process: str
+    rank: int | None = None
 
     @property
     def place(self) -> str:
         """Where it is, in a few words: ``update 37 (step 37,888)``."""
         in_world = self.event in {"step", "reset", "environments"}
-        place = "" if in_world and self.update == 1 else f"update {self.update}"
+        rank = "" if self.rank is None else f" of rank {self.rank}"
+        place = "" if in_world and self.update == 1 else f"update {self.update}{rank}"
         step = f"step {self.steps:,}" if self.steps else ""
         if not place:
             return f"environment {step}" if step else "the first reset"
@@ -82,12 +87,25 @@ class Began:
 
 
 def first_difference(first: Trace, second: Trace) -> Began | None:
-    """The first event that differs, in the first process that has one; None where all are equal."""
-    for process in sorted(first.progress):
-        one, other = first.progress[process], second.progress.get(process)
-        if other is not None and (found := _compared(one, other, process)):
-            return found
-    return None
+    """The first event that differs, in the first process that has one; None where all are equal.
+
+    Of ranks, which tell each other their gradients, in the one that differs first in the course of an update.
+    """
+    found = [
+        began
+        for process in sorted(first.progress)
+        if process in second.progress
+        and (began := _compared(first.progress[process], second.progress[process], process))
+    ]
+    if not found or found[0].rank is None:
+        return found[0] if found else None
+    return min((one for one in found if one.rank is not None), key=_when)
+
+
+def _when(began: Began) -> tuple[int, ...]:
+    """When it happens: what is given to a model comes before what is computed and exchanged."""
+    stage = _COMPUTED.index(began.stream) + 1 if began.stream in _COMPUTED else 0
+    return began.update, began.steps, stage, began.rank or 0
 
 
 def same_samples(first: Trace, second: Trace) -> bool:
@@ -110,11 +128,12 @@ def schedules(trace: Trace) -> dict[str, Any]:
 def _compared(one: Mapping[str, Any], other: Mapping[str, Any], process: str) -> Began | None:
     left, right = one["events"], other["events"]
     fine = one["mode"] in {"narrow", "deep"}
+    rank = one["rank"] if type(one.get("rank")) is int else None
     for number, (mine, theirs) in enumerate(zip(left, right, strict=False)):
         if _numbers(mine) != _numbers(theirs) or _course(mine) != _course(theirs):
-            return _began(left, right, number, process, fine=fine)
+            return replace(_began(left, right, number, process, fine=fine), rank=rank)
     if len(left) != len(right) and left and right:
-        return _began(left, right, min(len(left), len(right)), process, fine=fine)
+        return replace(_began(left, right, min(len(left), len(right)), process, fine=fine), rank=rank)
     return None
 
 

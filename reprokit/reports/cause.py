@@ -143,6 +143,7 @@ def _first(found: Mapping[str, Any]) -> Facts:
     first = found.get("divergence") or {}
     facts = {
         "update": value_text(first["update"]) if first.get("update") is not None else "",
+        "rank": value_text(first["rank"]) if first.get("rank") is not None else "",
         "event": one_line(first.get("event") or ""),
         "what differs first": one_line(first.get("stream") or ""),
         "all that differs there": one_line(", ".join(_several(first.get("streams")))),

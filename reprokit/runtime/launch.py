@@ -18,17 +18,16 @@ Both are written before the training too, so that a run that is killed has them 
 operation rounds here (``numerics.probe`` of environment.json) is probed after it, where it can disturb
 nothing. With ``--max-updates N`` the training ends after N updates, and the process with
 ``STOPPED_EARLY``; with ``--stop-at`` it is killed at that step (``stopping``). One of several processes
-that train one model is started by ``launch_ranks``; ``runtime.json`` then has what ``rank_records`` found.
+that train one model is started by ``launch_ranks``; ``runtime.json`` then has what ``rank_records`` found and
+``models``: for each checkpoint a digest of what the rank held.
 """
 
 from __future__ import annotations
 
 import argparse
-import ctypes
 import dataclasses
 import importlib.util
 import os
-import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -47,11 +46,9 @@ from reprokit.runtime import data_files, devices, settings
 from reprokit.runtime.first_updates import EnoughUpdates
 from reprokit.runtime.rank_settings import ALL_REDUCE, FIXED_ORDER, LOST_PEER, RankSettings
 from reprokit.runtime.rank_status import tell_error
-from reprokit.runtime.ranks import LostPeerError
+from reprokit.runtime.ranks import LostPeerError, RankCheckpoints
 from reprokit.runtime.record_file import write_record
 from reprokit.runtime.run import Run
-
-_PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -154,8 +151,6 @@ def launch(  # noqa: PLR0913 - one keyword for each thing that a run follows fro
         rank=rank,
         meeting=meeting,
     ) as run:
-        if meeting is not None:
-            _end_with_parent()
         facts = _prove(run, at_start)
         for lack in facts["numerics"]["missing"]:
             sys.stderr.write(f"warning: {lack['name']} is not in force: {lack['why']}\n")
@@ -232,15 +227,10 @@ def _prove(
         "numerics": held,
         **({"device": dict(of_device)} if of_device else {}),
         "checkpoints": run.checkpoints.prove(),
+        **({"models": run.checkpoints.models} if isinstance(run.checkpoints, RankCheckpoints) else {}),
     }
     write_record(run.dir / RUNTIME, facts)
     return facts
-
-
-def _end_with_parent() -> None:
-    """Have the kernel end this process when the one that started it ends, however that is (prctl(2))."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _ranks(options: argparse.Namespace) -> RankSettings | None:

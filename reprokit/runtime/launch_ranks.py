@@ -11,28 +11,27 @@ where all but the first write what the run has from the first. What is said last
 from __future__ import annotations
 
 import argparse
-import contextlib
 import itertools
 import math
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reprokit.core.records import STOPPED_EARLY
 from reprokit.errors import CannotRunError, ReprokitError
 from reprokit.layout import RUNTIME, read_json
 from reprokit.runtime import rank_status
+from reprokit.runtime.processor_times import is_stopped, processor_times
+from reprokit.runtime.rank_processes import Process, started
 from reprokit.runtime.rank_records import facts_of_ranks
 from reprokit.runtime.rank_settings import LOST_PEER, RankSettings, own_folder
 from reprokit.runtime.rank_status import Status
 from reprokit.runtime.record_file import write_record
 
-_LAUNCH = ("-m", "reprokit.runtime.launch")
 _TICK_S = 0.1
 #: How long is waited, once a rank has lost another one, for that one to be found dead.
 _GRACE_S = 5.0
@@ -43,12 +42,19 @@ _LOOKS = 20
 #: After so long between two ticks this process stood still, and the ranks may have done so too.
 _STOOD_STILL_S = 2.0
 _ENDED = (0, STOPPED_EARLY)
-
-Process = subprocess.Popen[bytes]
+_LONGER = "raise `ranks.timeout_s` where a rank only waits for so long"
 
 
 class _RankFailedError(Exception):
-    """A rank died or hangs; the message says which and where."""
+    """A rank died or hangs; the message says which and where, ``codes`` how those ended that died."""
+
+    def __init__(self, message: str, *, codes: Mapping[int, int] | None = None) -> None:
+        super().__init__(message)
+        self.codes = dict(codes or {})
+
+
+class _TerminatedError(BaseException):
+    """This process got a SIGTERM."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -68,11 +74,18 @@ def main(arguments: Sequence[str]) -> int:
         shards=options.shards,
         timeout_s=options.rank_timeout,
     )
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         return launch_ranks(arguments, settings, run_dir=options.run_dir, stop_at=options.stop_at is not None)
     except ReprokitError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
+    except _TerminatedError:  # no rank and no folder is left
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def launch_ranks(arguments: Sequence[str], settings: RankSettings, *, run_dir: Path, stop_at: bool) -> int:
@@ -93,18 +106,17 @@ def launch_ranks(arguments: Sequence[str], settings: RankSettings, *, run_dir: P
     """
     with tempfile.TemporaryDirectory(prefix="reprokit-ranks-") as folder:
         meeting = Path(folder)
-        with _started(arguments, settings, meeting) as ranks:
+        why, codes = "", {}
+        with started(arguments, settings, meeting) as ranks:
             try:
                 _Watch(ranks, settings, meeting).until_all_ended()
             except _RankFailedError as error:
-                why = str(error)
-            else:
-                why = ""
+                why, codes = str(error), error.codes
         if not why and ranks[0].returncode == 0:
             others = [own_folder(meeting, rank) for rank in range(1, settings.world_size)]
             facts = facts_of_ranks(settings, run_dir=run_dir, folders=others)
             write_record(run_dir / RUNTIME, {**read_json(run_dir / RUNTIME), "ranks": facts})
-    if stop_at and ranks[0].returncode == -signal.SIGKILL:
+    if stop_at and codes == {0: -signal.SIGKILL}:  # its own doing, and no other rank failed before it
         os.kill(os.getpid(), signal.SIGKILL)
     if why:
         sys.stderr.write(f"error: {why}\n")
@@ -112,22 +124,8 @@ def launch_ranks(arguments: Sequence[str], settings: RankSettings, *, run_dir: P
     return int(ranks[0].returncode)
 
 
-@contextlib.contextmanager
-def _started(arguments: Sequence[str], settings: RankSettings, meeting: Path) -> Iterator[list[Process]]:
-    """The processes of all ranks; none of them outlives the block."""
-    ranks: list[Process] = []
-    try:
-        for rank in range(settings.world_size):
-            own_folder(meeting, rank).mkdir()
-            numbers = {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(settings.world_size)}
-            command = [sys.executable, *_LAUNCH, "--rank", str(rank), "--meeting", str(meeting), *arguments]
-            ranks.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, env={**os.environ, **numbers}))
-        yield ranks
-    finally:
-        for process in ranks:
-            process.kill()  # also ends one that is stopped; does nothing to one that has ended
-        for process in ranks:
-            process.wait()
+def _terminate(_signal: int, _frame: object) -> None:
+    raise _TerminatedError
 
 
 class _Watch:
@@ -148,13 +146,14 @@ class _Watch:
         while True:
             codes = [process.poll() for process in self._ranks]
             where = [rank_status.read(self._meeting, rank=rank) for rank in range(len(codes))]
-            failed = [
-                _died(rank, code, where[rank], rank_status.read_error(self._meeting, rank=rank))
+            failed = {
+                rank: code
                 for rank, code in enumerate(codes)
                 if code is not None and self._has_failed(code, where[rank])
-            ]
+            }
             if failed:
-                raise _RankFailedError("; ".join(failed))
+                died = (self._died(rank, code, where[rank]) for rank, code in failed.items())
+                raise _RankFailedError("; ".join(died), codes=failed)
             alive = [rank for rank, code in enumerate(codes) if code is None]
             if not alive and LOST_PEER not in codes:
                 return
@@ -199,8 +198,7 @@ class _Watch:
         waited_s = time.monotonic() - max(since_s, self._awake_s)
         if waited_s < self._settings.timeout_s:
             return
-        behind = [rank for rank in alive if where[rank].number < furthest]
-        guilty = behind or [rank for rank in waiting if self._is_stopped(rank)]
+        guilty = [rank for rank in alive if where[rank].number < furthest or self._is_stopped(rank)]
         victims = [rank for rank in waiting if rank not in guilty] or waiting
         at = f"{_named(victims)} waited {waited_s:.0f} s at {where[waiting[0]].place}"
         if not guilty:
@@ -222,7 +220,7 @@ class _Watch:
         if self._worked and now - self._read_s < limit_s / _LOOKS:
             return
         self._read_s = now
-        used_s = _processor_times([self._ranks[rank].pid for rank in alive])
+        used_s = processor_times([self._ranks[rank].pid for rank in alive])
         idle = []
         for rank, used in zip(alive, used_s, strict=False):
             before, since = self._worked.get(rank, (-math.inf, now))
@@ -232,7 +230,13 @@ class _Watch:
                 idle.append(rank)
         if idle:
             hang = "; ".join(self._hangs(rank, where[rank]) for rank in idle)
-            raise _RankFailedError(f"{hang}: no processor time used in {limit_s:g} s")
+            raise _RankFailedError(f"{hang}: no processor time used in {limit_s:g} s; {_LONGER}")
+
+    def _died(self, rank: int, code: int, where: Status) -> str:
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        early = ", before the end of the training" if code in _ENDED else ""
+        why = rank_status.read_error(self._meeting, rank=rank)
+        return f"rank {rank} {how} {_at(where)}".rstrip() + early + (f": {why}" if why else "")
 
     def _hangs(self, rank: int, where: Status) -> str:
         how = " (stopped by a signal)" if self._is_stopped(rank) else ""
@@ -240,13 +244,7 @@ class _Watch:
         return f"rank {rank} hangs{place}{how}"
 
     def _is_stopped(self, rank: int) -> bool:
-        return _stat(self._ranks[rank].pid)[:1] in (["T"], ["t"])
-
-
-def _died(rank: int, code: int, where: Status, why: str) -> str:
-    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    early = ", before the end of the training" if code in _ENDED else ""
-    return f"rank {rank} {how} {_at(where)}".rstrip() + early + (f": {why}" if why else "")
+        return is_stopped(self._ranks[rank].pid)
 
 
 def _at(where: Status) -> str:
@@ -255,34 +253,6 @@ def _at(where: Status) -> str:
 
 def _named(ranks: Sequence[int]) -> str:
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
-
-
-def _processor_times(processes: Sequence[int]) -> list[float]:
-    """What each process and those below it used, in seconds; none where the kernel does not say."""
-    below: dict[int, list[int]] = {}
-    for path in Path("/proc").glob("[0-9]*"):
-        below.setdefault(int((_stat(path.name) or ["", "0"])[1]), []).append(int(path.name))
-
-    def ticks(pid: int) -> int:
-        ended_below = sum(map(int, _stat(pid)[13:15]))
-        return ended_below + _ticks_of_threads(pid) + sum(ticks(child) for child in below.get(pid, ()))
-
-    return [ticks(pid) / os.sysconf("SC_CLK_TCK") for pid in processes] if below else []
-
-
-def _ticks_of_threads(pid: int) -> int:
-    """Without gloo's own, which look for messages 100 times a second and compute nothing."""
-    threads = (_stat(path.relative_to("/proc")) for path in Path(f"/proc/{pid}/task").glob("[0-9]*"))
-    return sum(int(one[11]) + int(one[12]) for one in threads if one and not one[-1].startswith("gloo"))
-
-
-def _stat(process: int | str | Path) -> list[str]:
-    """What the kernel says of a process or thread, its state first, its name last (proc(5))."""
-    try:
-        before, _, words = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")
-    except OSError:
-        return []
-    return [*words.split(), before.partition("(")[2]]
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from reprokit.runtime.rank_settings import RankSettings
 
 #: One sample may be in two batches by chance, where they are drawn with replacement.
 _FEWEST_SAMPLES = 2
+_FIX = "draw batches from the streams of rank 0, and change no gradient once they were added up"
 
 
 def facts_of_ranks(settings: RankSettings, *, run_dir: Path, folders: Sequence[Path]) -> dict[str, Any]:
@@ -34,15 +35,15 @@ def facts_of_ranks(settings: RankSettings, *, run_dir: Path, folders: Sequence[P
         same samples for.
 
     Raises:
-        CannotRunError: The ranks did not train one model: they have other metrics, other settings of the
-            numerics, or took part in other collectives.
+        CannotRunError: The ranks did not train one model: they have other metrics, parameters or checkpoints,
+            other settings of the numerics, or took part in other collectives; or one left no records.
     """
     runtime = read_json(run_dir / RUNTIME)
-    metrics = (run_dir / METRICS).read_bytes()
+    metrics = _read(run_dir / METRICS, rank=0)
     seeding = {}
     for rank, folder in enumerate(folders, start=1):
         own = read_json(folder / RUNTIME)
-        _must_be_equal(metrics, (folder / METRICS).read_bytes(), what="metrics", rank=rank)
+        _must_be_equal(metrics, _read(folder / METRICS, rank=rank), what="metrics", rank=rank)
         if own.get("numerics") != runtime.get("numerics"):
             raise CannotRunError(f"ranks 0 and {rank} compute under other numerics")
         seeding[str(rank)] = {name: (own.get("seeding") or {}).get(name) for name in ("seed", "generators")}
@@ -54,11 +55,16 @@ def facts_of_ranks(settings: RankSettings, *, run_dir: Path, folders: Sequence[P
             if _course(record) != _course(first):
                 what = f"ranks 0 and {rank} took part in other collectives in update {first.get('update')}"
                 raise CannotRunError(what, expected=str(_course(first)), actual=str(_course(record)))
+            of = f"update {record.get('update')}: parameter"
+            _must_hold_one_model(first.get("parameters"), record.get("parameters"), of=of, rank=rank)
         fed = [_samples(record) for record in updates]
         complete = complete and None not in fed
         for one, other in combinations(range(len(fed)), 2):
             if fed[one] and fed[one] == fed[other]:
                 alike.setdefault((one, other), int(first["update"]))
+    for rank, folder in enumerate(folders, start=1):
+        models = read_json(folder / RUNTIME).get("models")
+        _must_hold_one_model(runtime.get("models"), models, of="checkpoint", rank=rank)
     return {
         **settings.as_saved(),
         "seeding": seeding,
@@ -74,16 +80,39 @@ def _must_be_equal(expected: bytes, actual: bytes, *, what: str, rank: int) -> N
     number, (one, other) = next((number, pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1])
     raise CannotRunError(
         f"ranks 0 and {rank} do not hold one model: their {what} differ from record {number} on",
-        expected=one.decode("utf-8", "replace")[:200],
-        actual=other.decode("utf-8", "replace")[:200],
-        fix="draw batches from the streams of rank 0, and change no gradient once they were added up",
+        expected=one.decode("utf-8", "replace")[:200] or "no record",
+        actual=other.decode("utf-8", "replace")[:200] or "no record",
+        fix=_FIX,
     )
+
+
+def _must_hold_one_model(expected: Any, actual: Any, *, of: str, rank: int) -> None:
+    """Metrics need not show another model: what was added up over the ranks is equal on all of them."""
+    expected, actual = dict(expected or {}), dict(actual or {})
+    for name in {**expected, **actual}:
+        if expected.get(name) != actual.get(name):
+            raise CannotRunError(
+                f"ranks 0 and {rank} do not hold one model: {of} {name}",
+                expected=str(expected.get(name)),
+                actual=str(actual.get(name)),
+                fix=_FIX,
+            )
+
+
+def _read(path: Path, *, rank: int) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CannotRunError(
+            f"rank {rank} left no {path.name}: {error.strerror}", fix="let no program remove a run's files"
+        ) from error
 
 
 def _updates(run_dir: Path, world_size: int) -> Iterator[list[Mapping[str, Any]]]:
     """The records of one update after the other, one a rank."""
-    paths = [run_dir / TRACE, *(run_dir / rank_trace(rank) for rank in range(1, world_size))]
-    for lines in zip_longest(*(path.read_bytes().splitlines() for path in paths), fillvalue=b"{}"):
+    names = [TRACE, *(rank_trace(rank) for rank in range(1, world_size))]
+    traces = (_read(run_dir / name, rank=rank).splitlines() for rank, name in enumerate(names))
+    for lines in zip_longest(*traces, fillvalue=b"{}"):
         yield [json.loads(line) for line in lines]
 
 

@@ -4,7 +4,8 @@
     >>> read(meeting, rank=1)
     Status(number=13, name='gradients', update=7, waiting=True, since_s=5121.7, before='measures of …')
 
-One small file a rank, overwritten in one call. It is there too where a rank is stopped or was killed.
+One small file a rank, overwritten in one call. It has a checksum: what was read while it was written is read
+again. It is there too where a rank is stopped or was killed.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ import contextlib
 import json
 import os
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from reprokit.errors import CannotRunError
+
 #: The first and the last collective, which belong to no update.
 START, END = "start", "end"
-_BYTES = 256
+_BYTES = 512
+_CHECKSUM_BYTES = 4
+_MOST_READS = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +83,28 @@ class StatusWriter:
 
     def _write(self, status: Status) -> None:
         self._last = replace(status, since_s=time.monotonic())
-        os.pwrite(self._file, json.dumps(asdict(self._last)).encode().ljust(_BYTES), 0)
+        text = json.dumps(asdict(self._last)).encode().ljust(_BYTES)
+        os.pwrite(self._file, _checksum(text) + text, 0)
 
 
 def read(meeting: Path, *, rank: int) -> Status:
-    """The status of a rank; that of one before its first collective where there is none yet."""
-    try:
-        return Status(**json.loads(_path(meeting, rank).read_bytes()))
-    except (OSError, ValueError):
-        return Status()
+    """The status of a rank; that of one before its first collective where there is none yet.
+
+    Raises:
+        CannotRunError: The file is not what a rank writes.
+    """
+    for _ in range(_MOST_READS):
+        try:
+            content = _path(meeting, rank).read_bytes()
+        except FileNotFoundError:
+            return Status()
+        checksum, text = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
+        if not content:
+            return Status()
+        if checksum == _checksum(text):
+            return Status(**json.loads(text))
+        time.sleep(0.001)
+    raise CannotRunError(f"the status of rank {rank} cannot be read", where=str(_path(meeting, rank)))
 
 
 def tell_error(meeting: Path, *, rank: int, error: str) -> None:
@@ -97,6 +116,10 @@ def read_error(meeting: Path, *, rank: int) -> str:
     """The reason that a rank left; "" where it left none."""
     path = _path(meeting, rank).with_suffix(".error")
     return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def _checksum(text: bytes) -> bytes:
+    return zlib.crc32(text).to_bytes(_CHECKSUM_BYTES, "big")
 
 
 def _path(meeting: Path, rank: int) -> Path:

@@ -25,10 +25,10 @@ import torch
 from torch import Tensor, distributed
 
 from reprokit.errors import CannotRunError
-from reprokit.runtime.checkpoint import CheckpointStore
+from reprokit.runtime.checkpoint import CheckpointStore, Stateful
 from reprokit.runtime.rank_settings import ALL_REDUCE, FIXED_ORDER, RankSettings
 from reprokit.runtime.rank_status import END, START, StatusWriter
-from reprokit.runtime.trace import Trace
+from reprokit.runtime.trace import Trace, digest
 
 #: Who watches the ranks ends them after ``timeout_s``; gloo itself waits for so much longer.
 _LONGER_S = 60.0
@@ -201,15 +201,28 @@ class Ranks:
 
 
 class RankCheckpoints(CheckpointStore):
-    """Checkpoints of ranks: the first one writes them, with the random states of all."""
+    """Checkpoints of ranks: the first one writes them, with the random states of all.
+
+    Attributes:
+        models: Name → digest of the model that this rank held, and of its optimizer's state.
+    """
 
     def __init__(self, folder: Path, *, keep: int | None, before: Callable[[], None], ranks: Ranks) -> None:
         super().__init__(folder, keep=keep, before=before)
+        self.models: dict[str, str] = {}
         self._ranks = ranks
 
     def save(self, state: Mapping[str, Any]) -> Path:
         """As ``CheckpointStore.save``; all ranks call it at the same step."""
-        return super().save(self._ranks.with_all(state))
+        path = super().save(self._ranks.with_all(state))
+        self.models[path.name] = digest([state["model"], state["optimizer"]])
+        return path
+
+    def save_final(self, model: Stateful) -> Path:
+        """As ``CheckpointStore.save_final``."""
+        path = super().save_final(model)
+        self.models[path.name] = digest(model.state_dict())
+        return path
 
     def _write(self, name: str, state: Mapping[str, Any], *, step: int | None) -> Path:
         if self._ranks.rank == 0:

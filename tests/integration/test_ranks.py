@@ -127,12 +127,27 @@ def test_ranks_that_are_fed_the_same_samples_are_recorded_as_alike(tmp_path):
         ),
         ("order of one", "error: rank 1 came to measures of update 5 where rank 0 came to gradients"),
         ("drift", "error: ranks 0 and 1 do not hold one model: their metrics differ from record 3 on"),
+        ("hidden drift", "error: ranks 0 and 1 do not hold one model: update 3: parameter weight. expected"),
+        ("late drift", "error: ranks 0 and 1 do not hold one model: checkpoint final_model.pt. expected"),
+        ("metrics removed", "error: rank 1 left no metrics.jsonl: No such file or directory"),
     ],
 )
 def test_a_run_whose_ranks_are_at_odds_ends_with_the_reason(tmp_path, fault, said):
     code, last = ended(begun(tmp_path / "run", "--rank-timeout", "10", fault=fault))
     assert code == 3
     assert said in last
+
+
+@pytest.mark.slow
+def test_a_rank_that_hangs_in_a_run_that_is_to_be_killed_is_no_planned_kill(tmp_path):
+    words = ("--stop-at", "8", "--rank-timeout", "3")
+    code, last = ended(begun(tmp_path / "planned", *words))
+    assert code == -signal.SIGKILL
+    code, last = ended(begun(tmp_path / "hangs", *words, fault="one sleeps"))
+    assert code == 3
+    assert last.startswith(
+        "error: rank 1 hangs after measures of update 2: rank 0 waited 3 s at gradients of"
+    )
 
 
 def test_a_training_alone_that_ends_its_process_early_has_not_run(tmp_path):
@@ -168,14 +183,22 @@ def test_a_rank_that_dies_or_hangs_ends_the_run_within_a_minute(tmp_path, ranks,
 
 
 @pytest.mark.slow
-def test_ranks_do_not_outlive_who_watches_them(tmp_path):
+@pytest.mark.parametrize("do_train", [True, False], ids=["when they train", "when they import"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_ranks_do_not_outlive_who_watches_them(tmp_path, monkeypatch, do_train, how):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     process = begun(tmp_path / "run", updates=10_000_000)
-    _rank_of(process, 1, tmp_path / "run")
-    ranks = psutil.Process(process.pid).children()
-    process.kill()
+    if do_train:
+        _rank_of(process, 1, tmp_path / "run")
+    until = time.monotonic() + 60
+    while len(ranks := psutil.Process(process.pid).children()) < 2:
+        assert time.monotonic() < until
+    process.send_signal(how)
     _, alive = psutil.wait_procs(ranks, timeout=10)
     process.communicate()
-    assert (len(ranks), alive) == (2, [])
+    assert (alive, process.returncode) == ([], -how)
+    if how == signal.SIGTERM:
+        assert [*tmp_path.glob("reprokit-ranks-*")] == []
 
 
 def _rank_of(process, rank, folder):
@@ -287,6 +310,12 @@ def test_a_recipe_of_ranks_is_reproduced(project, backend, request):
             "NOT_RUN",
             "rank 1 ended with exit code 1 after measures of update 2: ValueError: a planted",
         ),
+        (
+            "all leave after the last update",
+            "NOT_RUN",
+            "the trainer ended the process, with exit code 0, before `train` returned",
+        ),
+        ("hidden drift", "NOT_RUN", "ranks 0 and 1 do not hold one model: update 3: parameter weight"),
     ],
 )
 def test_a_recipe_of_ranks_that_fail_is_told_with_the_rank(project, fault, verdict, words):

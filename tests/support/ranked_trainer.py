@@ -53,8 +53,21 @@ def end_by(fault: str) -> None:
         raise SystemExit(0)
     if fault in {"one leaves at once", "all leave at once"}:
         os._exit(0)
-    if fault == "all sleep":
+    if fault in {"one sleeps", "all sleep"}:
         time.sleep(1e6)
+
+
+def finish(run: Run, model: torch.nn.Module, values: Tensor, fault: str) -> None:
+    """The final model, and what is planted after the last update."""
+    guilty = run.ranks.rank == 1
+    if guilty and fault == "late drift":
+        values += 1.0
+    run.checkpoints.save_final(model)
+    if guilty and fault == "metrics removed":
+        (run.dir / "metrics.jsonl").unlink()
+    if fault == "all leave after the last update":
+        run.ranks.leave()
+        os._exit(0)
 
 
 def train(config: Config, run: Run) -> None:
@@ -98,8 +111,8 @@ def train(config: Config, run: Run) -> None:
         swapped = step == 5 and (fault == "order of all" or (fault == "order of one" and guilty))
         add_up = measures_first if swapped else Ranks.add_up
         loss = add_up(run.ranks, of_part, gradients, count=BATCH, num_measures=1)
-        if guilty and fault == "drift" and step == 3:
-            gradients[0] += 1e-3
+        if guilty and step == 3 and fault in {"drift", "hidden drift"}:
+            gradients[0 if fault == "drift" else 1] += 1e-3
         optimizer.step()
         own = slice(0, BATCH // 2) if fault == "samples" else run.ranks.share_of(BATCH)
         run.trace.update(
@@ -121,4 +134,4 @@ def train(config: Config, run: Run) -> None:
                 )
             )
         run.timing.write(step=step, total_steps=settings.updates, phase="train")
-    run.checkpoints.save_final(model)
+    finish(run, model, values, fault)

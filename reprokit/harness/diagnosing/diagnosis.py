@@ -96,6 +96,7 @@ class Diagnosis:
         return {
             **found,
             "update": began.update,
+            "rank": began.rank,
             "environment_steps": began.steps or None,
             "stream": began.stream or None,
             "event": began.event,

@@ -8,7 +8,7 @@ a rank gives to it before what the ranks get from it), then all else.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -44,37 +44,12 @@ def compare_ranks(expected: Path, actual: Path, *, beginning: bool = False) -> T
             return _without(rank, what, first)
     differing = {rank: one for rank, one in compared.items() if not one.equal}
     if not differing:
-        return _other_model(expected, names) or first
+        return first
     rank = min(differing, key=lambda one: (compared[one].records_compared, _stage(compared[one]), one))
     found = differing[rank]
     record = next(islice(recorded(expected / names[rank]), found.records_compared - 1, None), {})
     difference = {**(found.first or {}), "rank": rank, "place": _place(rank, record, found.first or {})}
     return TraceComparison(equal=False, records_compared=found.records_compared, first=difference)
-
-
-def _other_model(folder: Path, names: Sequence[str]) -> TraceComparison | None:
-    """Where a rank first holds other parameters than rank 0 of the same run; None where all hold one model.
-
-    Metrics need not show it: what was added up over the ranks is equal on all of them.
-    """
-    together = zip(*(recorded(folder / name) for name in names), strict=False)
-    for number, records in enumerate(together, start=1):
-        expected = records[0].get("parameters") or {}
-        for rank, record in enumerate(records):
-            actual = record.get("parameters") or {}
-            if actual != expected:
-                name = next(key for key in {**expected, **actual} if expected.get(key) != actual.get(key))
-                what = f"parameters.{name}"
-                first = {
-                    "step": record.get("step"),
-                    "what": what,
-                    "expected": expected.get(name),
-                    "actual": actual.get(name),
-                    "rank": rank,
-                    "place": f"rank {rank}, update {record.get('update')}: {what} is not that of rank 0",
-                }
-                return TraceComparison(equal=False, records_compared=number, first=first)
-    return None
 
 
 def _traces_of(folder: Path) -> tuple[str, ...]:

@@ -168,6 +168,7 @@ def _run_and_close(
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = unless_changed(result, plan.fetched)
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
+        result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
         result = before_close(folder, result) if result.completed else result
     except KeyboardInterrupt:
@@ -197,6 +198,22 @@ def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str |
         outcome=Outcome.MOUNTS_CHANGED,
         message=f"the mounted package changed while the run was under way: {package}",
         remedy="run it again, and leave the package as it is until the run has ended",
+    )
+
+
+def _unless_cut_short(result: RunResult, inside: Mapping[str, Any]) -> RunResult:
+    """The result; never a completed one of a trainer that ended its process before it was done.
+
+    How operations round is added to the record of the numerics after the training (``runtime.launch``).
+    """
+    numerics = inside.get("numerics")
+    if not result.completed or not isinstance(numerics, Mapping) or "probe" in numerics:
+        return result
+    return replace(
+        result,
+        outcome=Outcome.CRASHED,
+        message="the trainer ended the process, with exit code 0, before `train` returned",
+        remedy="return from `train` once it is done",
     )
 
 

@@ -11,6 +11,7 @@ Orders (``progress`` in the watch's): ``mode``, and what goes with it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -35,6 +36,7 @@ class TrainingProgress:
         fine: Whether every event is recorded by itself.
         changed: Called whenever ``due`` has changed.
         flush: Called before an event is written, so that earlier ones come before it.
+        rank: Of the process among those that train by ``torch.distributed``; None where it is alone.
     """
 
     def __init__(self, orders: dict[str, Any], process: str) -> None:
@@ -51,6 +53,7 @@ class TrainingProgress:
         """Count from zero: the process has begun, or was forked."""
         chosen = self.orders.get("schedules", {}).get(process, {})
         self.updates = self.steps = 0
+        self.rank: int | None = None
         self.events: list[dict[str, Any]] = []
         self._updates = _Choice(self.mode, chosen.get("updates", ()), length=1, began=self._began)
         self._windows = _Choice(self.mode, chosen.get("windows", ()), length=_WINDOW, began=self._began)
@@ -62,6 +65,7 @@ class TrainingProgress:
         """An update is done; ``streams`` is empty where it was not due."""
         if streams:
             self._flush()
+            self.rank = _rank() if self.rank is None else self.rank
         self.updates += 1
         if streams:
             self.write("update", streams)
@@ -85,6 +89,7 @@ class TrainingProgress:
         self._flush()
         return {
             "mode": self.mode,
+            "rank": self.rank,
             "updates": self.updates,
             "steps": self.steps,
             "spent_s": self._updates.spent + self._windows.spent,
@@ -115,6 +120,14 @@ class TrainingProgress:
     def _within(self) -> bool:
         (updates, steps), (last_update, last_step) = self.orders["from"], self.orders["to"]
         return bool(updates <= self.updates <= last_update and steps <= self.steps <= last_step)
+
+
+def _rank() -> int | None:
+    """Asked while it trains: afterwards the group may be gone."""
+    group = sys.modules.get("torch.distributed")
+    if group is None or not group.is_available() or not group.is_initialized():
+        return None
+    return int(group.get_rank()) if group.get_world_size() > 1 else None
 
 
 class _Choice:

@@ -90,3 +90,35 @@ def test_the_same_samples_in_another_order_are_told_from_other_samples():
     assert same_samples(epoch("a", "1"), epoch("b", "1"))
     assert not same_samples(epoch("a", "1"), epoch("b", "2"))
     assert not same_samples(epoch("a", "1"), epoch("a", "1"))
+
+
+def ranks(*processes):
+    """A trace of ranks that train together, the events of each."""
+    told = {
+        f"0.r{rank}": {"mode": "measure", "rank": rank, "updates": 9, "steps": 0, "events": list(events)}
+        for rank, events in enumerate(processes)
+    }
+    return Trace(sites={}, files={}, processes=len(told), started=len(told), progress=told)
+
+
+def test_of_ranks_the_one_that_differs_before_their_gradients_are_exchanged_is_named():
+    equal = update(1, batch="a", gradients="g")
+    first = ranks([equal, update(2, batch="b", gradients="h")], [equal, update(2, batch="c", gradients="h")])
+    second = ranks([equal, update(2, batch="b", gradients="x")], [equal, update(2, batch="y", gradients="x")])
+    found = first_difference(first, second)
+    assert (found.rank, found.stream, found.place) == (1, "batch", "update 2 of rank 1")
+    assert found.equal_before == "update 1: batch, gradients"
+
+
+def test_of_ranks_an_earlier_update_comes_first_and_of_equal_ones_the_lower_rank():
+    equal = update(1, batch="a", gradients="g")
+    first = ranks([equal, update(2, batch="b", gradients="h")], [equal, update(2, batch="c", gradients="h")])
+    late = ranks([equal, update(2, batch="x", gradients="h")], [update(1, batch="a", gradients="y")])
+    assert first_difference(first, late).rank == 1
+    both = ranks([equal, update(2, batch="x", gradients="y")], [equal, update(2, batch="x", gradients="y")])
+    assert first_difference(first, both).rank == 0
+
+
+def test_a_process_that_trains_alone_is_no_rank():
+    found = first_difference(trace(update(1, batch="a")), trace(update(1, batch="b")))
+    assert (found.rank, found.place) == (None, "update 1")

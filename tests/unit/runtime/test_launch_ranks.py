@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 
 import pytest
 
 from reprokit.core.records import STOPPED_EARLY
+from reprokit.errors import CannotRunError
 from reprokit.runtime import launch_ranks, rank_status
 from reprokit.runtime.launch_ranks import _RankFailedError, _Watch
 from reprokit.runtime.rank_settings import LOST_PEER, RankSettings
@@ -67,6 +69,37 @@ def test_the_status_of_a_rank_is_read_as_it_was_written(tmp_path):
         "start",
         True,
     )
+
+
+def test_a_status_that_is_read_while_it_is_written_is_read_again(tmp_path):
+    come_to(tmp_path, 0, "start")
+    earlier = (tmp_path / "status-0").read_bytes()
+    come_to(tmp_path, 0, "start", "gradients")
+    later = (tmp_path / "status-0").read_bytes()
+    (tmp_path / "status-0").write_bytes(later[:30] + earlier[30:])
+    written = threading.Timer(0.1, (tmp_path / "status-0").write_bytes, [later])
+    written.start()
+    assert rank_status.read(tmp_path, rank=0).place == "gradients of update 3"
+    written.join()
+
+
+def test_a_status_that_no_rank_wrote_is_no_status(tmp_path, monkeypatch):
+    monkeypatch.setattr(rank_status, "_MOST_READS", 3)
+    (tmp_path / "status-0").write_bytes(b"something else")
+    with pytest.raises(CannotRunError, match="the status of rank 0 cannot be read"):
+        rank_status.read(tmp_path, rank=0)
+
+
+def test_the_code_of_a_rank_that_ended_tells_its_own_end_from_that_of_the_watcher(started, tmp_path):
+    processes = started(SLEEP, SLEEP)
+    processes[0].send_signal(signal.SIGKILL)
+    with pytest.raises(_RankFailedError) as caught:
+        _Watch(processes, RankSettings(world_size=2), tmp_path).until_all_ended()
+    assert caught.value.codes == {0: -signal.SIGKILL}
+    come_to(tmp_path, 1, "start")
+    with pytest.raises(_RankFailedError) as caught:
+        _Watch(processes[1:] * 2, RankSettings(world_size=2, timeout_s=0.3), tmp_path).until_all_ended()
+    assert caught.value.codes == {}
 
 
 def test_ranks_that_all_end_well_have_no_fault(started, tmp_path):
@@ -149,7 +182,8 @@ def test_ranks_that_are_all_stopped_outside_a_collective_are_named(started, tmp_
         os.kill(process.pid, signal.SIGSTOP)
     assert fault(processes, tmp_path, timeout_s=1) == (
         "rank 0 hangs after gradients of update 3 (stopped by a signal); "
-        "rank 1 hangs before it met the others (stopped by a signal): no processor time used in 1 s"
+        "rank 1 hangs before it met the others (stopped by a signal): no processor time used in 1 s; "
+        "raise `ranks.timeout_s` where a rank only waits for so long"
     )
 
 
@@ -191,7 +225,8 @@ def test_a_rank_that_computes_is_waited_for_after_the_others_ended(started, tmp_
 def test_a_rank_that_does_nothing_after_the_others_ended_hangs(started, tmp_path):
     come_to_the_end(tmp_path, 0, 1)
     began = time.monotonic()
-    assert fault(started("", SLEEP), tmp_path) == "rank 1 hangs after end: no processor time used in 0.5 s"
+    told = fault(started("", SLEEP), tmp_path)
+    assert told.startswith("rank 1 hangs after end: no processor time used in 0.5 s")
     assert time.monotonic() - began < 10
 
 

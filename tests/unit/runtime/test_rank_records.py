@@ -86,3 +86,29 @@ def test_other_collectives_or_updates_are_refused(place, records):
     traced(place, 1, *records)
     with pytest.raises(CannotRunError, match="other collectives in update 2"):
         facts(place)
+
+
+def test_other_parameters_are_another_model_though_the_metrics_are_equal(place):
+    for rank, ids in enumerate((("1,2", "5,6"), ("3,4", "7,8"))):
+        second = {"weight": "a", "bias": "c" if rank else "b"}
+        traced(
+            place, rank, update(1, ids[0], parameters={"weight": "a"}), update(2, ids[1], parameters=second)
+        )
+    with pytest.raises(CannotRunError, match="do not hold one model: update 2: parameter bias"):
+        facts(place)
+
+
+@pytest.mark.parametrize("models", [{"final_model.pt": "b"}, {}, None])
+def test_another_final_model_is_refused_though_no_update_shows_it(place, models):
+    for folder, held in ((place, {"final_model.pt": "a"}), (place / "rank1", models)):
+        runtime = json.loads((folder / RUNTIME).read_text())
+        (folder / RUNTIME).write_text(json.dumps({**runtime, "models": held}))
+    with pytest.raises(CannotRunError, match=r"do not hold one model: checkpoint final_model\.pt"):
+        facts(place)
+
+
+@pytest.mark.parametrize("name", ["rank1/metrics.jsonl", "trace.rank1.jsonl"])
+def test_a_rank_without_its_records_is_named(place, name):
+    (place / name).unlink()
+    with pytest.raises(CannotRunError, match="rank 1 left no "):
+        facts(place)

@@ -324,3 +324,20 @@ def test_a_program_that_fails_says_why_whatever_changed(in_package, programs):
         return programs["ended"](Outcome.CRASHED, 1, "it crashed")
 
     assert in_package(fails).incomplete_because == "it crashed"
+
+
+@pytest.mark.parametrize(("numerics", "outcome"), [({}, "crashed"), ({"probe": {}}, "completed")])
+def test_a_trainer_that_ends_its_process_before_it_is_done_leaves_no_finished_run(
+    make, programs, numerics, outcome
+):
+    """What it recorded at its start is there; what is probed after the training is not."""
+    train = programs["training"]()
+
+    def program(spec, output, on_tick):
+        train(spec, output, on_tick)
+        inside = json.loads((output / "environment.json").read_text())
+        (output / "environment.json").write_text(json.dumps({**inside, "numerics": numerics}))
+
+    (folder,) = make.of_recipe(program, seed=42)
+    assert json.loads((folder / "run.json").read_text())["outcome"] == outcome
+    assert runs.read(folder).complete == (outcome == "completed")
