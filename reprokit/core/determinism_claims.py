@@ -35,7 +35,6 @@ SAME, DIFFERS, RAISED, UNAVAILABLE = "same", "differs", "raises", "unavailable"
 #: What is said of a claim. No number of repeats proves that an operation is deterministic.
 HOLDS, NOT_REFUTED, FALSE, NOT_RUN = "holds", "not refuted", "false", "not run"
 
-# What must be the same for an earlier finding to speak of this measurement too.
 _ENVIRONMENT = ("platform", "device", "torch", "build", "cuda", "cudnn", "driver", "threads")
 
 _NAME = re.compile(r"\*\s+:(?:class|func|meth|attr):`~?([\w.]+)`\s*(.*)")
@@ -154,12 +153,17 @@ def is_any_measured(rows: Sequence[Mapping[str, Any]]) -> bool:
     return any(judge(row["claim"], row).verdict != NOT_RUN for row in rows)
 
 
+def environment(found: Mapping[str, Any]) -> dict[str, Any]:
+    """What must be the same for an earlier finding to speak of this measurement too."""
+    return {name: found.get(name) for name in _ENVIRONMENT}
+
+
 def keep_differences(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Findings in which differences stay that an earlier measurement saw in the same environment.
 
     Whether threads meet depends on what else a machine does, for all repeats of a process alike: an
-    operation that differed once is not told to be the same because it did not differ today. What was not
-    measured today stays as well.
+    operation that differed once is not told to be the same because it did not differ, or could not be run,
+    today. What was not measured today stays as well.
 
     Args:
         found: Of today, perhaps of a few operations.
@@ -169,7 +173,7 @@ def keep_differences(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> di
         ``found``; where it has ``same`` and ``earlier`` has ``differs``, that, marked ``earlier``, with how
         many repeats were ``compared`` then. Of rows with another number of repeats only differences stay.
     """
-    if any(found.get(name) != earlier.get(name) for name in _ENVIRONMENT):
+    if environment(found) != environment(earlier):
         return dict(found)
     compared = earlier["repeats"] - 1
     known = {row_name(row): row for row in earlier["rows"]}
@@ -227,6 +231,8 @@ def _judge_repeating(claim: str) -> Judgement:
 
 
 def _with_differences(row: Mapping[str, Any], known: Mapping[str, Any], *, compared: int) -> dict[str, Any]:
+    if row[DEFAULT]["outcome"] == UNAVAILABLE and _differs(known):
+        return _differences(known, compared=compared)
     merged = dict(row)
     for mode in MODES:
         now, before = row.get(mode, {}), known.get(mode, {})
@@ -258,7 +264,8 @@ def _differences(row: Mapping[str, Any], *, compared: int) -> dict[str, Any]:
 def _with_batches(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Batches of each mode, with those that were not measured today."""
     merged = {}
-    for mode, batches in found.items():
+    for mode in dict.fromkeys((*found, *earlier)):
+        batches = found.get(mode, ())
         measured = {(one["operation"], one["dtype"]) for one in batches}
         rest = [one for one in earlier.get(mode, ()) if (one["operation"], one["dtype"]) not in measured]
         merged[mode] = [*batches, *rest]

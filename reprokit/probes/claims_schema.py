@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
@@ -12,20 +13,41 @@ from pydantic_core import PydanticCustomError
 from reprokit.core import determinism_claims as claims
 from reprokit.recipes.schema_types import STRICT, Platform
 
+#: Of a file. One GPU's 900 rows take half a MiB.
+MAX_BYTES = 16 << 20
+_MAX_ROWS = 20_000
+_LONGEST_PLACE = 200
+
 _Operation = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.= ]{0,79}$")]
 _Dtype = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,31}$")]
 _Version = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.+_-]{0,63}$")]
 #: Names of devices and versions as they are told, without what has a meaning in Markdown or HTML.
 _Plain = Annotated[str, Field(pattern=r"^[A-Za-z0-9 ()@.,:;=%#'+/_-]{0,120}$")]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")]
-_Count = Annotated[int, Field(ge=1)]
-_Time = Annotated[float, Field(ge=0)]
+_Number = Annotated[int, Field(ge=0, le=10**9)]
+_Count = Annotated[int, Field(ge=1, le=10**9)]
+_Time = Annotated[float, Field(ge=0, le=1e9)]
 
 
-class _Finding(BaseModel):
-    """What repeats showed in one mode."""
+class _Part(BaseModel):
+    """What is not known is left out: those who read findings ask whether a name is there, not for null."""
 
     model_config = STRICT
+
+    @model_validator(mode="before")
+    @classmethod
+    def _must_leave_out_what_is_not_there(cls, value: Any) -> Any:
+        for name, field in cls.model_fields.items():
+            if isinstance(value, Mapping) and not field.is_required() and value.get(name, ...) is None:
+                raise PydanticCustomError(
+                    "rule", "{name} is null: it is left out or has a value", {"name": name}
+                )
+        return value
+
+
+class _Finding(_Part):
+    """What repeats showed in one mode."""
+
     outcome: Literal["same", "differs", "raises", "unavailable"]
     digest: _Digest | None = None
     ms: _Time | None = None
@@ -46,17 +68,15 @@ class _Finding(BaseModel):
         return self
 
 
-class _Cost(BaseModel):
-    model_config = STRICT
+class _Cost(_Part):
     ratio: _Time
     low: _Time
     high: _Time
 
 
-class _Row(BaseModel):
+class _Row(_Part):
     """One operation, dtype and phase."""
 
-    model_config = STRICT
     operation: _Operation
     dtype: _Dtype
     compiled: bool
@@ -75,43 +95,46 @@ class _Row(BaseModel):
         return self
 
 
-class _Batch(BaseModel):
+class _Batch(_Part):
     """Whether a row's result depends on its batch."""
 
-    model_config = STRICT
     operation: _Operation
     dtype: _Dtype
-    sizes: list[_Count] | None = None
+    sizes: Annotated[list[_Count], Field(max_length=100)] | None = None
     others: bool | None = None
     outcome: Literal["raises"] | None = None
     message: Annotated[str, Field(max_length=1000)] | None = None
 
 
-class _Findings(BaseModel):
+class _Findings(_Part):
     """Of one platform."""
 
-    model_config = STRICT
-    schema_: Literal[1] = Field(alias="schema")
+    schema_: Annotated[
+        int, Field(alias="schema", ge=claims.SCHEMA, le=claims.SCHEMA)
+    ]  # no literal: True is 1
     platform: Platform
     device: _Plain
     torch: _Version
     build: _Plain | None
-    cuda: _Plain | int | None
-    cudnn: _Plain | int | None
-    driver: _Plain | int | None
-    threads: _Count
+    cuda: _Plain | _Number | None
+    cudnn: _Plain | _Number | None
+    driver: _Plain | _Number | None
+    threads: Annotated[int, Field(ge=1, le=100_000)]
     capability: _Plain | None
-    repeats: Annotated[int, Field(ge=2)]
-    rows: list[_Row]
-    batches: dict[Literal["default", "deterministic"], list[_Batch]]
+    repeats: Annotated[int, Field(ge=2, le=10**9)]
+    rows: Annotated[list[_Row], Field(max_length=_MAX_ROWS)]
+    batches: dict[Literal["default", "deterministic"], Annotated[list[_Batch], Field(max_length=_MAX_ROWS)]]
 
     @model_validator(mode="after")
     def _must_hold_findings(self) -> Self:
         if not self.rows and not any(self.batches.values()):
             raise PydanticCustomError("rule", "no operation was measured")
-        names = Counter(claims.row_name(row.model_dump()) for row in self.rows)
+        names = Counter(claims.row_name(vars(row)) for row in self.rows)
         if twice := [name for name, count in names.items() if count > 1]:
             raise PydanticCustomError("rule", "{name} is there twice", {"name": twice[0]})
+        for mode, batches in self.batches.items():
+            if len({(one.operation, one.dtype) for one in batches}) < len(batches):
+                raise PydanticCustomError("rule", "a batch of {mode} is there twice", {"mode": mode})
         for row in self.rows:
             for found in (row.default, row.deterministic, row.warn_only):
                 compared = (found and found.compared) or self.repeats - 1
@@ -128,7 +151,7 @@ def mistake_in(found: Any) -> str | None:
         _Findings.model_validate(found)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
+        place = ".".join(map(str, first["loc"]))[:_LONGEST_PLACE]
         return f"{place}: {first['msg']}" if place else str(first["msg"])
     return None
 
@@ -136,3 +159,25 @@ def mistake_in(found: Any) -> str | None:
 def are_findings(found: Any) -> bool:
     """Whether it holds findings of this format, without a mistake."""
     return isinstance(found, Mapping) and mistake_in(found) is None
+
+
+def parse(data: bytes) -> Any:
+    """The JSON value in a file, which need not be findings yet.
+
+    Raises:
+        ValueError: Too large, not JSON in UTF-8, too deep, or an object has a key twice.
+    """
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
+    try:
+        return json.loads(data.decode("utf-8"), object_pairs_hook=_without_repeats)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the key {name[:80]!r} is there twice in one object")
+    return record

@@ -14,7 +14,7 @@ from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.harness.portability import environment_probe
 from reprokit.harness.running.execute import Progress
 from reprokit.probes import known_claims
-from reprokit.probes.claims_schema import mistake_in
+from reprokit.probes.claims_schema import MAX_BYTES, mistake_in, parse
 from reprokit.project import Project
 from reprokit.reports import determinism_claims_page
 from reprokit.request import Request
@@ -78,7 +78,10 @@ def measure_claims(wanted: ClaimsCheck, *, project: Project, progress: Progress)
     found = environment_probe.run(spec, backend=backend, project=project, progress=progress)
     if not found["rows"] and not any(found["batches"].values()):
         raise UsageError(f"no operation is called like {wanted.only!r}", where="--only")
-    known_claims.keep(found)
+    try:
+        known_claims.keep(found)
+    except ReportError as error:  # what took minutes to measure is shown nevertheless
+        progress.note(str(error))
     return found
 
 
@@ -89,17 +92,19 @@ def read_findings(path: Path) -> dict[str, Any]:
         ReportError: It cannot be read, or holds something else.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        with path.open("rb") as stream:
+            found = parse(stream.read(MAX_BYTES + 1))
+    except (OSError, ValueError) as error:
         raise ReportError(f"cannot be read: {error}", where=str(path)) from error
     if not isinstance(found, dict) or "rows" not in found:
         raise ReportError("this file holds no findings about determinism claims", where=str(path), fix=_FIX)
-    if found.get("schema") != SCHEMA:
+    schema = found.get("schema")
+    if repr(schema) != repr(SCHEMA):  # True and 1.0 equal 1
         raise ReportError(
             "these findings have another format",
             where=str(path),
             expected=f"schema {SCHEMA}",
-            actual=f"schema {found.get('schema')}",
+            actual=f"schema {schema!r:.80}",
             fix="measure again with this version",
         )
     if mistake := mistake_in(found):
@@ -113,9 +118,10 @@ def take_findings(path: Path) -> dict[str, Any]:
     """What was found on another machine, from a file; kept as if it had been measured here.
 
     Raises:
-        ReportError: As ``read_findings``.
+        ReportError: As ``read_findings``; or it cannot be kept together with what was found earlier.
     """
     found = read_findings(path)
+    determinism_claims_page.page([found])  # what cannot be judged and drawn is not kept
     known_claims.keep(found)
     return found
 
@@ -125,16 +131,22 @@ def draw_page(page: Path, *, found: Mapping[str, Any]) -> Path:
 
     Returns:
         The file that the findings are kept in. It replaces the one of an earlier measurement of this device
-        and PyTorch, but for differences that were seen there and operations that were not measured again.
+        and PyTorch; of the same environment, but for differences that were seen there and operations that
+        were not measured again.
+
+    Raises:
+        ReportError: A file in the folder is not as it was measured. Nothing is written then.
     """
     folder = page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / known_claims.file_name(found)
-    if kept.exists():
-        found = keep_differences(found, read_findings(kept))
-    write_atomic(kept, text_of(found).encode())
-    everything = [read_findings(path) for path in sorted(folder.glob("*.json"))]
-    write_atomic(page, determinism_claims_page.page(everything).encode())
+    earlier = read_findings(kept) if kept.exists() else None
+    whole = keep_differences(found, earlier) if earlier else found
+    content = known_claims.to_keep(text_of(whole), place=kept, earlier=earlier)
+    paths = sorted({*folder.glob("*.json"), kept})
+    drawn = determinism_claims_page.page([whole if path == kept else read_findings(path) for path in paths])
+    write_atomic(kept, content)
+    write_atomic(page, drawn.encode())
     return kept
 
 

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from reprokit import cli
 from reprokit.harness import portability
+from reprokit.reports import determinism_claims_page
 from support.claim_findings import DIFFERS, SAME, findings, row
 
 ROW = row()
@@ -100,12 +101,43 @@ def test_a_difference_stays_on_the_page_when_it_was_not_seen_again(measured, tmp
         (json.dumps(findings(ROW) | {"platform": "../../.."}), "platform: "),
         (json.dumps(findings(ROW) | {"rows": [{"operation": "mm"}]}), r"rows.0.dtype: "),
         (json.dumps(findings() | {"schema": 9}), "another format"),
+        (json.dumps(findings(ROW) | {"schema": True}), "another format. expected schema 1. got schema True"),
+        (json.dumps(findings(ROW) | {"schema": 1.0}), "got schema 1.0"),
+        (json.dumps(findings(ROW) | {"schema": "a" * 500}), f"got schema {'a' * 79!r}"[:-1]),
+        (json.dumps(findings(ROW) | {"threads": 10**4000}), "threads: "),
+        (json.dumps(findings({**ROW, "cost": None})), "rows.0: cost is null"),
+        (json.dumps(findings(ROW))[:-1] + ', "rows": []}', "the key 'rows' is there twice"),
+        (" " * (16 << 20) + "{}", "larger than 16 MiB"),
     ],
+    ids=range(15),
 )
-def test_a_file_of_something_else_is_refused(tmp_path, text, message):
+def test_a_file_of_something_else_is_refused_and_not_kept(tmp_path, cache, text, message):
     path = tmp_path / "other.json"
     path.write_text(text)
-    assert message in str(run("--from", path).exception)
+    assert message in str(run("--from", path, "--table", tmp_path / "claims.md").exception)
+    assert not cache.exists()
+    assert not (tmp_path / "claims.md").exists()
+
+
+def test_what_cannot_be_drawn_is_not_kept(tmp_path, cache, monkeypatch):
+    def fail(_):
+        raise KeyError("a mistake of the page")
+
+    monkeypatch.setattr(determinism_claims_page, "page", fail)
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(findings(LIE)))
+    assert isinstance(run("--from", other).exception, KeyError)
+    assert not cache.exists()
+
+
+def test_a_damaged_file_beside_the_page_leaves_the_page_and_its_findings_as_they_were(measured, tmp_path):
+    page, folder = tmp_path / "claims.md", tmp_path / "claims"
+    run("--table", page)
+    (folder / "other.json").write_text("{")
+    before = {path: path.read_bytes() for path in (page, *folder.iterdir())}
+    measured[1].append(findings(LIE))
+    assert "other.json: cannot be read" in str(run("--table", page).exception)
+    assert {path: path.read_bytes() for path in (page, *folder.iterdir())} == before
 
 
 def test_what_came_from_another_machine_is_kept_for_recipes_that_run_there(tmp_path, cache):

@@ -211,6 +211,23 @@ def test_a_difference_with_warn_only_that_nothing_warned_of_is_false_whatever_el
     assert claims.judge(claims.UNLISTED, found).verdict == claims.FALSE
 
 
+def test_a_difference_stays_when_the_operation_could_not_be_run_today():
+    liar = row("liar", "2") | {"deterministic": {"outcome": "differs", "differing": 3}}
+    absent = row("liar", "2", claim=claims.UNLISTED) | {"default": {"outcome": "unavailable"}}
+    before = measurement(liar | {"claim": claims.UNLISTED})
+    (kept,) = claims.keep_differences(measurement(absent), before)["rows"]
+    assert kept["deterministic"] == {"outcome": "differs", "differing": 3, "compared": 29, "earlier": True}
+    assert claims.is_any_false([kept])
+    same = measurement(row("liar", "2"))
+    assert claims.keep_differences(measurement(absent), same)["rows"] == [absent]
+
+
+def test_batches_of_a_mode_that_was_not_measured_again_stay():
+    one = {"operation": "mm", "dtype": "float32", "sizes": []}
+    before = measurement(batches={"default": [one], "deterministic": [one]})
+    assert claims.keep_differences(measurement(), before)["batches"] == before["batches"]
+
+
 def test_batches_that_are_not_measured_again_stay():
     one, other = ({"operation": name, "dtype": "float32", "sizes": []} for name in ("mm", "linear"))
     again = one | {"sizes": [1]}

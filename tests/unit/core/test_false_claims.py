@@ -43,3 +43,18 @@ def test_an_operation_is_found_once_a_line_and_says_whether_it_was_compiled():
 )
 def test_what_is_no_python_has_no_calls(source):
     assert false_calls(source, [row("cumsum")]) == []
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "**".join(["1"] * 50_000),
+        "+".join(["1"] * 200_000),
+        "lambda:" * 20_000 + "1",
+        "f" + "()" * 50_000,
+        "if a:\n pass\n" + "elif a:\n pass\n" * 20_000,
+    ],
+    ids=["powers", "sums", "lambdas", "calls", "elifs"],
+)
+def test_a_source_that_nests_too_deep_for_a_parser_has_the_calls_that_it_can_find(rest):
+    assert [one.line for one in false_calls(f"cumsum(x)\n{rest}\n", [row("cumsum")])] in ([], [1])

@@ -3,11 +3,12 @@
 import pytest
 
 from reprokit.core.records import Realisation
-from reprokit.errors import CannotRunError, UsageError
+from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.harness import portability
 from reprokit.harness.portability import determinism_claims, environment_probe
 from reprokit.probes import known_claims
 from reprokit.project import Project
+from support.recorded_progress import RecordedProgress
 
 
 class Silent:
@@ -69,6 +70,17 @@ def test_a_host_without_a_gpu_is_told_so_before_an_environment_is_built(started,
 def test_what_was_found_is_kept_for_recipes(started, tmp_path):
     measure(tmp_path)
     assert KEPT == [ANSWER]
+
+
+def test_what_was_measured_and_cannot_be_kept_is_shown_nevertheless(started, tmp_path, monkeypatch):
+    def refuse(_):
+        raise ReportError("these findings cannot be kept: device: …")
+
+    monkeypatch.setattr(known_claims, "keep", refuse)
+    progress, project = RecordedProgress(), Project.around(tmp_path)
+    found = portability.measure_claims(portability.ClaimsCheck(), project=project, progress=progress)
+    assert found == ANSWER
+    assert "these findings cannot be kept: device: …" in progress.notes
 
 
 def test_a_pattern_that_names_no_operation_is_refused(started, tmp_path, monkeypatch):

@@ -88,11 +88,24 @@ def test_what_was_found_elsewhere_or_repeats_is_not_told(study, monkeypatch, tmp
     assert told.notes == []
 
 
+def test_what_was_found_with_other_threads_is_told_after_these_were_found_to_repeat(
+    study, monkeypatch, tmp_path
+):
+    monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
+    told = RecordedProgress()
+    known_claims.keep(measured("backward of something") | {"threads": 8})
+    known_claims.keep(measured("backward of something", outcome="same"))
+    foresee(changed(study), seed=42, project=study, progress=told)
+    assert len([note for note in told.notes if "calls backward" in note]) == 1
+
+
 def test_findings_that_cannot_be_read_are_as_none(study, monkeypatch, tmp_path):
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
     known_claims.keep(measured("backward"))
     (kept,) = (tmp_path / "cache" / "numerics-claims").iterdir()
-    for damaged in ("{", '{"schema": 1, "rows": [{"operation": "backward"}]}'):
+    absent = {"outcome": "unavailable"}
+    null = findings(row("backward", default=absent, deterministic=None, warn_only=None))
+    for damaged in ("{", '{"schema": 1, "rows": [{"operation": "backward"}]}', json.dumps(null)):
         kept.write_text(damaged)
         told = RecordedProgress()
         foresee(changed(study), seed=42, project=study, progress=told)
