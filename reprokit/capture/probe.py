@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # names for annotations, which Python 3.8 need not evaluate
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
     from types import ModuleType
 
     Facts = dict[str, Any]
@@ -226,15 +226,17 @@ def libc(missing: Missing) -> Facts:
     return {"name": name, "version": version}
 
 
-def _packages(folders: Iterable[str], missing: Missing) -> tuple[dict[str, str], dict[str, str]]:
+def _packages(folders: Sequence[str], missing: Missing) -> tuple[dict[str, str], dict[str, str]]:
     """Name → version as an import would find them, and name → origin for those not from an index.
 
     importlib.metadata parses every METADATA file as an e-mail (150 ms for 84 packages); the two
-    lines that count stand at its top.
+    lines that count stand at its top. What a package brings as its own copy is a part of it: setuptools puts
+    its folder ``_vendor`` on the path when it is imported, as ``torch.compile`` does.
     """
     packages: dict[str, str] = {}
     sources: dict[str, str] = {}
-    for folder in folders:
+    brought = {folder for folder in folders if _is_brought(Path(folder), folders)}
+    for folder in (one for one in folders if one not in brought):
         here: dict[str, str] = {}
         for path in _metadata_folders(Path(folder)):
             name, version = _name_and_version(path)
@@ -250,6 +252,10 @@ def _packages(folders: Iterable[str], missing: Missing) -> tuple[dict[str, str],
         for name, version in here.items():
             packages.setdefault(name, version)
     return dict(sorted(packages.items())), dict(sorted(sources.items()))
+
+
+def _is_brought(folder: Path, folders: Sequence[str]) -> bool:
+    return folder.name == "_vendor" and str(folder.parent.parent) in folders
 
 
 def _metadata_folders(folder: Path) -> list[Path]:

@@ -174,6 +174,14 @@ def test_the_first_folder_wins_as_in_an_import(site):
     assert packages(first, second)[2] == {}
 
 
+def test_the_copies_that_a_package_brings_are_a_part_of_it(site):
+    """setuptools puts this folder on the path when it is imported, as ``torch.compile`` does."""
+    folder = site("setuptools-84", metadata="Name: setuptools\nVersion: 84\n", folder="site")
+    brought = site("b-2", metadata="Name: b\nVersion: 2\n", folder="site/setuptools/_vendor")
+    assert packages(folder, brought)[0] == {"setuptools": "84"}
+    assert packages(brought)[0] == {"b": "2"}, "a folder of that name that no package brings"
+
+
 def test_two_versions_in_one_folder_are_pointed_out(site):
     folder = site("a-1", metadata="Name: a\nVersion: 1\n")
     site("a-2", metadata="Name: a\nVersion: 2\n")
