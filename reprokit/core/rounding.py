@@ -59,13 +59,13 @@ def probe_of(environment: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def sentence(differing: Sequence[str]) -> str:
-    """``on this CPU `torch.exp` rounds differently``, or "" where nothing does."""
+    """``here `torch.exp` rounds differently``, or "" where nothing does."""
     if not differing:
         return ""
     names = [f"`{name}`" for name in differing[:_SHOWN]]
     more = f" and {len(differing) - _SHOWN} more" if len(differing) > _SHOWN else ""
     verb = "rounds" if len(differing) == 1 else "round"
-    return f"on this CPU {', '.join(names)}{more} {verb} differently"
+    return f"here {', '.join(names)}{more} {verb} differently"
 
 
 def _digests(probe: Mapping[str, Any] | None) -> dict[str, str]:

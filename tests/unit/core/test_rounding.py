@@ -50,8 +50,8 @@ def test_where_nothing_can_be_compared_nothing_differs_and_the_reason_is_told(ot
 
 def test_the_sentence_names_three_and_counts_the_rest():
     assert rounding.sentence(()) == ""
-    assert rounding.sentence(("exp",)) == "on this CPU `exp` rounds differently"
-    assert rounding.sentence(tuple("abcde")) == "on this CPU `a`, `b`, `c` and 2 more round differently"
+    assert rounding.sentence(("exp",)) == "here `exp` rounds differently"
+    assert rounding.sentence(tuple("abcde")) == "here `a`, `b`, `c` and 2 more round differently"
 
 
 def test_a_cpu_that_rounds_otherwise_is_no_other_fingerprint():

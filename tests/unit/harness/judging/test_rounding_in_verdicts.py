@@ -56,7 +56,7 @@ def test_a_stale_golden_says_which_operation_rounds_differently_on_this_cpu():
     now = environment(**{"torch.exp": "c"})
     told = sentence(case(Verdict.STALE_GOLDEN, then=environment(), now=now, rows=(TORCH,)))
 
-    assert told.endswith("; on this CPU `torch.exp` rounds differently.")
+    assert told.endswith("; here `torch.exp` rounds differently.")
     assert "package torch 2.12 → 2.13" in told
 
 
