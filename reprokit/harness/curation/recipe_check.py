@@ -81,5 +81,6 @@ def _goldens(recipe: recipes.Recipe, project: Project) -> Iterator[RecipeFinding
         if missing:
             seeds = ", ".join(map(str, missing))
             what = f"{recipe.where('platforms')}: no golden on {platform} for seed {seeds}"
-            fix = f"reprokit golden promote {recipe.name} --seed {missing[0]} --reason 'first golden'"
+            which = f"--seed {missing[0]}" + (f" --platform {platform}" if len(recipe.platforms) > 1 else "")
+            fix = f"reprokit golden promote {recipe.name} {which} --reason 'first golden'"
             yield RecipeFinding(recipe=recipe.name, level="note", what=what, fix=fix)
