@@ -15,7 +15,12 @@ from typing import Any
 
 from reprokit.compressed import stored
 from reprokit.core.checklist import TraceComparison
-from reprokit.harness.judging.trace_comparison import compare_traces, count_records, recorded
+from reprokit.harness.judging.trace_comparison import (
+    compare_traces,
+    count_records,
+    first_difference,
+    recorded,
+)
 from reprokit.layout import RECORD, TRACE, rank_trace, read_json, traces_asked
 
 _COLLECTIVE = re.compile(r"collectives\[(\d+)\]\.(\w+)")
@@ -26,6 +31,9 @@ def compare_ranks(expected: Path, actual: Path, *, beginning: bool = False) -> T
     """Whether the traces of all ranks of two run folders are equal; as ``compare_traces`` of one trace.
 
     Where there are several ranks, ``first`` has ``rank`` and ``place`` too: where it differs, in words.
+
+    Raises:
+        ReportError: A ``run.json`` has no number of ranks that a recipe can have.
     """
     names = max(_traces_of(expected), _traces_of(actual), key=len)
     compared = {
@@ -63,16 +71,10 @@ def _other_model(folder: Path, names: Sequence[str]) -> TraceComparison | None:
         for rank, record in enumerate(records):
             actual = record.get("parameters") or {}
             if actual != expected:
-                name = next(key for key in {**expected, **actual} if expected.get(key) != actual.get(key))
-                what = f"parameters.{name}"
-                first = {
-                    "step": record.get("step"),
-                    "what": what,
-                    "expected": expected.get(name),
-                    "actual": actual.get(name),
-                    "rank": rank,
-                    "place": f"rank {rank}, update {record.get('update')}: {what} is not that of rank 0",
-                }
+                whole = {"what": "parameters", "expected": expected, "actual": actual}
+                found = first_difference({"parameters": expected}, {"parameters": actual}) or whole
+                place = f"rank {rank}, update {record.get('update')}: {found['what']} is not that of rank 0"
+                first = {**found, "step": record.get("step"), "rank": rank, "place": place}
                 return TraceComparison(equal=False, records_compared=number, first=first)
     return None
 
@@ -83,7 +85,7 @@ def _traces_of(folder: Path) -> tuple[str, ...]:
     while stored(folder / rank_trace(there)).is_file():
         there += 1
     there_are = (TRACE, *map(rank_trace, range(1, there)))
-    return max(traces_asked(read_json(folder / RECORD)), there_are, key=len)
+    return max(traces_asked(read_json(folder / RECORD), folder=folder), there_are, key=len)
 
 
 def _without(rank: int, what: str, compared: TraceComparison) -> TraceComparison:
