@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from reprokit.errors import ReportError
+
 # A run folder.
 RECORD = "run.json"
 ENVIRONMENT = "environment.json"
@@ -62,6 +64,8 @@ LOCK = "requirements.lock"
 
 #: More than any record of ours holds; a program can make a file larger than memory.
 _MAX_JSON_BYTES = 256 << 20
+#: How many ranks a recipe can have.
+RANKS_ALLOWED = range(1, 65)
 
 
 def rank_trace(rank: int) -> str:
@@ -69,10 +73,23 @@ def rank_trace(rank: int) -> str:
     return f"trace.rank{rank}.jsonl"
 
 
-def traces_asked(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The traces that a run must have by the ``run.json`` of it: one a rank, rank 0 first."""
-    ranks = (record.get("recipe_data") or {}).get("ranks") or {}
-    return (TRACE, *map(rank_trace, range(1, int(ranks.get("world_size", 1)))))
+def traces_asked(record: Mapping[str, Any], *, folder: Path) -> tuple[str, ...]:
+    """The traces that a run must have by the ``run.json`` of its folder: one a rank, rank 0 first.
+
+    Raises:
+        ReportError: It has no number of ranks that a recipe can have, so that nobody knows which traces.
+    """
+    asked: Any = record
+    for name in ("recipe_data", "ranks"):
+        asked = asked.get(name)
+        if asked is None:
+            return (TRACE,)
+        _must_be(isinstance(asked, Mapping), name, "a section", asked, folder)
+    number = asked.get("world_size")
+    is_allowed = type(number) is int and number in RANKS_ALLOWED
+    bounds = f"a whole number from {RANKS_ALLOWED[0]} to {RANKS_ALLOWED[-1]}"
+    _must_be(is_allowed, "ranks.world_size", bounds, number, folder)
+    return (TRACE, *map(rank_trace, range(1, number)))
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -84,3 +101,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _must_be(holds: bool, name: str, expected: str, actual: object, folder: Path) -> None:
+    if not holds:
+        what = f"{name} of the recipe in it cannot be read"
+        raise ReportError(what, where=str(folder / RECORD), expected=expected, actual=repr(actual)[:60])

@@ -14,6 +14,7 @@ NEEDS_RECIPE = True
 
 _DERIVE = "derive a seed for each: run.seeding.environment_seeds, or one of the worker's number"
 _RELAX = "if they are known to differ: relax the row in the recipe, with the reason"
+_END = "run it again, to the end: `reprokit reproduce`"
 _MOST_SHOWN = 20
 
 
@@ -26,9 +27,11 @@ def check(evidence: Evidence) -> Finding:
         wrong += [one for run in others for one in distinct_streams.unlike(first, run)]
     if wrong:
         return failed(wrong[0], _DERIVE, all=wrong[:_MOST_SHOWN])
-    lacking = [f"{run.path}: {one}" for run in evidence.runs for one in distinct_streams.unread(run)]
+    lacking = [(run, unseen) for run in evidence.runs if (unseen := _unseen(run))]
     if lacking:
-        return unjudged(lacking[0], _RELAX, all=lacking[:_MOST_SHOWN])
+        sentences = [f"{run.path}: {one}" for run, unseen in lacking for one in unseen]
+        remedy = _RELAX if all(run.complete for run, _ in lacking) else _END
+        return unjudged(sentences[0], remedy, all=sentences[:_MOST_SHOWN])
     seen = _seen(evidence)
     if not seen:
         return not_applicable("nothing that draws numbers was seen to work side by side", _DERIVE)
@@ -41,6 +44,15 @@ def check(evidence: Evidence) -> Finding:
 def _clones(run: RunEvidence, *, watched: bool) -> list[str]:
     kinds = distinct_streams.KINDS_OF_WATCHED if watched else (distinct_streams.clones_of_trainer,)
     return [f"{run.path}: {one}" for clones in kinds for one in clones(run)]
+
+
+def _unseen(run: RunEvidence) -> list[str]:
+    """What could not be looked at; of a run without an end that alone: much is recorded at the end only."""
+    lacking = list(distinct_streams.unread(run))
+    if not lacking or run.complete:
+        return lacking
+    ended = "was stopped at the golden" if run.stopped_at_golden else "did not finish"
+    return [f"the run {ended}, so not all that works side by side in it was looked at"]
 
 
 def _seen(evidence: Evidence) -> dict[str, int]:

@@ -22,8 +22,8 @@ from reprokit.recipes.imports import PartFile, digest_of_parts, imported_parts
 from reprokit.recipes.mistakes import combined, did_you_mean
 from reprokit.recipes.on_platform import (
     declared,
-    lines_on_platform,
     on_platform,
+    origin_on_platform,
     platform_of,
     without_later_keys,
 )
@@ -44,7 +44,7 @@ from reprokit.recipes.secrets import secrets_in
 from reprokit.recipes.setting_origin import Origin, dotted
 from reprokit.recipes.source_file import decoded, must_be_inside, read_bytes
 from reprokit.recipes.trainer_config import read_sections
-from reprokit.recipes.validation import Validated, key_paths, validate
+from reprokit.recipes.validation import Validated, own_keys, validate
 
 TRAINERS = "trainers"
 _DEVICES = ("cpu", "cuda", "tpu")
@@ -90,9 +90,10 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     document = _mapping(text, where=where)
     changes = [parse(text) for text in overrides]
     platform, changes = platform_of(changes)
-    data = apply(on_platform(document.data, platform, own_keys=_own_keys(), where=where), changes)
-    lines = lines_on_platform(document.data, platform, document.lines)
-    origin = Origin(file=where, lines=lines, overrides=tuple(change.path for change in changes))
+    as_written = Origin(file=where, lines=document.lines)
+    data = apply(on_platform(document.data, platform, own_keys=own_keys(), origin=as_written), changes)
+    origin = origin_on_platform(document.data, platform, as_written)
+    origin = replace(origin, overrides=tuple(change.path for change in changes))
     of_command = "command" in data
     trainer, mistakes = (None, []) if of_command else _try_trainer(data.get("trainer"), root, origin)
     mistakes += secrets_in(text, data, overrides, where=where)
@@ -101,7 +102,7 @@ def load(name: str, *, recipes_dir: Path, overrides: Sequence[str] = ()) -> Reci
     if isinstance(validated, list):
         mistakes += validated
     elif not platform:
-        mistakes += _elsewhere(document.data, sections, replace(origin, overrides=()))
+        mistakes += _elsewhere(document.data, sections, as_written)
     named = None if isinstance(validated, list) else validated.recipe.name
     if named not in {None, name} and file == recipes_dir / name / RECIPE:
         mistakes.append(
@@ -134,20 +135,15 @@ def _elsewhere(
     """
     mistakes: list[RecipeError] = []
     for platform in declared(data):
-        there = replace(origin, lines=lines_on_platform(data, platform, origin.lines))
+        there = origin_on_platform(data, platform, origin)
         try:
-            found = on_platform(data, platform, own_keys=_own_keys(), where=origin.file)
+            found = on_platform(data, platform, own_keys=own_keys(), origin=origin)
         except RecipeError as mistake:
             mistakes.append(mistake)
             continue
         validated = validate(found, sections=sections, origin=there)
         mistakes += validated if isinstance(validated, list) else []
     return mistakes
-
-
-def _own_keys() -> set[str]:
-    """The keys of every recipe, which no trainer's section can be called."""
-    return {path[0] for path in key_paths(RecipeModel)}
 
 
 def list_names(recipes_dir: Path) -> list[str]:
@@ -228,7 +224,7 @@ def _trainer(name: str, root: Path, *, where: str) -> _Trainer:
     must_be_inside(path, root, where=where)
     content = read_bytes(path)
     sections = read_sections(content, where=str(path))
-    taken = sorted(set(sections) & _own_keys())
+    taken = sorted(set(sections) & own_keys())
     if taken:
         raise RecipeError(
             f"Config cannot have the section {taken[0]!r}: a recipe has a key of that name", where=str(path)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from reprokit.errors import RecipeError
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import quoted
 from reprokit.recipes.overrides import PLATFORM, Override
+from reprokit.recipes.setting_origin import Origin
 
 SECTION, SETTINGS = "platform_settings", "settings"
 #: Keys of the schema that recipes of before did not have, with what they hold where nobody says them.
@@ -22,7 +24,7 @@ def platform_of(changes: Sequence[Override]) -> tuple[str, list[Override]]:
 
 
 def on_platform(
-    data: dict[str, Any], platform: str, *, own_keys: Collection[str], where: str
+    data: dict[str, Any], platform: str, *, own_keys: Collection[str], origin: Origin
 ) -> dict[str, Any]:
     """A recipe's data as it is on a platform; as it stands, where none was asked for.
 
@@ -30,7 +32,7 @@ def on_platform(
         data: The whole recipe.
         platform: Its name, or "".
         own_keys: The recipe's own keys: what no trainer's section is called.
-        where: The recipe's file.
+        origin: The recipe's file, and the lines of it.
 
     Raises:
         RecipeError: It does not say how it is judged there, or sets what is no setting of a trainer.
@@ -41,36 +43,45 @@ def on_platform(
     found = sections.get(platform) if isinstance(sections, dict) else None
     if found is not None and not isinstance(found, dict):
         what = f"{SECTION}.{platform} must be a section with keys of its own"
+        where = origin.where((SECTION, platform))
         raise RecipeError(what, where=where, actual=quoted(found), fix="`{variant: …, device: …}`")
     if found is None:
         known = ", ".join(map(str, sections)) if isinstance(sections, dict) else "none"
         what = f"the recipe has no settings for the platform {platform}"
         fix = f"add `platform_settings: {{{platform}: {{variant: …, device: …, numerics: native}}}}`"
-        raise RecipeError(what, where=where, actual=known, fix=fix)
-    result = {**data, **{key: value for key, value in found.items() if key != SETTINGS and value is not None}}
+        raise RecipeError(what, where=origin.where((SECTION,)), actual=known, fix=fix)
+    result = {**data, **{key: found[key] for key in _plain_keys(found)}}
     for name, value in _settings(found).items():
         section, _, key = str(name).partition(".")
         if not key or section in own_keys:
             what = f"{SECTION}.{platform}.{SETTINGS} has {name!r}, which is no setting of a trainer"
-            raise RecipeError(what, where=where, expected="section.key, such as training.total_timesteps")
+            expected = "section.key, such as training.total_timesteps"
+            where = origin.where((SECTION, platform, SETTINGS, name))
+            raise RecipeError(what, where=where, expected=expected)
         before = result.get(section, {})
         if isinstance(before, dict):  # the schema tells of anything else
             result[section] = {**before, key: value}
     return result
 
 
-def lines_on_platform(
-    data: Mapping[str, Any], platform: str, lines: Mapping[KeyPath, int]
-) -> Mapping[KeyPath, int]:
-    """Where each key begins, with the trainer's settings where the platform's section has them."""
+def origin_on_platform(data: Mapping[str, Any], platform: str, origin: Origin) -> Origin:
+    """Where each setting comes from on a platform: what its section sets has the lines that it has there."""
     sections = data.get(SECTION)
     found = sections.get(platform) if isinstance(sections, dict) else None
-    moved: dict[KeyPath, int] = {}
+    moved: dict[KeyPath, KeyPath] = {(SECTION, platform, key): (key,) for key in _plain_keys(found)}
     for name in _settings(found):
-        line = lines.get((SECTION, platform, SETTINGS, name))
-        if line is not None:
-            moved[tuple(str(name).split(".", 1))] = line
-    return {**lines, **moved}
+        moved[SECTION, platform, SETTINGS, name] = tuple(str(name).split(".", 1))
+    set_there = frozenset(moved.values())
+    lines = {
+        path: line
+        for path, line in origin.lines.items()
+        if path[:1] not in set_there and path[:2] not in set_there
+    }
+    for path, line in origin.lines.items():
+        for length in (3, 4):
+            if len(path) >= length and path[:length] in moved:
+                lines[(*moved[path[:length]], *path[length:])] = line
+    return replace(origin, lines=lines, of_platform=set_there)
 
 
 def declared(data: Mapping[str, Any]) -> list[str]:
@@ -89,3 +100,9 @@ def without_later_keys(settings: Mapping[str, Any]) -> dict[str, Any]:
 def _settings(found: Any) -> Mapping[str, Any]:
     settings = found.get(SETTINGS) if isinstance(found, dict) else None
     return settings if isinstance(settings, dict) else {}
+
+
+def _plain_keys(found: Any) -> list[str]:
+    """The keys of the recipe that a platform sets otherwise, its trainer's settings apart."""
+    keys = found.items() if isinstance(found, dict) else ()
+    return [key for key, value in keys if key != SETTINGS and value is not None]

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, Discriminator, Field, Tag, model
 from pydantic_core import PydanticCustomError
 
 from reprokit.core.statistics.windows import LAST
+from reprokit.layout import RANKS_ALLOWED
 from reprokit.recipes.data_entries import Data, Disjoint, Prepare, must_be_declared, must_fit
 from reprokit.recipes.schema_types import (
     STRICT,
@@ -121,7 +122,7 @@ class Ranks(BaseModel):
     """The processes that train one model together, each on a part of every batch."""
 
     model_config = STRICT
-    world_size: Annotated[int, Field(ge=1, le=64)]
+    world_size: Annotated[int, Field(ge=RANKS_ALLOWED[0], le=RANKS_ALLOWED[-1])]
     reduction: Literal["all_reduce", "fixed_order"] = "all_reduce"
     shards: Annotated[int, Field(ge=1, le=64)] = 4
     timeout_s: Annotated[float, Field(ge=1, le=_LONGEST_S)] = 40.0

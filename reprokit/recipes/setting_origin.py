@@ -15,6 +15,7 @@ class Origin:
     file: str  # the recipe's file, as a person named it
     lines: Mapping[KeyPath, int]  # path → line in it, counted from 1
     overrides: tuple[KeyPath, ...] = ()  # paths that were set on the command line
+    of_platform: frozenset[KeyPath] = frozenset()  # paths that the settings of a platform set
 
     def where(self, path: KeyPath) -> str:
         """``file:line`` of a setting, or of the nearest section above it; or its ``--set``."""
@@ -24,6 +25,10 @@ class Origin:
             ):
                 return f"--set {dotted(override)}"
         return f"{self.file}:{self.line(path)}"
+
+    def where_any(self, *paths: KeyPath) -> str:
+        """The same of settings that contradict each other: of one that a platform sets, else of the first."""
+        return self.where(next((path for path in paths if path in self.of_platform), paths[0]))
 
     def line(self, path: KeyPath) -> int:
         """The line of a setting, or of the nearest section above it that the file holds."""

@@ -14,6 +14,7 @@ from reprokit.errors import RecipeError
 from reprokit.recipes.data_entries import KINDS_OF_DATA
 from reprokit.recipes.document import KeyPath
 from reprokit.recipes.mistakes import did_you_mean, near_miss, quoted
+from reprokit.recipes.on_platform import SECTION, SETTINGS
 from reprokit.recipes.schema import NO_VARIANT, OF_COMMANDS, ONE, SEVERAL, RecipeModel, Statistical
 from reprokit.recipes.setting_origin import Origin, dotted
 
@@ -93,6 +94,11 @@ def _model_of(sections: tuple[tuple[str, type[BaseModel]], ...]) -> type[RecipeM
     return create_model("Recipe", __base__=RecipeModel, **fields)
 
 
+def own_keys() -> set[str]:
+    """The keys of every recipe, which no trainer's section can be called."""
+    return {path[0] for path in key_paths(RecipeModel)}
+
+
 def key_paths(annotation: Any, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """Every path that a model knows; ``*`` stands for a free key or an item of a list."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -133,11 +139,19 @@ def _unknown(path: KeyPath, paths: list[tuple[str, ...]], origin: Origin) -> Rec
     siblings = {known[-1] for known in paths if len(known) == len(path) and _fits(known[:-1], above)}
     elsewhere = [".".join(known) for known in paths if known[-1] == key and ANY not in known]
     if near_miss(key, siblings) is None and elsewhere:
-        fix = f"did you mean {elsewhere[0]!r}?"
+        fix = _belongs(key if key in elsewhere else elsewhere[0], key, above)
     else:
         fix = did_you_mean(key, siblings - {ANY})
     place = f" in {'.'.join(above)}" if above else ""
     return RecipeError(f"unknown key {key!r}{place}", where=origin.where(path), fix=fix)
+
+
+def _belongs(known: str, key: str, above: list[str]) -> str:
+    """Where a key goes that is there somewhere else in a recipe: at the dotted path ``known``."""
+    if above[:1] == [SECTION] and known.partition(".")[0] not in own_keys():
+        setting = known if "." in known else f"{known}.KEY"
+        return f"write `{SETTINGS}: {{{setting}: …}}` there, for a setting of the trainer"
+    return f"{key!r} goes to the recipe's top level" if known == key else f"did you mean {known!r}?"
 
 
 def _fits(known: tuple[str, ...], path: list[str]) -> bool:
@@ -181,10 +195,12 @@ def _contradictions(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError
     if recipe.device not in {None, "cpu", recipe.variant} and recipe.variant in _WITH_A_DEVICE:
         what = f"the device {recipe.device} is not in the variant {recipe.variant}"
         expected = " or ".join(dict.fromkeys(["cpu", recipe.variant]))
-        yield RecipeError(what, where=origin.where(("device",)), expected=expected)
+        where = origin.where_any(("device",), ("variant",))
+        yield RecipeError(what, where=where, expected=expected)
     if recipe.ranks is not None and recipe.device not in {None, "cpu"}:
         what = f"ranks train on the CPU, and the device is {recipe.device}"
-        yield RecipeError(what, where=origin.where(("ranks",)), expected="`device: cpu`")
+        where = origin.where_any(("ranks",), ("device",))
+        yield RecipeError(what, where=where, expected="`device: cpu`")
     for platform in sorted(set(recipe.tolerances.platforms) - set(recipe.platforms)):
         what = f"tolerances for {platform}, which is not one of the recipe's platforms"
         where = origin.where(("tolerances", "platforms", platform))
@@ -211,10 +227,12 @@ def _not_portable(recipe: RecipeModel, config: Mapping[str, Any], origin: Origin
     if training.get("precision") in _LOWER_PRECISIONS:
         what = f"portable numerics and training.precision {training['precision']}"
         why = "which kernels compute it follows from the CPU"
-        yield RecipeError(f"{what}: {why}", where=origin.where(("training", "precision")), fix=_NATIVE)
+        where = origin.where_any(("training", "precision"), ("numerics",))
+        yield RecipeError(f"{what}: {why}", where=where, fix=_NATIVE)
     if training.get("compile"):
         what = "portable numerics and training.compile: the code that is generated follows from the CPU"
-        yield RecipeError(what, where=origin.where(("training", "compile")), fix=_NATIVE)
+        where = origin.where_any(("training", "compile"), ("numerics",))
+        yield RecipeError(what, where=where, fix=_NATIVE)
 
 
 def _of_statistics(recipe: RecipeModel, origin: Origin) -> Iterator[RecipeError]:

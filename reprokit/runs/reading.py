@@ -50,7 +50,7 @@ def read(run_dir: Path, *, verify: bool = True) -> StoredRun:
     wrong = misfit(record)
     files = files_of(run_dir)
     if wrong:
-        record, because = {}, f"run.json is damaged: {wrong!r} has a value of the wrong type"
+        record, because = {}, f"run.json is damaged: {wrong!r} has a value of the wrong type or size"
     else:
         because = _why_incomplete(run_dir, record, files, verify=verify)
     return StoredRun(

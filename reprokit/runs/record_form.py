@@ -12,9 +12,11 @@ from collections.abc import Mapping
 from types import EllipsisType
 from typing import Any
 
-#: A type; None; several forms, of which one must fit; the form of every item of a list; of every value of an
-#: object (under ``...``), or of those that are named.
-Form = type | None | tuple["Form", ...] | list["Form"] | Mapping[str | EllipsisType, "Form"]
+from reprokit.layout import RANKS_ALLOWED
+
+#: A type; None; the whole numbers of a range; several forms, of which one must fit; the form of every item of
+#: a list; of every value of an object (under ``...``), or of those that are named.
+Form = type | None | range | tuple["Form", ...] | list["Form"] | Mapping[str | EllipsisType, "Form"]
 
 _TEXT, _SECONDS = (str, None), (float, None)
 _TEXTS: Form = {...: str}
@@ -40,9 +42,8 @@ _FORM: Mapping[str, Form] = {
     "image": (_IMAGE, None),
     "limits": (dict, None),
     "digests": ({...: _TEXT}, None),
-    **dict.fromkeys(
-        ("recipe_data", "training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)
-    ),
+    "recipe_data": ({"ranks": ({"world_size": RANKS_ALLOWED}, None)}, None),
+    **dict.fromkeys(("training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)),
     "program": ({"files": _TEXTS}, None),
     **dict.fromkeys(("sources", "volatile", "left_because"), _TEXTS),
     "metrics_problem": ({...: _TEXT}, None),
@@ -74,4 +75,5 @@ def _fits(value: Any, form: Form) -> bool:
         return form is object or value is None
     if isinstance(value, bool):
         return form is bool
-    return isinstance(value, (int, float) if form is float else form)
+    kinds = int if isinstance(form, range) else (int, float) if form is float else form
+    return isinstance(value, kinds) and not (isinstance(form, range) and value not in form)

@@ -18,6 +18,8 @@ from reprokit.runtime.rank_settings import RankSettings
 
 #: One sample may be in two batches by chance, where they are drawn with replacement.
 _FEWEST_SAMPLES = 2
+_SHOWN = 200
+_NONE = object()
 _FIX = "draw batches from the streams of rank 0, and change no gradient once they were added up"
 
 
@@ -54,7 +56,7 @@ def facts_of_ranks(settings: RankSettings, *, run_dir: Path, folders: Sequence[P
         for rank, record in enumerate(updates):
             if _course(record) != _course(first):
                 what = f"ranks 0 and {rank} took part in other collectives in update {first.get('update')}"
-                raise CannotRunError(what, expected=str(_course(first)), actual=str(_course(record)))
+                raise CannotRunError(what, expected=_told(first), actual=_told(record))
             of = f"update {record.get('update')}: parameter"
             _must_hold_one_model(first.get("parameters"), record.get("parameters"), of=of, rank=rank)
         fed = [_samples(record) for record in updates]
@@ -76,27 +78,34 @@ def facts_of_ranks(settings: RankSettings, *, run_dir: Path, folders: Sequence[P
 def _must_be_equal(expected: bytes, actual: bytes, *, what: str, rank: int) -> None:
     if expected == actual:
         return
-    pairs = zip_longest(expected.splitlines(), actual.splitlines(), fillvalue=b"")
+    lines = (content.splitlines(keepends=True) for content in (expected, actual))
+    pairs = zip_longest(*lines, fillvalue=b"")
     number, (one, other) = next((number, pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1])
     raise CannotRunError(
         f"ranks 0 and {rank} do not hold one model: their {what} differ from record {number} on",
-        expected=one.decode("utf-8", "replace")[:200] or "no record",
-        actual=other.decode("utf-8", "replace")[:200] or "no record",
+        expected=one.decode("utf-8", "replace")[:_SHOWN] or "no record",
+        actual=other.decode("utf-8", "replace")[:_SHOWN] or "no record",
         fix=_FIX,
     )
 
 
 def _must_hold_one_model(expected: Any, actual: Any, *, of: str, rank: int) -> None:
     """Metrics need not show another model: what was added up over the ranks is equal on all of them."""
-    expected, actual = dict(expected or {}), dict(actual or {})
-    for name in {**expected, **actual}:
-        if expected.get(name) != actual.get(name):
-            raise CannotRunError(
-                f"ranks 0 and {rank} do not hold one model: {of} {name}",
-                expected=str(expected.get(name)),
-                actual=str(actual.get(name)),
-                fix=_FIX,
-            )
+    expected, actual = expected or {}, actual or {}
+    if expected == actual:
+        return
+    name = ""
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        name = next(
+            key for key in {**expected, **actual} if expected.get(key, _NONE) != actual.get(key, _NONE)
+        )
+        expected, actual = expected.get(name), actual.get(name)
+    raise CannotRunError(
+        f"ranks 0 and {rank} do not hold one model: {of} {name}".rstrip(),
+        expected=str(expected)[:_SHOWN],
+        actual=str(actual)[:_SHOWN],
+        fix=_FIX,
+    )
 
 
 def _read(path: Path, *, rank: int) -> bytes:
@@ -120,6 +129,10 @@ def _course(record: Mapping[str, Any]) -> list[Any]:
     """What happened in an update, without the numbers."""
     collectives = [(one["name"], one["operation"]) for one in record.get("collectives") or ()]
     return [record.get("update"), record.get("step"), *collectives]
+
+
+def _told(record: Mapping[str, Any]) -> str:
+    return str(_course(record))[:_SHOWN] if record else "no record"
 
 
 def _samples(record: Mapping[str, Any]) -> tuple[Any, ...] | None:

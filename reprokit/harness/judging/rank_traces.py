@@ -15,7 +15,11 @@ from typing import Any
 
 from reprokit.compressed import stored
 from reprokit.core.checklist import TraceComparison
-from reprokit.harness.judging.trace_comparison import compare_traces, count_records, recorded
+from reprokit.harness.judging.trace_comparison import (
+    compare_traces,
+    count_records,
+    recorded,
+)
 from reprokit.layout import RECORD, TRACE, rank_trace, read_json, traces_asked
 
 _COLLECTIVE = re.compile(r"collectives\[(\d+)\]\.(\w+)")
@@ -26,6 +30,9 @@ def compare_ranks(expected: Path, actual: Path, *, beginning: bool = False) -> T
     """Whether the traces of all ranks of two run folders are equal; as ``compare_traces`` of one trace.
 
     Where there are several ranks, ``first`` has ``rank`` and ``place`` too: where it differs, in words.
+
+    Raises:
+        ReportError: A ``run.json`` has no number of ranks that a recipe can have.
     """
     names = max(_traces_of(expected), _traces_of(actual), key=len)
     compared = {
@@ -58,7 +65,7 @@ def _traces_of(folder: Path) -> tuple[str, ...]:
     while stored(folder / rank_trace(there)).is_file():
         there += 1
     there_are = (TRACE, *map(rank_trace, range(1, there)))
-    return max(traces_asked(read_json(folder / RECORD)), there_are, key=len)
+    return max(traces_asked(read_json(folder / RECORD), folder=folder), there_are, key=len)
 
 
 def _without(rank: int, what: str, compared: TraceComparison) -> TraceComparison:

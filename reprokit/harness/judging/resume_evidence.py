@@ -103,7 +103,7 @@ def _compared(seen: ResumeEvidence, three: _Three) -> ResumeEvidence:
     seen = replace(seen, records=records, first=first)
     if first is None and (three.whole.path / TRACE).is_file():
         updates, first = _joined(three, TRACE)
-        for name in traces_asked(three.whole.record)[1:]:
+        for name in traces_asked(three.whole.record, folder=three.whole.path)[1:]:
             first = first or _joined(three, name)[1]
         seen = replace(seen, updates=updates, first=first and {**first, **_wrong_sample(three)})
     elif first is None:

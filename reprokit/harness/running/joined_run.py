@@ -32,12 +32,13 @@ def join_with_earlier(folder: Path, result: RunResult) -> RunResult:
     """Put the earlier records before those of a resumed run that completed and is not closed yet.
 
     Raises:
+        ReportError: ``run.json`` has no number of ranks that a recipe can have.
         WorkspaceError: The folder cannot be written.
     """
     record = read_json(folder / RECORD)
     point, runs_dir = record["resumed_from"], folder.parents[1]
     joined = {}
-    for name in (METRICS, *traces_asked(record)):
+    for name in (METRICS, *traces_asked(record, folder=folder)):
         ours = _lines(folder / OUTPUT / name)
         earlier = _places(runs_dir / point["run"], name)
         problem = _differing(earlier, ours, step=point["step"]) if earlier else ""

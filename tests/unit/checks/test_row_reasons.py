@@ -1070,6 +1070,18 @@ def test_ranks_of_a_trainer_that_nobody_could_look_at_are_not_called_distinct(fa
     assert said("distinct", fault) == (Status.ERROR, f"{SECOND}: {why}")
 
 
+@pytest.mark.parametrize(
+    ("stopped", "ended"), [(False, "did not finish"), (True, "was stopped at the golden")]
+)
+def test_ranks_of_a_run_without_an_end_are_not_told_as_ranks_that_the_launcher_lost(stopped, ended):
+    lost = planted.FAULTS["distinct"]["ranks that the launcher did not record"]
+    unfinished = planted.on_run(1, complete=False, stopped_at_golden=stopped)
+    finding = CHECKS["distinct"].check(planted.both(lost, unfinished)(planted.plain()))
+    told = f"{SECOND}: the run {ended}, so not all that works side by side in it was looked at"
+    assert (finding.status, finding.reason) == (Status.ERROR, told)
+    assert finding.remedy == "run it again, to the end: `reprokit reproduce`"
+
+
 @pytest.mark.parametrize(("updates", "told"), [(None, True), (5, False)])
 def test_a_resumed_program_that_was_not_traced_passes_with_a_word_on_its_samples(updates, told):
     resumed = planted.on_resume(stop_args=("--stop",), updates=updates)

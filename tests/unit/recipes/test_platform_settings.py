@@ -110,6 +110,83 @@ def test_a_mistake_is_told_at_the_line_of_the_platform(shorter):
     assert f"recipe.yaml:{line}" in shorter.refusal("platform=xla-cpu")
 
 
+def line_of(folder, text: str) -> int:
+    (number,) = (at for at, one in enumerate(folder.file.read_text().splitlines(), 1) if text in one)
+    return number
+
+
+@pytest.mark.parametrize("asked", [(), ("platform=xla-cpu",)], ids=["elsewhere", "there"])
+@pytest.mark.parametrize("setting", ["a", "ranks.world_size"])
+def test_what_is_no_setting_of_a_trainer_is_told_at_its_line(shorter, asked, setting):
+    shorter.edit("training.gamma: 0.9}", f"\n      {setting}: 4}}")
+    line = line_of(shorter, f"{setting}: 4")
+    assert f"recipe.yaml:{line}: platform_settings.xla-cpu.settings has {setting!r}" in shorter.refusal(
+        *asked
+    )
+
+
+@pytest.mark.parametrize("asked", [(), ("platform=xla-cpu",)], ids=["elsewhere", "there"])
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("device: tpu", "device: cuda", "the device cuda is not in the variant tpu"),
+        ("variant: tpu", "variant: cuda", "the device tpu is not in the variant cuda"),
+        ("variant: tpu\n    device: tpu", "device: cuda", "the device cuda is not in the variant cpu"),
+    ],
+)
+def test_a_device_that_is_not_in_the_variant_is_told_where_the_platform_has_it(
+    shorter, asked, before, after, told
+):
+    shorter.edit(before, after)
+    line = line_of(shorter, "    device: ")
+    assert f"recipe.yaml:{line}: {told}" in shorter.refusal(*asked)
+
+
+def test_a_variant_without_the_device_of_the_recipe_is_told_where_the_platform_has_it(shorter):
+    shorter.edit("variant: cpu\n", "variant: cuda\ndevice: cuda\n")
+    shorter.edit("    device: tpu\n", "")
+    line = line_of(shorter, "    variant: tpu")
+    assert f"recipe.yaml:{line}: the device cuda is not in the variant tpu" in shorter.refusal()
+
+
+def test_a_device_on_which_no_ranks_train_is_told_where_the_platform_has_it(shorter):
+    shorter.edit("trainer: ppo\n", "trainer: ppo\nranks: {world_size: 2}\n")
+    line = line_of(shorter, "    device: tpu")
+    assert f"recipe.yaml:{line}: ranks train on the CPU, and the device is tpu" in shorter.refusal()
+
+
+def test_what_a_platform_lacks_is_not_told_at_the_line_that_the_recipe_has_elsewhere(shorter):
+    shorter.edit("{value: 20, atol: 9}", "{atol: 9}")
+    line = line_of(shorter, "{atol: 9}")
+    told = shorter.refusal("platform=xla-cpu")
+    assert f"recipe.yaml:{line}: expected.evaluation/return.value is missing" in told
+
+
+def test_a_platform_that_sets_no_section_is_told_at_its_line(with_settings):
+    with_settings.edit("{variant: tpu, device: tpu, numerics: native}", "3")
+    line = line_of(with_settings, "xla-cpu: 3")
+    told = with_settings.refusal("platform=xla-cpu")
+    assert told.startswith(f"cartpole/recipe.yaml:{line}: platform_settings.xla-cpu must be")
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("ranks: {world_size: 4}", "'ranks' goes to the recipe's top level"),
+        ("schema: 1", "'schema' goes to the recipe's top level"),
+        ("training: {gamma: 0.9}", "write `settings: {training.KEY: …}` there, for a setting of the trainer"),
+        ("gamma: 0.9", "write `settings: {training.gamma: …}` there, for a setting of the trainer"),
+        ("world_size: 4", "did you mean 'ranks.world_size'?"),
+        ("devices: tpu", "did you mean 'device'?"),
+    ],
+)
+def test_a_key_that_is_no_platforms_is_told_with_its_place_in_the_recipe(with_settings, key, hint):
+    with_settings.edit("numerics: native}", f"numerics: native,\n    {key}}}")
+    name, line = key.partition(":")[0], line_of(with_settings, f"    {key}")
+    told = f"recipe.yaml:{line}: unknown key {name!r} in platform_settings.xla-cpu. Hint: {hint}"
+    assert told in with_settings.refusal()
+
+
 def test_settings_of_before_are_the_data_that_they_were(with_settings):
     three = {"variant": "tpu", "device": "tpu", "numerics": "native"}
     assert with_settings.load().plain["platform_settings"] == {"xla-cpu": three}

@@ -21,6 +21,8 @@ GOOD = {
 def test_what_reprokit_writes_fits_and_other_keys_may_hold_anything():
     assert misfit(GOOD) == ""
     assert misfit({**GOOD, "image": None, "duration_s": 5, "something new": [{}]}) == ""
+    for recipe in (None, {}, {"ranks": None}, {"ranks": {"world_size": 64, "shards": 64}, "seeds": [1]}):
+        assert misfit({**GOOD, "recipe_data": recipe}) == ""
 
 
 @pytest.mark.parametrize(
@@ -36,6 +38,11 @@ def test_what_reprokit_writes_fits_and_other_keys_may_hold_anything():
         ("environment", {"A": 1}),
         ("owner", {"pid": "1"}),
         ("duration_s", "5"),
+        ("recipe_data", []),
+        ("recipe_data", {"ranks": 2}),
+        ("recipe_data", {"ranks": {"world_size": "2"}}),
+        ("recipe_data", {"ranks": {"world_size": True}}),
+        ("recipe_data", {"ranks": {"world_size": 100_000_000}}),
     ],
 )
 def test_a_value_of_another_kind_is_named_and_the_run_is_not_complete(tmp_path, name, value):

@@ -77,10 +77,11 @@ def test_a_status_that_is_read_while_it_is_written_is_read_again(tmp_path):
     come_to(tmp_path, 0, "start", "gradients")
     later = (tmp_path / "status-0").read_bytes()
     (tmp_path / "status-0").write_bytes(later[:30] + earlier[30:])
-    written = threading.Timer(0.1, (tmp_path / "status-0").write_bytes, [later])
-    written.start()
-    assert rank_status.read(tmp_path, rank=0).place == "gradients of update 3"
-    written.join()
+    with (tmp_path / "status-0").open("r+b") as file:
+        written = threading.Timer(0.1, os.pwrite, [file.fileno(), later, 0])
+        written.start()
+        assert rank_status.read(tmp_path, rank=0).place == "gradients of update 3"
+        written.join()
 
 
 def test_a_status_that_no_rank_wrote_is_no_status(tmp_path, monkeypatch):

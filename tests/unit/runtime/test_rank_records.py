@@ -107,6 +107,23 @@ def test_another_final_model_is_refused_though_no_update_shows_it(place, models)
         facts(place)
 
 
+@pytest.mark.parametrize("parameters", [[1], "x", {"weight": None}])
+def test_parameters_of_another_form_are_another_model(place, parameters):
+    traced(place, 0, update(1, "1,2", parameters={"bias": "b"}))
+    traced(place, 1, update(1, "3,4", parameters=parameters))
+    with pytest.raises(CannotRunError, match="do not hold one model: update 1: parameter"):
+        facts(place)
+
+
+def test_metrics_that_end_otherwise_or_early_are_told_as_such(place):
+    (place / "rank1" / METRICS).write_text('{"step": 1}\n{"step": 2}')
+    with pytest.raises(CannotRunError, match="their metrics differ from record 2 on"):
+        facts(place)
+    (place / "rank1" / METRICS).write_text('{"step": 1}\n')
+    with pytest.raises(CannotRunError, match="got no record"):
+        facts(place)
+
+
 @pytest.mark.parametrize("name", ["rank1/metrics.jsonl", "trace.rank1.jsonl"])
 def test_a_rank_without_its_records_is_named(place, name):
     (place / name).unlink()

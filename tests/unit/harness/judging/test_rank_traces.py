@@ -7,8 +7,9 @@ import json
 
 import pytest
 
+from reprokit.errors import ReportError
 from reprokit.harness.judging import compare_ranks
-from reprokit.layout import RECORD, TRACE, rank_trace
+from reprokit.layout import RECORD, TRACE, rank_trace, traces_asked
 
 
 def update(number: int, rank: int) -> dict:
@@ -116,6 +117,32 @@ def test_a_rank_that_both_runs_lack_is_a_difference_where_the_recipe_asks_for_it
     found = compare_ranks(tmp_path / "one", tmp_path / "other")
     assert not found.equal
     assert "rank 3 of" in found.first["place"]
+
+
+@pytest.mark.parametrize("number", ["abc", [2], 100_000_000, 65, 0, -5, 2.0, True, None])
+def test_a_number_of_ranks_that_no_recipe_can_have_is_an_error(compared, tmp_path, number):
+    compared(lambda ranks: None)
+    record = tmp_path / "other" / RECORD
+    record.write_text(json.dumps({"recipe_data": {"ranks": {"world_size": number}}}))
+    with pytest.raises(ReportError) as caught:
+        compare_ranks(tmp_path / "one", tmp_path / "other")
+    assert caught.value.told() == (
+        f"{record}: ranks.world_size of the recipe in it cannot be read. "
+        f"expected a whole number from 1 to 64. got {number!r}"
+    )
+
+
+@pytest.mark.parametrize("recipe", ["abc", [], 0, {"ranks": 2}, {"ranks": []}])
+def test_a_recipe_in_another_form_is_an_error_and_no_recipe_of_one_process(compared, tmp_path, recipe):
+    compared(lambda ranks: None)
+    (tmp_path / "one" / RECORD).write_text(json.dumps({"recipe_data": recipe}))
+    with pytest.raises(ReportError, match="of the recipe in it cannot be read"):
+        compare_ranks(tmp_path / "one", tmp_path / "other")
+
+
+@pytest.mark.parametrize("record", [{}, {"recipe_data": None}, {"recipe_data": {"ranks": None}}])
+def test_a_run_whose_recipe_names_no_ranks_has_one_process(tmp_path, record):
+    assert traces_asked(record, folder=tmp_path) == (TRACE,)
 
 
 def test_a_rank_with_fewer_updates_than_the_first_is_a_difference(compared, tmp_path):
