@@ -45,11 +45,14 @@ def on_platform(
         what = f"{SECTION}.{platform} must be a section with keys of its own"
         where = origin.where((SECTION, platform))
         raise RecipeError(what, where=where, actual=quoted(found), fix="`{variant: …, device: …}`")
+    if found is None and platform in _platforms(data):
+        return data  # judged there as it stands
     if found is None:
-        known = ", ".join(map(str, sections)) if isinstance(sections, dict) else "none"
-        what = f"the recipe has no settings for the platform {platform}"
+        known = [*_platforms(data), *declared(data)]
+        what = f"the recipe does not say how it is judged on the platform {platform}"
+        expected = f"one of {', '.join(dict.fromkeys(known))}"
         fix = f"add `platform_settings: {{{platform}: {{variant: …, device: …, numerics: native}}}}`"
-        raise RecipeError(what, where=origin.where((SECTION,)), actual=known, fix=fix)
+        raise RecipeError(what, where=origin.where((SECTION,)), expected=expected, fix=fix)
     result = {**data, **{key: found[key] for key in _plain_keys(found)}}
     for name, value in _settings(found).items():
         section, _, key = str(name).partition(".")
@@ -90,6 +93,11 @@ def declared(data: Mapping[str, Any]) -> list[str]:
     if not isinstance(sections, dict):
         return []
     return [str(name) for name, found in sections.items() if isinstance(found, dict)]
+
+
+def _platforms(data: Mapping[str, Any]) -> list[str]:
+    found = data.get("platforms")
+    return [str(one) for one in found] if isinstance(found, list) else []
 
 
 def without_later_keys(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -294,7 +294,7 @@ def test_members_with_the_settings_of_a_platform_are_other_runs_though_the_setti
     records = [json.loads((here.root / "runs" / one.run / "run.json").read_text()) for one in there.members]
     assert [(one["platform_asked"], one["modified"]) for one in records] == [("cpu-x86_64", [])] * 3
     assert [swept(here.root, settings=found).actions for found in ((), [PLATFORM])] == [("reuse",) * 3] * 2
-    with pytest.raises(RecipeError, match="no settings for the platform xla-cpu"):
+    with pytest.raises(RecipeError, match="not say how it is judged on the platform xla-cpu"):
         swept(here.root, settings=["platform=xla-cpu"])
 
 
@@ -315,6 +315,6 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
     swept(here.root, settings=[PLATFORM], seeds="1..10")
     with pytest.raises(GoldenError, match="there is no sweep of train\\."):
         promote("")
-    with pytest.raises(RecipeError, match="no settings for the platform xla-cpu"):
+    with pytest.raises(RecipeError, match="not say how it is judged on the platform xla-cpu"):
         promote("xla-cpu")
     assert promote("cpu-x86_64").provenance["platform"] == "cpu-x86_64"

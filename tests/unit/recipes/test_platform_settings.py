@@ -192,9 +192,15 @@ def test_settings_of_before_are_the_data_that_they_were(with_settings):
     assert with_settings.load().plain["platform_settings"] == {"xla-cpu": three}
 
 
+def test_a_platform_that_sets_nothing_otherwise_has_the_recipe_as_it_stands(with_settings):
+    here, named = with_settings.load(), with_settings.load("platform=cpu-x86_64")
+    assert (named.platform, named.variant, named.modified) == ("cpu-x86_64", "cpu", ())
+    assert named.digest == here.digest
+
+
 def test_a_platform_without_settings_is_refused(with_settings):
     told = with_settings.refusal("platform=tpu-v5e")
-    assert "no settings for the platform tpu-v5e" in told
+    assert "the recipe does not say how it is judged on the platform tpu-v5e" in told
     assert "xla-cpu" in told
 
 
