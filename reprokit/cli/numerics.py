@@ -117,7 +117,8 @@ def check(other: Path | None, *, as_json: bool, base: str, **options: Any) -> in
     "--table",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="PAGE",
-    help="Keep the findings in the folder named like PAGE, and draw PAGE from all that are there.",
+    help="Keep the findings in the folder named like PAGE, and draw PAGE from all that are there; those of "
+    "fewer repeats or operations replace none.",
 )
 @json_option("Print JSON.")
 def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **options: Any) -> int:
@@ -130,7 +131,7 @@ def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **
     What is found is kept in the cache, --from a file too: a recipe that calls an operation whose claim is
     false where it runs is told so before it runs.
 
-    Exit codes: 0 no claim is false here; 1 one is; 3 it could not be measured.
+    Exit codes: 0 no claim is false here; 1 one is; 2 --table would lose findings; 3 it could not be measured.
     """
     from reprokit.cli import show_report
     from reprokit.core import determinism_claims
@@ -143,10 +144,10 @@ def check_claims(findings: Path | None, table: Path | None, *, as_json: bool, **
         wanted = portability.ClaimsCheck(**options)
         with show_report.progress() as progress:
             found = portability.measure_claims(wanted, project=project_of({}), progress=progress)
-    if table is not None:
+    print_answer(determinism_claims_page.page_lines(found), data=lambda: found, as_json=as_json)
+    if table is not None:  # last: what took minutes to measure is shown where it cannot be kept there
         kept = portability.draw_page(table, found=found)
         click.echo(f"kept in {kept}, drawn in {table}", err=True)
-    print_answer(determinism_claims_page.page_lines(found), data=lambda: found, as_json=as_json)
     if determinism_claims.is_any_false(found["rows"]):
         return 1
     if not determinism_claims.is_any_measured(found["rows"]):

@@ -30,6 +30,7 @@ from reprokit.core import numerics  # noqa: E402 - found by the line above
 
 _PLAN = "plan.json"
 _SAME = ("metrics.jsonl", "trace.jsonl")
+_LONGEST = 500  # characters of a reason in the line of a recipe
 _ALL_EQUAL, _DIFFERS, _CANNOT_RUN = 0, 1, 3
 
 
@@ -105,7 +106,9 @@ def _trained(name: str, one: Mapping[str, Any], folder: Path, *, device: str) ->
         words = ["--resume-from", str(_middle(runs[0]))] if number == 2 else []
         done = _launched(name, one, folder, place, words, device=device)
         if done.returncode:
-            return {"result": f"not run: exit code {done.returncode}", "stderr": done.stderr[-2000:]}
+            why = done.stderr.strip().rpartition("\n")[2] or "it said nothing"
+            result = f"not run: exit code {done.returncode}: {why[:_LONGEST]}"
+            return {"result": result, "stderr": done.stderr[-2000:]}
     runtime, environment = (
         json.loads((runs[0] / file).read_text(encoding="utf-8"))
         for file in ("runtime.json", "environment.json")

@@ -58,7 +58,7 @@ def carry_out(gpu: Gpu, arguments: Sequence[str], *, run: Run, root: Path) -> in
             return code
     claims = ("numerics", "claims", "--device", "cuda", "--backend", gpu.backend, "--table", TABLE)
     if (code := run((*_REPROKIT, *claims))) not in _MEASURED:
-        _say(f"the operations could not be measured (exit code {code})")
+        _say(f"the operations were not measured, or {TABLE} was not drawn (above; exit code {code})")
         return _CANNOT_RUN
     _say(f"look at `git status` for goldens of {gpu.platform} and {TABLE}, and commit them")
     if code := run((sys.executable, *COST, "--platform", gpu.platform)):

@@ -49,6 +49,9 @@ def test_a_gpu_that_is_not_there_is_no_pass(prepared, tmp_path):
     done = bare("run", prepared, "--output", tmp_path / "findings.json")
     assert done.returncode == 3
     assert "torch finds none" in (tmp_path / "findings.json").read_text()
+    (line,) = (line for line in done.stdout.splitlines() if "cartpole_baseline" in line)
+    assert "not run: exit code 3: " in line
+    assert "torch finds none" in line
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import capture
-from reprokit.core.determinism_claims import SCHEMA, keep_differences
+from reprokit.core.determinism_claims import (
+    SCHEMA,
+    environment,
+    is_any_measured,
+    keep_differences,
+    row_name,
+)
 from reprokit.errors import CannotRunError, ReportError, UsageError
 from reprokit.harness.portability import environment_probe
 from reprokit.harness.running.execute import Progress
@@ -130,24 +136,58 @@ def draw_page(page: Path, *, found: Mapping[str, Any]) -> Path:
     """Keep findings in the folder that is called like the page, and draw the page of all that are there.
 
     Returns:
-        The file that the findings are kept in. It replaces the one of an earlier measurement of this device
-        and PyTorch; of the same environment, but for differences that were seen there and operations that
-        were not measured again.
+        The file that the findings are kept in. Differences that an earlier measurement saw, and operations
+        that were not measured again, stay in it.
 
     Raises:
-        ReportError: A file in the folder is not as it was measured. Nothing is written then.
+        ReportError: A file in the folder is not as it was measured.
+        UsageError: What an earlier measurement found would be lost. In neither case is anything written.
     """
     folder = page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / known_claims.file_name(found)
     earlier = read_findings(kept) if kept.exists() else None
     whole = keep_differences(found, earlier) if earlier else found
+    if earlier:
+        _check_nothing_is_lost(whole, earlier, kept=kept)
     content = known_claims.to_keep(text_of(whole), place=kept, earlier=earlier)
     paths = sorted({*folder.glob("*.json"), kept})
     drawn = determinism_claims_page.page([whole if path == kept else read_findings(path) for path in paths])
     write_atomic(kept, content)
     write_atomic(page, drawn.encode())
     return kept
+
+
+def _check_nothing_is_lost(whole: Mapping[str, Any], earlier: Mapping[str, Any], *, kept: Path) -> None:
+    """Refuse findings of another environment, of fewer repeats or of fewer operations than those kept."""
+    now, before = environment(whole), environment(earlier)
+    if differing := [name for name in before if before[name] != now[name]]:
+        raise UsageError(
+            "these findings would replace those of another environment",
+            where=str(kept),
+            expected=", ".join(f"{name} {before[name]}" for name in differing),
+            actual=", ".join(f"{name} {now[name]}" for name in differing),
+            fix="give another --table, or move that file away",
+        )
+    if whole["repeats"] < earlier["repeats"]:
+        raise UsageError(
+            "these findings would replace those of more repeats",
+            where=str(kept),
+            expected=f"at least {earlier['repeats']} repeats",
+            actual=f"{whole['repeats']} repeats",
+            fix=f"measure with --repeats {earlier['repeats']}, or give another --table",
+        )
+    measured = {row_name(row) for row in whole["rows"] if is_any_measured([row])}
+    known = {row_name(row) for row in earlier["rows"] if is_any_measured([row])}
+    if lost := sorted(known - measured):
+        raise UsageError(
+            "these findings would replace those of more operations",
+            where=str(kept),
+            expected=f"each of the {len(known)} results that were measured",
+            actual=f"{len(known) - len(lost)} of them, without {lost[0]}",
+            fix=f"leave out --only and --no-compiled, measure with --repeats {earlier['repeats']} again, "
+            "or give another --table",
+        )
 
 
 def text_of(found: Mapping[str, Any]) -> str:

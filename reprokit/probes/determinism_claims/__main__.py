@@ -4,6 +4,7 @@
 
 It needs PyTorch and numpy only. Each mode is measured in a process of its own, because cuBLAS reads
 ``CUBLAS_WORKSPACE_CONFIG`` when it starts; but with ``warn_only``, the last repeat has a second process.
+Exit codes: 0 measured; 3 not, and one line says why.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import fnmatch
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +25,7 @@ import torch
 from reprokit.capture import probe as environment
 from reprokit.core import determinism_claims as claims
 from reprokit.core.fingerprint import platform_of
+from reprokit.errors import CannotRunError, DeviceError
 from reprokit.probes.determinism_claims import arithmetic, batches, indexing, layers
 from reprokit.probes.determinism_claims.inputs import Case
 from reprokit.probes.determinism_claims.repeats import cost, observe
@@ -39,21 +42,35 @@ _COST, _PAIRS = "cost", 31
 def main(arguments: Sequence[str]) -> int:
     """Measure, and print or write the findings."""
     options = _parser().parse_args(arguments)
-    if options.mode:
-        found: dict[str, Any] = measure_mode(options)
-    elif not _plan(options) and not any(map(_wanted(options.only), batches.NAMES)):
-        found = {**_about(options), "rows": [], "batches": {}}
-    else:
-        by_mode = {mode: _measure_in_processes(arguments, mode, options.repeats) for mode in claims.MODES}
-        found = {**_about(options), **_merged(by_mode, device=options.device)}
-        costs = _measure(arguments, mode=_COST, repeats=_PAIRS, variables=_variables(_COST))
-        _add_costs(found["rows"], costs)
-    text = json.dumps(found) + "\n"
+    try:
+        text = json.dumps(_found(options, arguments)) + "\n"
+    except CannotRunError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
     if options.output is None:
         sys.stdout.write(text)
     else:
         options.output.write_text(text, encoding="utf-8")
     return 0
+
+
+def _found(options: argparse.Namespace, arguments: Sequence[str]) -> dict[str, Any]:
+    if options.device == "cuda" and not torch.cuda.is_available():
+        raise DeviceError(
+            f"torch {torch.__version__} finds no CUDA device on this machine",
+            fix="`nvidia-smi`, a PyTorch built for CUDA, or --device cpu",
+        )
+    if options.mode:
+        return measure_mode(options)
+    if options.output is not None and not options.output.parent.is_dir():
+        raise CannotRunError("the folder to write to is not there", where=str(options.output.parent))
+    if not _plan(options) and not any(map(_wanted(options.only), batches.NAMES)):
+        return {**_about(options), "rows": [], "batches": {}}
+    by_mode = {mode: _measure_in_processes(arguments, mode, options.repeats) for mode in claims.MODES}
+    found = {**_about(options), **_merged(by_mode, device=options.device)}
+    costs = _measure(arguments, mode=_COST, repeats=_PAIRS, variables=_variables(_COST))
+    _add_costs(found["rows"], costs)
+    return found
 
 
 def measure_mode(options: argparse.Namespace) -> dict[str, Any]:
@@ -137,14 +154,20 @@ def _measure(
     arguments: Sequence[str], *, mode: str, repeats: int, variables: Mapping[str, str]
 ) -> dict[str, Any]:
     command = [sys.executable, "-m", "reprokit.probes.determinism_claims", *_without_output(arguments)]
+    command += ["--mode", mode, "--repeats", str(repeats)]
     answer = subprocess.run(
-        [*command, "--mode", mode, "--repeats", str(repeats)],
-        env=dict(variables),
-        stdout=subprocess.PIPE,
-        check=True,
+        command, env=dict(variables), capture_output=True, text=True, errors="replace", check=False
     )
-    sys.stderr.write(f"{mode}: {repeats} repeats measured\n")
-    found: dict[str, Any] = json.loads(answer.stdout)
+    try:
+        answer.check_returncode()
+        found: dict[str, Any] = json.loads(answer.stdout)
+    except (subprocess.CalledProcessError, ValueError) as error:
+        said = answer.stderr.strip().rpartition("\n")[2] or "it said nothing"
+        raise CannotRunError(
+            f"{mode} was not measured: its process ended with exit code {answer.returncode}: {said}",
+            fix=f"`{shlex.join(command)}` shows all that it says",
+        ) from error
+    sys.stderr.write(f"{answer.stderr}{mode}: {repeats} repeats measured\n")
     return found
 
 

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from reprokit import cli
+from reprokit.errors import UsageError
 from reprokit.harness import portability
 from reprokit.reports import determinism_claims_page
 from support.claim_findings import DIFFERS, SAME, findings, row
@@ -166,3 +167,63 @@ def test_a_few_operations_measured_again_leave_the_others_on_the_page(measured, 
     measured[1].append(findings(ROW))
     assert run("--only", "mm", "--table", page).return_value == 0
     assert "differs 3/29" in page.read_text()
+
+
+FEWER_REPEATS = findings(ROW, LIE, repeats=5)
+FEWER_OPERATIONS = findings(ROW, repeats=40)
+ABSENT = {key: ROW[key] for key in ROW if key not in {"deterministic", "warn_only"}} | {
+    "default": {"outcome": "unavailable", "message": "no compiler"}
+}
+
+
+@pytest.mark.parametrize(
+    ("smaller", "told"),
+    [
+        (FEWER_REPEATS, ("more repeats", "at least 30 repeats", "got 5 repeats", "--repeats 30")),
+        (findings(ROW, repeats=3), ("more repeats", "got 3 repeats")),
+        (
+            FEWER_OPERATIONS,
+            ("more operations", "each of the 3 results", "got 2 of them, without add float32", "--only"),
+        ),
+        (findings(ABSENT, row("add"), LIE), ("more operations", "without mm float32 forward")),
+        (findings(ROW, row("add"), LIE, threads=4), ("another environment", "threads 2", "got threads 4")),
+        (findings(ROW, row("add"), LIE, driver="580"), ("another environment", "got driver 580")),
+    ],
+    ids=("fewer repeats", "a few of both", "fewer operations", "not run today", "threads", "driver"),
+)
+@pytest.mark.parametrize("from_file", [False, True], ids=["measured", "from a file"])
+def test_findings_that_say_less_do_not_replace_those_beside_the_page(
+    measured, tmp_path, smaller, told, from_file
+):
+    page, other = tmp_path / "claims.md", tmp_path / "other.json"
+    measured[1].append(findings(ROW, row("add"), LIE))
+    run("--table", page)
+    before = {path: path.read_bytes() for path in (page, *(tmp_path / "claims").iterdir())}
+
+    measured[1].append(smaller)
+    other.write_text(json.dumps(smaller))
+    answer = run("--json", "--table", page, *(("--from", other) if from_file else ()))
+    assert isinstance(answer.exception, UsageError)
+    assert [
+        part for part in (*told, "cpu-x86_64_a-cpu_torch-2.13.0.json") if part not in str(answer.exception)
+    ] == []
+    assert {path: path.read_bytes() for path in (page, *(tmp_path / "claims").iterdir())} == before
+    assert json.loads(answer.stdout) == smaller  # what took minutes to measure is shown
+
+
+def test_more_repeats_of_every_operation_replace_fewer_and_keep_the_differences(measured, tmp_path):
+    page = tmp_path / "claims.md"
+    measured[1].append(findings(ROW, LIE))
+    run("--table", page)
+    measured[1].append(findings(ROW, row("liar"), row("new"), repeats=40))
+    assert run("--table", page).return_value == 0
+    assert "40 repeats." in page.read_text()
+    assert "differs 3/29 (earlier)" in page.read_text()
+
+
+def test_fewer_findings_are_drawn_on_a_page_of_their_own(measured, tmp_path):
+    run("--table", tmp_path / "claims.md")
+    measured[1].append(FEWER_REPEATS)
+    assert run("--table", tmp_path / "mine.md").return_value == 1
+    assert "5 repeats." in (tmp_path / "mine.md").read_text()
+    assert "30 repeats." in (tmp_path / "claims.md").read_text()
