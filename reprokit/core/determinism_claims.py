@@ -171,7 +171,8 @@ def keep_differences(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> di
 
     Returns:
         ``found``; where it has ``same`` and ``earlier`` has ``differs``, that, marked ``earlier``, with how
-        many repeats were ``compared`` then. Of rows with another number of repeats only differences stay.
+        many repeats were ``compared`` then. Of rows with another number of repeats only differences and
+        claims that are false stay.
     """
     if environment(found) != environment(earlier):
         return dict(found)
@@ -182,7 +183,8 @@ def keep_differences(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> di
     if found["repeats"] == earlier["repeats"]:
         rows += known.values()
     else:
-        rows += [_differences(row, compared=compared) for row in known.values() if _differs(row)]
+        left = (row for row in known.values() if _differs(row) or is_any_false([row]))
+        rows += [_differences(row, compared=compared) for row in left]
     rows.sort(key=lambda row: order.get(row_name(row), len(order)))
     return {**found, "rows": rows, "batches": _with_batches(found["batches"], earlier["batches"])}
 
@@ -248,7 +250,12 @@ def _differs(row: Mapping[str, Any]) -> bool:
 
 
 def _differences(row: Mapping[str, Any], *, compared: int) -> dict[str, Any]:
-    """A row that was not measured again: what was the same in another number of repeats is left open."""
+    """A row that was not measured again: what was the same in another number of repeats is left open.
+
+    But for a claim that is false because nothing is raised: it takes no repeats to see that.
+    """
+    if not _differs(row):
+        return dict(row)
     kept = {name: value for name, value in row.items() if name not in MODES}
     for mode in MODES:
         before = row.get(mode, {"outcome": UNAVAILABLE})

@@ -130,6 +130,7 @@ def row(name, digest, outcome="same", **more):
         "dtype": "float32",
         "phase": FORWARD,
         "compiled": False,
+        "claim": claims.UNLISTED,
         "default": finding,
         **more,
     }
@@ -191,6 +192,13 @@ def test_what_is_not_measured_again_stays_in_its_place():
     before = measurement(row("a", "1"), row("b", "2"), row("c", "3"))
     merged = claims.keep_differences(measurement(row("new", "5"), row("b", "4")), before)
     assert merged["rows"] == [row("a", "1"), row("b", "4"), row("c", "3"), row("new", "5")]
+
+
+def test_of_another_number_of_repeats_a_claim_stays_false_that_no_repeat_could_mend():
+    silent = row("silent", "1", claim="raises") | {"deterministic": {"outcome": "same", "digest": "1"}}
+    merged = claims.keep_differences(measurement(row("b", "4"), repeats=2), measurement(silent))
+    assert merged["rows"][0] == silent
+    assert claims.is_any_false(merged["rows"])
 
 
 def test_of_another_number_of_repeats_only_differences_stay():

@@ -41,7 +41,7 @@ def cluster(monkeypatch, recipe):
     """Says what a cluster made; the rows of the checklist are judged elsewhere."""
     monkeypatch.setattr(farm.recipes, "load", lambda *_args, **_more: recipe)
     monkeypatch.setattr(checks, "run_all", lambda _evidence: ())
-    monkeypatch.setitem(fake_backend.INSIDE, "numerics", {"profile": "portable"})
+    monkeypatch.setitem(fake_backend.INSIDE, "numerics", {"profile": "portable", "probe": {}})
 
     def made(*cells: Cell, busy: tuple[str, ...] = ()) -> None:
         monkeypatch.setattr(farm, "_made", lambda *_args, **_more: (list(cells), list(busy)))
