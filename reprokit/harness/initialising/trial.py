@@ -22,7 +22,8 @@ from reprokit.errors import CannotRunError, MetricsError
 from reprokit.harness.initialising.recipe_text import recipe_text
 from reprokit.harness.running import program_files, program_output
 from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.execute import Progress, failure_of
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
 from reprokit.images import own_variants

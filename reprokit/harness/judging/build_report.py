@@ -17,7 +17,7 @@ from reprokit.core import comparison as comparing
 from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
 from reprokit.harness.judging.wording import Case, next_command, sentence
-from reprokit.harness.running.execute import failure_of
+from reprokit.harness.running.failure import failure_of
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD
 
 _CURVE_POINTS = 400

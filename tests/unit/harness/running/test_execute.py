@@ -13,7 +13,8 @@ import pytest
 from reprokit import runs
 from reprokit.core.records import Mount, Outcome
 from reprokit.errors import DiskFullError, EngineError
-from reprokit.harness.running.execute import execute, failure_of
+from reprokit.harness.running.execute import execute
+from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.numbers import mounted_digest
 from reprokit.harness.running.plan import plan_command
 
