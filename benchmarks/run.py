@@ -14,7 +14,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 #: What they share, and what simulates tables.
 NOT_TIMED = {
-    *("run", "race", "small_samples", "gate_error_rates", "dot_plot"),
+    *("run", "race", "small_samples", "gate_error_rates", "dot_plot", "structure"),
     *("gate_data", "gate_of_returns", "gate_on_plants", "learning_regressions"),
 }
 
