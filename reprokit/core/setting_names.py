@@ -68,7 +68,7 @@ def _entries(settings: Sequence[str]) -> dict[tuple[str, ...], str | None]:
         if path == _COMMAND and value.startswith("[") and value.endswith("]"):
             found.update(_options([_unquoted(word) for word in split_values(value[1:-1])]))
         else:
-            found[tuple(path.split("."))] = value
+            found[tuple(path.split("."))] = _unquoted(value)
     return found
 
 
