@@ -126,6 +126,11 @@ def folder_of(runs_dir: Path, name: str) -> Path:
     return runs_dir / SWEEPS / name
 
 
+def is_name(text: str) -> bool:
+    """Whether a text can be a sweep's name: one part of a path, no way out of the folder of sweeps."""
+    return bool(text) and text not in {".", ".."} and not set(text) & set("/\\\0")
+
+
 def write(folder: Path, members: Sequence[Member]) -> Path:
     """Write ``sweep.json``, whole or not at all; returns its path.
 
