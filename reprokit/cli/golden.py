@@ -89,7 +89,7 @@ def show_golden(path: Path, as_json: bool) -> int:
         "reprokit golden promote --from reports/pg/TIME --reason 'discount less'",
         "reprokit golden promote --stale --reason 'numpy 2.5'",
         "reprokit golden promote cartpole_baseline --sweep --reason 'first ensemble'",
-        "reprokit golden promote walk --sweep-name walk-9c518afb --reason 'first ensemble'",
+        "reprokit golden promote walk --sweep-name walk-9c518afb --reason 'again'",
     ),
 )
 @click.argument("what", nargs=-1, metavar="RECIPE | RUN RUN…")
