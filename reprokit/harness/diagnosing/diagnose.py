@@ -28,7 +28,7 @@ from reprokit.harness.diagnosing.first_divergence import (
     where_it_began,
 )
 from reprokit.harness.diagnosing.inquiry import VARIATION, Inquiry
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, first_of, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.source_lines import with_source_lines
@@ -90,7 +90,8 @@ def diagnose_command(
         ignore=request.ignore,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
-    return _written(lab, ["--seed", str(seed), "--", *command])
+    left_out = [word for pattern in request.ignore for word in ("--ignore-metric", pattern)]
+    return _written(lab, ["--seed", str(seed), *left_out, "--", *command])
 
 
 def diagnose_recipe(
@@ -185,7 +186,7 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
 def _diagnose(lab: Laboratory, kept: list[Inquiry]) -> Diagnosis:
     """The answer; what is known on the way is in ``kept``."""
     lab.progress.phase("are two runs equal?")
-    first = need(lab.run("first", Conditions(progress=MEASURE)))
+    first = first_of(lab, "first", Conditions(progress=MEASURE))
     if not first.trace.processes:
         raise CannotJudgeError(
             "the hook was not loaded into the program",
