@@ -40,7 +40,7 @@ from reprokit.execution.outcome import (
 )
 from reprokit.execution.placeholders import fill, fill_folder, placeholders
 from reprokit.execution.run_folder import free_bytes, open_logs, stderr_tail
-from reprokit.layout import OUTPUT
+from reprokit.layout import BYTE_CODE, OUTPUT
 
 
 class LocalBackend:
@@ -95,6 +95,7 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         surroundings, working_dir = dict(os.environ), None
     else:
         surroundings, working_dir = _minimal_surroundings(python, scratch), str(output)
+        surroundings["PYTHONPYCACHEPREFIX"] = _byte_code(spec, given) or f"{scratch}/byte-code"
     return {
         "command": [fill(word, values) for word in spec.command],
         "environment": {**surroundings, **_visible_gpus(spec), **given},
@@ -118,10 +119,19 @@ def _minimal_surroundings(python: str, scratch: str) -> dict[str, str]:
         "PATH": f"{Path(python).parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": f"{scratch}/home",
         "TMPDIR": f"{scratch}/tmp",  # noqa: S108
-        "PYTHONPYCACHEPREFIX": f"{scratch}/byte-code",  # no __pycache__ that lies beside a source is read
         "TZ": "UTC",
         "LC_ALL": "C.UTF-8",
     }
+
+
+def _byte_code(spec: RunSpec, given: Mapping[str, str]) -> str:
+    """The folder of an environment's own byte-code, "" where there is none or the program may write to it.
+
+    No ``__pycache__`` that is beside a source is read either way.
+    """
+    kept = Path(spec.realisation.reference) / BYTE_CODE if spec.realisation else Path()
+    is_read_only = bool(given.get("PYTHONDONTWRITEBYTECODE"))
+    return str(kept) if kept.name == BYTE_CODE and is_read_only and kept.is_dir() else ""
 
 
 def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_out: bool) -> Seen:

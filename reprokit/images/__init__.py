@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from reprokit.errors import UsageError
 
 __all__ = [
     "cache",
+    "changed_since",
     "forecast",
     "housekeeping",
     "inventory",
@@ -135,3 +136,17 @@ def kept_with_runs(
         return {}, lock
     found = venvs.installed(variant, folder, cache=folder.parent.parent, whole=whole)
     return {"installed": found.as_fact()}, lock
+
+
+def changed_since(installed: Mapping[str, Any], realisation: Realisation) -> tuple[str, ...]:
+    """What of a virtual environment is not as it was before its runs, a sentence each.
+
+    Args:
+        installed: The fact of that name that ``kept_with_runs`` gave; nothing is looked at where that says
+            that files were foreign already, or where there is none, as of an image.
+        realisation: The environment.
+    """
+    from reprokit.images import installed_files  # noqa: PLC0415  (start-up time)
+
+    state = installed.get("state")
+    return installed_files.changed_since(state, Path(realisation.reference)) if state else ()

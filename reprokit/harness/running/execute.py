@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from reprokit import capture, file_tree, runs
+from reprokit import capture, file_tree, images, runs
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
@@ -167,6 +167,7 @@ def _run_and_close(
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = unless_changed(result, plan.fetched)
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
+        result = _unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
         result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
         result = before_close(folder, result) if result.completed else result
@@ -197,6 +198,26 @@ def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str |
         outcome=Outcome.MOUNTS_CHANGED,
         message=f"the mounted package changed while the run was under way: {package}",
         remedy="run it again, and leave the package as it is until the run has ended",
+    )
+
+
+def _unless_environment_changed(
+    result: RunResult, spec: RunSpec, *, installed: Mapping[str, Any] | None
+) -> RunResult:
+    """The result; never one that is judged where its environment is not as it was before the runs."""
+    if not result.is_judged or not installed or spec.realisation is None:
+        return result
+    changed = images.changed_since(installed, spec.realisation)
+    if not changed:
+        return result
+    more = f" and {len(changed) - _SHOWN} more" if changed[_SHOWN:] else ""
+    return replace(
+        result,
+        outcome=Outcome.MOUNTS_CHANGED,
+        message=f"the environment {spec.realisation.reference} changed while the run was under way: "
+        f"{'; '.join(changed[:_SHOWN])}{more}",
+        remedy="let the program write to {run_dir} only and add what it installs to the lock; then "
+        f"`rm -r {spec.realisation.reference}` and run again: it is made anew from its lock",
     )
 
 
