@@ -270,6 +270,7 @@ class Laboratory:
             "vary": list(given.vary),
             "serial": list(given.serial),
             "level": given.level,
+            "variables": list(given.environment),
             "draws": self.draws,
             "apart": places.apart,
             "progress": dict(given.progress) or (diagnosis.schedules(given.like.trace) if given.like else {}),
