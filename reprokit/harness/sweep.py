@@ -31,6 +31,7 @@ from reprokit.harness.sweeping.groups import (
     refuse_twins,
     side_by_side,
 )
+from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
 from reprokit.harness.sweeping.machines import on_machines, settled_before
 from reprokit.harness.sweeping.what_was_asked import read_asked, write_asked
 from reprokit.layout import MACHINES, SWEEP
@@ -61,12 +62,14 @@ class Sweep:
         path: Its ``sweep.json``.
         members: In the order in which they were asked for.
         actions: What the call did with each, or would do: ``reuse``, ``run``, ``retry``, ``not_started``.
+        warnings: Where seeds do nothing, one sentence each; the runs are finished all the same.
     """
 
     name: str
     path: Path
     members: tuple[Member, ...]
     actions: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -154,6 +157,7 @@ def sweep(
         path=folder / SWEEP,
         members=tuple(members),
         actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
+        warnings=() if dry_run else tuple(seeds_that_do_nothing(members, group_of, project=project)),
     )
 
 
