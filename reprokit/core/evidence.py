@@ -142,13 +142,19 @@ class SeedResponse:
         why_not: Why nothing shows it, as a clause; "" where something does.
         run: The run with another seed that was compared, or "".
         seed: The seed of that run.
-        metrics: Those that responded in it.
+        third_run: The run with a third seed, where the second one could not tell, or "".
+        third_seed: The seed of that run.
+        needs_third: Whether nothing shows it only because a third seed was not run.
+        metrics: Those that responded in them.
     """
 
     shown_by: str = ""
     why_not: str = ""
     run: str = ""
     seed: int | None = None
+    third_run: str = ""
+    third_seed: int | None = None
+    needs_third: bool = False
     metrics: tuple[str, ...] = ()
 
 
@@ -159,7 +165,8 @@ class SweepEvidence:
     Attributes:
         final_values: Seed → metric → its last value, of each finished run.
         windowed: Seed → the same as of a run.
-        metrics_digests: Seed → digest of its ``metrics.jsonl``; those of other seeds were not read.
+        metrics_digests: Seed → digest of its metrics, without those that only repeat the seed; those of other
+            seeds were not read.
         failures: Seed → why its run is no finished one, of those that crashed or were changed afterwards.
         runs: The run folders of all of them.
         intervals: Expected metric → ``estimate``, ``low``, ``high``, ``method``, ``num_seeds`` and

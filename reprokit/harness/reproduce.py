@@ -19,7 +19,7 @@ from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
-from reprokit.harness.judging.seed_response import agree, find_another_seed
+from reprokit.harness.judging.seed_response import agree, find_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.harness.judging.watched_golden import golden_to_watch
 from reprokit.harness.running.clock import Phases, now, stamp
@@ -69,12 +69,12 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
     if _is_resumed(recipe, folders, request):
         stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
     changed = vary(recipe, folders, request, project=project, phases=phases) if request.vary else ()
-    other_seed = find_another_seed(recipe, folders, request, project=project, phases=phases)
+    other_seeds = find_other_seeds(recipe, folders, request, project=project, phases=phases)
     beside = RunsBesidePair(
         stopped=stopped,
         resumed=resumed,
         varied=changed,
-        other_seed=other_seed,
+        other_seeds=other_seeds,
         seeds=runs_of_sweeps(folders[0]),
         new_seeds=run_new_seeds(recipe, folders, request, project=project, phases=phases),
     )
@@ -140,11 +140,12 @@ def reproduce_command(
     """
     phases = Phases(progress)
     folders = run_command(command, request, project=project, phases=phases)
-    recipe, other = _recipe_of(folders, project), None
+    recipe = _recipe_of(folders, project)
+    others: tuple[Path, ...] = ()
     if recipe is not None:
         again = partial(run_command, command, project=project, phases=phases)
-        other = find_another_seed(recipe, folders, request, project=project, phases=phases, run=again)
-    beside = RunsBesidePair(other_seed=other)
+        others = find_other_seeds(recipe, folders, request, project=project, phases=phases, run=again)
+    beside = RunsBesidePair(other_seeds=others)
     return _answer(
         recipe, folders, request, project=project, phases=phases, beside=beside, command=tuple(command)
     )

@@ -32,6 +32,7 @@ from reprokit.harness.sweeping.groups import (
     refuse_twins,
     side_by_side,
 )
+from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
 from reprokit.harness.sweeping.machines import on_machines, settled_before
 from reprokit.harness.sweeping.what_was_asked import read_asked, write_asked
 from reprokit.layout import MACHINES, SWEEP
@@ -62,7 +63,7 @@ class Sweep:
         path: Its ``sweep.json``.
         members: In the order in which they were asked for.
         actions: What the call did with each, or would do: ``reuse``, ``run``, ``retry``, ``not_started``.
-        warnings: What is odd about the results: settings that change nothing.
+        warnings: What is odd about the results: seeds that do nothing, settings that change nothing.
     """
 
     name: str
@@ -157,7 +158,7 @@ def sweep(
         path=folder / SWEEP,
         members=tuple(members),
         actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
-        warnings=() if dry_run else equal_results(members, runs_dir=project.runs_dir),
+        warnings=() if dry_run else _warnings(members, group_of, project=project),
     )
 
 
@@ -295,3 +296,12 @@ def _carried_out(
 def _phase(member: Member) -> str:
     """How a member stands before the call begins its runs."""
     return str(member.state) if member.state in {State.COMPLETE, State.NOT_STARTED} else str(State.WAITING)
+
+
+def _warnings(
+    members: Sequence[Member], group_of: Mapping[int, Group], *, project: Project
+) -> tuple[str, ...]:
+    return (
+        *seeds_that_do_nothing(members, group_of, project=project),
+        *equal_results(members, runs_dir=project.runs_dir),
+    )

@@ -18,6 +18,7 @@ from reprokit.core.statistics import permutation
 from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
 from reprokit.golden import SweptRun
 from reprokit.harness.curation.promote import candidate_of
+from reprokit.harness.judging.seed_response import silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.harness.running.member_runs import member_today
 from reprokit.harness.running.run_inputs import whole_runs
@@ -32,6 +33,7 @@ from reprokit.runs.sweeps import Member, State
 _LEVEL = 0.05
 _MOST_NAMED = 10
 _HALVES = ("by seed", "by start")
+_LOOKED_AT = 5  # so many runs show whether a metric is constant within each
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,8 @@ def promote_sweep(
 
     Raises:
         GoldenError: The sweep is not worthy: mixed, unfinished or changed members, too few, two that are
-            one, runs that have more apart than their seeds, a value that is not finite, halves that differ.
+            one, runs that have more apart than their seeds, a value that is not finite, a metric that does
+            not respond to the seed, halves that differ.
         RecipeError: The recipe declares no ``statistical``.
     """
     asked = recipes.with_platform((), which.platform)
@@ -93,6 +96,7 @@ def promote_sweep(
     if made_on not in recipe.platforms:
         raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
     swept = [SweptRun(candidate=one, values=_values(one.path, recipe)) for one in candidates]
+    _check_response(swept, recipe)
     return golden.promote_ensemble(
         project.golden_dir,
         runs=swept,
@@ -191,6 +195,20 @@ def _values(folder: Path, recipe: Recipe) -> dict[str, float]:
         fix = "correct the training, or choose a window that every seed has a number for"
         raise GoldenError(", ".join(odd), where=str(folder), fix=fix)
     return values
+
+
+def _check_response(swept: Sequence[SweptRun], recipe: Recipe) -> None:
+    """Refuse an ensemble of a metric that does not respond to the seed: its seeds are one result."""
+    metrics = {label: one.metric for label, one in zip(swept[0].values, recipe.statistical, strict=True)}
+    files = {run.candidate.seed: run.candidate.metrics for run in swept[:_LOOKED_AT]}
+    values = {run.candidate.seed: run.values for run in swept}
+    for label, why in silent_metrics(files, values, metrics).items():
+        raise GoldenError(
+            f"{label} {why}",
+            where=str(recipe.file),
+            fix="seed every generator of the program with {seed}; or declare a metric, or a window such as "
+            "auc_mean, in which seeds differ",
+        )
 
 
 def _halves(swept: Sequence[SweptRun]) -> Iterator[dict[str, Any]]:

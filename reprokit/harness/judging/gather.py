@@ -121,7 +121,7 @@ def gather(
         if recipe is not None and golden_dir is not None and beside.new_seeds is not None
         else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
-        seed_response=response_to_seed(recipe, stored, environment, golden_dir, other=beside.other_seed),
+        seed_response=response_to_seed(recipe, stored, environment, golden_dir, others=beside.other_seeds),
     )
 
 

@@ -16,8 +16,9 @@ from typing import Any
 from reprokit import golden
 from reprokit.core.agreement import takes_seed
 from reprokit.core.rows import counted
+from reprokit.core.seed_rule import Response
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.judging.seed_response import LARGEST_SEED, NOTHING, recorded_in, responding_metrics
+from reprokit.harness.judging.seed_response import LARGEST_SEED, NOTHING, recorded_in, responses, third_seed
 from reprokit.harness.portability.cpu_answer import (
     CpuAnswer,
     CpuVerdict,
@@ -85,11 +86,17 @@ class ProgramJudge:
             return ""
         if not takes_seed(data):
             return f"{NOTHING}: its command has no {{seed}}"
-        other = (self.seed + 1) % LARGEST_SEED
-        left = self.bench.whole("another-seed", words, seed=other)
-        if left.trouble:
-            return f"{NOTHING}: with seed {other} it does not finish"
-        if responding_metrics(native.folder, left.folder, seeds=(self.seed, other)):
+        files, found = {self.seed: native.canonical}, set[Response]()
+        second = (self.seed + 1) % LARGEST_SEED
+        for name, other in (("another-seed", second), ("third-seed", third_seed(self.seed, second))):
+            left = self.bench.whole(name, words, seed=other)
+            if left.trouble:
+                return f"{NOTHING}: with seed {other} it does not finish"
+            files[other] = left.canonical
+            found = set(responses(files).values())
+            if Response.OPEN not in found or Response.YES in found:
+                break
+        if Response.YES in found:
             return ""
         return f"no metric responds to the seed: seed {other} gives the metrics of seed {self.seed}"
 

@@ -346,3 +346,20 @@ def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
         promote(other.name)
     assert len(promote(wanted.name).members) == 11
     assert len(promote("").members) == 10
+
+
+@pytest.mark.parametrize(
+    "logged",
+    ['"return": value', '"return": value, "seed": seed', '"return": value, "env_seed": seed + 1000 + step'],
+)
+def test_seeds_that_do_nothing_are_told_and_the_sweep_is_finished(here, logged):
+    program = (here.root / "train.py").read_text().replace("random.seed(seed)", "random.seed(0)")
+    here.write(train_py=program.replace('"return": value', logged))
+    answer = swept(here.root, seeds="5,6,8,9")
+    assert (answer.exit_code, states(answer)) == (0, ["complete"] * 4)
+    (warning,) = answer.warnings
+    assert warning.startswith("train: no metric responds to the seed, so its 4 seeds are one result")
+
+
+def test_a_sweep_whose_seeds_differ_warns_of_nothing(here):
+    assert swept(here.root).warnings == ()
