@@ -162,7 +162,7 @@ def _run_and_close(
         if plan.program is not None:
             program_output.make_room(folder, plan.program)
             instrumented.make_room(spec, folder)
-        result = backend.run(spec, folder, on_tick=tick)
+        result = backend.run(replace(spec, confined=_is_confined(spec, plan)), folder, on_tick=tick)
         if watch:
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = unless_changed(result, plan.fetched)
@@ -186,6 +186,14 @@ def _run_and_close(
         runs.close_unfinished(folder, result)
         progress.note(f"{label}: {result.message}")
     return result
+
+
+def _is_confined(spec: RunSpec, plan: Plan) -> bool:
+    """Whether a program may write to its own folders only: in a pinned environment, under natural conditions.
+
+    A variation changes folders too; the libraries of accelerators write where no variable leads them.
+    """
+    return spec.realisation is not None and spec.device == "cpu" and "varied" not in plan.facts
 
 
 def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
