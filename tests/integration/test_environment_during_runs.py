@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import py_compile
+import secrets
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,21 @@ subprocess.run(["touch", Path(sys.argv[2], "of-child")], check=True)
             pytest.skip("this kernel cannot confine a process by itself (landlock)")
     for log in Project.around(theirs.root).runs_dir.glob("train/*/stdout.log"):
         assert log.read_text() == ""
+
+
+def test_shared_memory_that_a_pinned_program_left_leaves_repeatability_open(theirs):
+    kept = Path("/dev/shm", f"reprokit-test-{secrets.token_hex(4)}")
+    keeps = (
+        f"kept = Path('{kept}')\nkept.exists() or kept.write_bytes(os.urandom(8))\nprint(kept.read_bytes())"
+    )
+    theirs.write(train_py=PROGRAM.replace("CHANGE", keeps))
+    try:
+        report = theirs.reproduce()
+    finally:
+        kept.unlink(missing_ok=True)
+    (row,) = [check for check in report.checks if check.id == "repeatable"]
+    assert str(row.status) == "ERROR"
+    assert kept.name in row.reason
 
 
 def test_a_denied_write_is_told_with_what_to_do(theirs):
