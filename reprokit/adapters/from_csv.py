@@ -1,8 +1,10 @@
-"""Comma-separated tables, such as the ``progress.csv`` of many training programs.
+"""Tables, such as the ``progress.csv`` of many training programs: with commas, semicolons or tabs.
 
-A cell is a number if it is written like one, ``nan`` and ``inf`` in any case of letters too, otherwise a
-string; an empty cell is null. Columns that two libraries add by themselves are left out: those of Ray Tune's
-``progress.csv`` (``tune_fields``), and the time ``t`` of Stable-Baselines3's ``monitor.csv``.
+Names have no blanks around them. A header that stands in the middle again, and empty lines at the end, are
+left out with a warning. A cell is a number if it is written like one, ``nan`` and ``inf`` in any case of
+letters too, otherwise a string; an empty cell is null. Columns that two libraries add by themselves are left
+out: those of Ray Tune's ``progress.csv`` (``tune_fields``), and the time ``t`` of Stable-Baselines3's
+``monitor.csv``.
 
     >>> next(read(Path("progress.csv"))).record
     {'step': 256, 'loss': 0.5, 'note': None}
@@ -10,6 +12,7 @@ string; an empty cell is null. Columns that two libraries add by themselves are 
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import math
 import os
@@ -18,7 +21,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from reprokit.adapters import tune_fields
 from reprokit.adapters.reading import Note, Reading, open_file
@@ -26,7 +29,7 @@ from reprokit.adapters.reading import Note, Reading, open_file
 NAME = "csv"
 ORDER = 20
 WHOLE_FOLDER = False
-PATTERNS = ("progress.csv", "metrics.csv", "*.csv")
+PATTERNS = ("progress.csv", "metrics.csv", "*.csv", "*.tsv")
 
 MAX_INTEGER_DIGITS = 640
 
@@ -38,6 +41,10 @@ _FLOAT = re.compile(
 _ASSIGNED = re.compile(r"[A-Za-z]\s*[=:]\s*[-+]?\d")
 # Possessive: each space is looked at once, not once for every space before it.
 _SENTENCE = re.compile(r"[A-Za-z](?:\s++|\s*+[=:]\s*+)[-+]?\d")
+
+_BLANK = (("blank_line", ""),)
+#: What may stand between cells, the likeliest first.
+_DELIMITERS = ",;\t"
 
 Cell = int | float | str | None
 
@@ -60,39 +67,60 @@ def read(path: Path) -> Iterator[Reading]:
     whole = size == 0 or os.pread(descriptor, 1, size - 1) in b"\r\n"
     with os.fdopen(descriptor, encoding="utf-8-sig", newline="") as file:
         latest: Reading | None = None
+        blank: list[Reading] = []
         for reading in _readings(file):
-            if latest is not None:
-                yield latest
-            latest = reading
+            if latest is not None and reading.record is None and reading.notes == _BLANK:
+                blank.append(reading)
+                continue
+            yield from ([latest, *blank] if latest is not None else ())
+            latest, blank = reading, []
         if latest is not None:
-            yield latest if whole else replace(latest, notes=(*latest.notes, ("no_final_newline", "")))
+            ended = ("blank_end", "") if blank else ("no_final_newline", "")
+            yield replace(latest, notes=(*latest.notes, ended)) if blank or not whole else latest
 
 
 def _readings(file: TextIO) -> Iterator[Reading]:
-    rows = csv.reader(file, strict=True)
+    rows = _rows(file)
     try:
         header, comments = _header(rows)
         if not header:
             word = "empty_file" if header is None else "blank_line"
             yield Reading(line=None, record=None, notes=((word, ""),))
             return
+        header = [name.strip() for name in header]
         twice = sorted(name for name, count in Counter(header).items() if count > 1)
         if twice:
             yield Reading(line=None, record=None, notes=(("duplicate_key", f"column '{twice[0][:80]}'"),))
             return
         left_out = _added_by_library(header, comments)
+        repeated: tuple[Note, ...] = ()
         for at, row in enumerate(rows):
+            if [name.strip() for name in row] == header:
+                repeated = (("repeated_header", ""),)
+                continue
             if at == 0 and _is_text(header, row):
                 detail = (
                     f"{', '.join(header)[:80]!r}; name it .log or .txt, or write a header and rows of numbers"
                 )
                 yield Reading(line=1, record=None, notes=(("not_a_table", detail),))
                 return
-            yield _reading(header, row, rows.line_num, left_out)
+            reading = _reading(header, row, rows.line_num, left_out)
+            yield replace(reading, notes=(*repeated, *reading.notes)) if repeated else reading
+            repeated = ()
     except UnicodeDecodeError as error:
         yield Reading(line=rows.line_num + 1, record=None, notes=(("invalid_utf8", error.reason),))
     except csv.Error as error:
         yield Reading(line=rows.line_num, record=None, notes=(("ragged_row", str(error)),))
+
+
+def _rows(file: TextIO) -> Any:
+    """A reader of the table; the first line that is no comment shows what stands between cells."""
+    header = ""
+    with contextlib.suppress(UnicodeDecodeError):  # the reader comes to the same place
+        header = next((line for line in file if not line.startswith("#")), "")
+    file.seek(0)
+    delimiter = next((one for one in _DELIMITERS if one in header), _DELIMITERS[0])
+    return csv.reader(file, strict=True, delimiter=delimiter)
 
 
 def _header(rows: Iterator[list[str]]) -> tuple[list[str] | None, str]:

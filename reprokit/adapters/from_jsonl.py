@@ -8,6 +8,7 @@ ones, what is equal byte for byte is skipped, except at both ends of the file an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reprokit.adapters.jsonl_file import LineFile, LineTooLongError
@@ -36,12 +37,15 @@ def read(path: Path) -> Iterator[Reading]:
     Raises:
         MetricsError: The path cannot be opened as a file.
     """
-    with LineFile(path) as file:
+    with LineFile(path, cuts_blank_end=True) as file:
         try:
             num_unreadable = 0
             for block in file.blocks():
+                is_last = file.blank_end and file.offset + len(block.data) >= file.size
+                last = file.line + block.num_lines - 1 if is_last else 0
                 for reading in readings(block, file.line):
-                    yield reading
+                    ended = reading.line == last and (("blank_end", ""),)
+                    yield replace(reading, notes=(*reading.notes, *ended)) if ended else reading
                     num_unreadable += reading.record is None
                     if num_unreadable > MAX_UNREADABLE:
                         yield Reading(line=reading.line, record=None, notes=(("too_many_errors", ""),))
@@ -52,7 +56,7 @@ def read(path: Path) -> Iterator[Reading]:
 
 def read_from(path: Path, first: int) -> Iterator[Reading]:
     """As ``read``, from the record at position ``first`` (from 0) on, without parsing those before it."""
-    with LineFile(path) as file:
+    with LineFile(path, cuts_blank_end=True) as file:
         for block in file.blocks():
             if file.line + block.num_lines > first + 1:
                 for reading in readings(block, file.line):
@@ -78,8 +82,8 @@ def compare(
     """
     pace = pace or Pace()
     with (
-        LineFile(expected, block_bytes=pace.block_bytes) as left,
-        LineFile(actual, block_bytes=pace.block_bytes) as right,
+        LineFile(expected, block_bytes=pace.block_bytes, cuts_blank_end=True) as left,
+        LineFile(actual, block_bytes=pace.block_bytes, cuts_blank_end=True) as right,
     ):
         may_skip = left.size + right.size > pace.parse_all_bytes
         while True:

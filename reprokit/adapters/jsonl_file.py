@@ -21,6 +21,8 @@ from reprokit.adapters.reading import open_file
 LINE_FEED = 10
 BLOCK_BYTES = 1 << 19
 MAX_LINE_BYTES = 4 << 20
+#: How far from the end of a file empty lines are looked for.
+_END_BYTES = 1 << 16
 
 
 class LineTooLongError(Exception):
@@ -58,14 +60,21 @@ class Block:
 
 
 class LineFile:
-    """An open file and the position that its reader has reached, always the start of a line."""
+    """An open file and the position that its reader has reached, always the start of a line.
 
-    def __init__(self, path: Path, *, block_bytes: int = BLOCK_BYTES) -> None:
+    Args:
+        path: The file.
+        block_bytes: How much is read at a time.
+        cuts_blank_end: Whether empty lines at the end are left out; ``blank_end`` says how many they are.
+    """
+
+    def __init__(self, path: Path, *, block_bytes: int = BLOCK_BYTES, cuts_blank_end: bool = False) -> None:
         self.path = path
         self._block_bytes = block_bytes
         self.descriptor = open_file(path)
         self._identity = self._stat()
         self.size = self._identity[0]
+        self.blank_end = self._cut_blank_end() if cuts_blank_end else 0
         self.offset = 0
         self.line = 1
 
@@ -90,7 +99,7 @@ class LineFile:
         """
         wanted = self._block_bytes
         while True:
-            data = os.pread(self.descriptor, wanted, self.offset)
+            data = os.pread(self.descriptor, min(wanted, max(0, self.size - self.offset)), self.offset)
             at_end = len(data) < wanted
             if at_end or b"\n" in data:
                 return _whole_lines(data, keep_rest=at_end)
@@ -117,6 +126,18 @@ class LineFile:
         while (block := self.peek()).num_lines:
             yield block
             self.advance(block, block.num_lines)
+
+    def _cut_blank_end(self) -> int:
+        """Let the file end with its last line that holds something; how many lines come after it."""
+        begin = max(0, self.size - _END_BYTES)
+        data = os.pread(self.descriptor, self.size - begin, begin)
+        held = len(data.rstrip(b" \t\r\n"))
+        end = data.find(b"\n", held) + 1
+        if not held or not end or end == len(data):
+            return 0
+        rest = data[end:]
+        self.size = begin + end
+        return rest.count(b"\n") + (not rest.endswith(b"\n"))
 
     def _stat(self) -> tuple[int, int]:
         found = os.fstat(self.descriptor)

@@ -59,6 +59,8 @@ class Walk:
         for file, side in zip(self._files, _SIDES, strict=True):
             if file.size == 0:
                 self._comparer.log.add("empty_file", side)
+            if file.blank_end:
+                self._comparer.log.add("blank_end", side)
         try:
             self._pairs()
             self._rest()

@@ -9,9 +9,11 @@ from pathlib import Path
 from reprokit.adapters import sources
 from reprokit.adapters.comparing import compare_first, compare_sources
 from reprokit.adapters.reading import MetricsSource
+from reprokit.adapters.summaries import names_in
 from reprokit.compressed import stored
 from reprokit.core import problems
 from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.metric_names import nearest, quoted, within
 from reprokit.core.problems import ProblemLog
 from reprokit.core.records import Outcome
 from reprokit.core.texts import Placeholders, Places
@@ -105,7 +107,7 @@ def compare_runs(
             right,
             tolerances=tolerances,
             metrics=None if metrics is None else [name.removeprefix(own) for name in metrics],
-            ignore=[pattern.removeprefix(own) for pattern in ignore],
+            ignore=[one for pattern in ignore for one in within(pattern, left.name)],
             placeholders=placeholders,
         )
         if len(pairs) == 1 and not log.has(problems.DIFFERENCE):
@@ -113,7 +115,9 @@ def compare_runs(
         found.append(_prefixed(comparison, left.name))
     for name in metrics or ():
         if not any(known == name or known.endswith(f":{name}") for one in found for known in one.per_metric):
-            log.add("unknown_metric", problems.BOTH, detail=f"'{name}'")
+            names = [known for pair in pairs for source in pair for known in names_in(source)]
+            near = ", ".join(map(quoted, nearest(name, names)))
+            log.add("unknown_metric", problems.BOTH, detail=f"{quoted(name)}; the nearest: {near}")
     return _merged(found, log.problems())
 
 

@@ -170,6 +170,17 @@ def _volatile(evidence: Evidence) -> list[CheckResult]:
             required=False,
         )
         for name, because in sorted(evidence.volatile_metrics.items())
+    ] + [
+        CheckResult(
+            id=f"volatile_metric/{pattern}",
+            title=f"Metrics that match {pattern} were left out",
+            status=Status.SKIPPED,
+            reason=f"`volatile` in the recipe has {pattern!r}, which fits no metric: nothing was left out",
+            remedy=f"correct it; the nearest names: {near}",
+            evidence={"metric": None, "pattern": pattern},
+            required=False,
+        )
+        for pattern, near in sorted(evidence.volatile_idle.items())
     ]
 
 

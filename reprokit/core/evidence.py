@@ -300,6 +300,7 @@ class Evidence:
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
+        volatile_idle: Pattern under ``volatile`` that fits no metric of any run → the nearest names.
         clock_metrics: Name → ``rate``, ``duration`` or ``time stamp``, where the runs of a plain command
             differ in nothing but metrics of the wall clock.
         locked: Package → version, as the lock of the runs' environment holds them for this
@@ -323,6 +324,7 @@ class Evidence:
     clock_metrics: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     volatile_metrics: Mapping[str, str] = field(default_factory=dict)
+    volatile_idle: Mapping[str, str] = field(default_factory=dict)
     locked: Mapping[str, str] | None = None
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None

@@ -17,6 +17,7 @@ from reprokit.harness.diagnosing.cause_in_report import with_cause
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
+from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
 from reprokit.harness.judging.seed_response import agree, find_another_seed
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
@@ -63,6 +64,7 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
         find_golden = golden_to_watch(recipe, request, golden_dir=project.golden_dir)
     pair = WholeRun(repeats=request.repeats, beside_other_seed=True, find_golden=find_golden)
     folders = run_recipe(recipe, request, pair, project=project, phases=phases)
+    tell_idle_patterns(recipe, folders, progress=progress)
     stopped = resumed = None
     if _is_resumed(recipe, folders, request):
         stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
@@ -99,7 +101,9 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
         return _go_on(name, request, project=project, progress=progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     tell_false_claims(recipe, project=project, progress=progress)
-    return run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))[0]
+    folders = run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))
+    tell_idle_patterns(recipe, folders, progress=progress)
+    return folders[0]
 
 
 def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:

@@ -75,9 +75,11 @@ def statistics(
         raise UsageError(str(error), where="--window") from error
     groups = [group for target in targets for group in _groups(target, project=project, like=like)]
     generator = np.random.default_rng(bootstrap_seed)
+    for pattern in metrics:
+        names = dict.fromkeys(name for one in groups for name in _numbers_of(one))
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise adapters.fits_no_metric(pattern, names, option="--metric")
     found = tuple(_described(one, asked, patterns=metrics, generator=generator) for one in groups)
-    if metrics and not any(one.metrics for one in found):
-        raise UsageError("no metric has such a name", where="--metric", actual=" ".join(metrics))
     pairs = tuple(
         (first.group.name, other.group.name, tuple(_between(first, other, generator=generator)))
         for first, other in _compared(found)
@@ -168,6 +170,11 @@ def _described(
         )
     described = describe.describe(curves, windows=windows, generator=generator)
     return GroupStatistics(group=group, metrics=tuple(described), notes=tuple(_notes(found, curves)))
+
+
+def _numbers_of(group: Group) -> Iterator[str]:
+    """The metrics of a group's runs that are numbers."""
+    return (name for member in group.members for name in _read(member.folder).series)
 
 
 def _read(folder: Path) -> Columns:

@@ -22,6 +22,7 @@ from reprokit.harness.running.start_runs import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import Board, SweepProgress, carry_out
 from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
+from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import (
     Group,
     as_they_stand,
@@ -61,12 +62,14 @@ class Sweep:
         path: Its ``sweep.json``.
         members: In the order in which they were asked for.
         actions: What the call did with each, or would do: ``reuse``, ``run``, ``retry``, ``not_started``.
+        warnings: What is odd about the results: settings that change nothing.
     """
 
     name: str
     path: Path
     members: tuple[Member, ...]
     actions: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -154,6 +157,7 @@ def sweep(
         path=folder / SWEEP,
         members=tuple(members),
         actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
+        warnings=() if dry_run else equal_results(members, runs_dir=project.runs_dir),
     )
 
 
@@ -231,6 +235,7 @@ def _named(groups: Sequence[Group]) -> tuple[list[Member], dict[int, Group]]:
     pairs = [(group, member) for group in groups for member in members_of(group)]
     members = [member for _, member in pairs]
     refuse_twins(members)
+    members = sweeps.named(members)
     return members, dict(enumerate(group for group, _ in pairs))
 
 

@@ -24,17 +24,12 @@ __all__ = [
     "changed_since",
     "forecast",
     "housekeeping",
-    "image_documents",
     "inventory",
     "kept_with_runs",
     "locks",
-    "own_variants",
-    "rebuild",
-    "relock",
     "resolve",
     "variables",
     "vendor",
-    "verify",
 ]
 
 
@@ -64,7 +59,8 @@ def resolve(
         ImageError: It cannot be made; the message says why and what to do.
         WorkspaceError: The cache cannot be written.
     """
-    from reprokit.images import bases, build, cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images import cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images.building import bases, build  # noqa: PLC0415  (the docker SDK)
 
     lock = locks.read_lock(project)
     chosen = lock.variant(variant)
@@ -126,7 +122,8 @@ def kept_with_runs(
         ImageError: ``images/`` cannot be read.
         WorkspaceError: The cache cannot be reached.
     """
-    from reprokit.images import cache, image_documents, locks, packages, venvs  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images import cache, locks, packages, venvs  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images.checking import image_documents  # noqa: PLC0415  (the docker SDK)
 
     variant = locks.read_lock(project).variant(realisation.variant)
     path = variant.packages_path

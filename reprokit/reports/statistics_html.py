@@ -16,7 +16,7 @@ from reprokit.reports.format_values import Facts, spelt
 from reprokit.reports.html_tables import Table, html_table
 from reprokit.reports.plots import WIDTH, Plot
 from reprokit.reports.seed_plots import Curve, SeedResults, curve_plot, result_plot
-from reprokit.reports.sweep_table import AGAIN, member_rows, mixed_lines, why_unfinished
+from reprokit.reports.sweep_table import AGAIN, common_settings, member_rows, mixed_lines, why_unfinished
 from reprokit.reports.to_html import page
 
 if TYPE_CHECKING:
@@ -93,7 +93,13 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
         tone="bad" if done < len(answer.members) else "unknown" if mixed else "good",
         sentence=f"{done} of {counted(len(answer.members), 'member')} finished{', mixed' if mixed else ''}",
         members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
-        remarks=(*mixed, *why_unfinished(answer.members), *([AGAIN] if done < len(answer.members) else [])),
+        remarks=(
+            *([f"Every member has {common}"] if (common := common_settings(answer.members)) else []),
+            *(f"Warning: {one}" for one in answer.warnings),
+            *mixed,
+            *why_unfinished(answer.members),
+            *([AGAIN] if done < len(answer.members) else []),
+        ),
         **(_of_groups(found, goldens) if found else _of_groups(None, {})),
     )
 

@@ -28,7 +28,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Lines of a table: the keys of the first row, then the rows."""
     if not rows:
         return []
-    return aligned([[*rows[0]], *([shown(row[key]) for key in rows[0]] for row in rows)])
+    return aligned([[*rows[0]], *([shown(row[key], limit=1000) for key in rows[0]] for row in rows)])
 
 
 def aligned(rows: Sequence[Sequence[str]], *, num_left: int | None = None) -> list[str]:
@@ -65,13 +65,25 @@ def bytes_text(size: float) -> str:
     return f"{size / 1024:,.1f} TiB"
 
 
+def room() -> int | None:
+    """Columns of the terminal that standard output is; None where it is none."""
+    return max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else None
+
+
+def fits(lines: Sequence[str]) -> bool:
+    """Whether no line is wider than the terminal; always where there is none."""
+    columns = room()
+    return columns is None or all(len(line) <= columns for line in lines)
+
+
 def folded(text: str, *, indent: int) -> str:
     """A line, wrapped and indented on a terminal; elsewhere left whole, for ``grep``."""
-    if not sys.stdout.isatty():
+    columns = room()
+    if columns is None:
         return text
     return textwrap.fill(
         text,
-        max(shutil.get_terminal_size().columns, indent + 20),
+        max(columns, indent + 20),
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,

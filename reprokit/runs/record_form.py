@@ -46,7 +46,7 @@ _FORM: Mapping[str, Form] = {
     **dict.fromkeys(("training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)),
     "program": ({"files": _TEXTS}, None),
     "shared": {...: [str]},
-    **dict.fromkeys(("sources", "volatile", "left_because"), _TEXTS),
+    **dict.fromkeys(("sources", "volatile", "volatile_idle", "left_because"), _TEXTS),
     "metrics_problem": ({...: _TEXT}, None),
     "where": str,
     "machine": _TEXTS,

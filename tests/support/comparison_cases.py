@@ -225,6 +225,7 @@ def _records() -> list[Case]:
         ),
         _same("no step at all", lines({"loss": 1.0}, {"loss": 2.0}), lines({"loss": 1.0}, {"loss": 2.0})),
         _same("carriage returns", losses(1.0, 2.0), losses(1.0, 2.0).replace(b"\n", b"\r\n"), "carriage_return"),
+        _same("empty lines at the end", losses(1.0, 2.0), losses(1.0, 2.0) + b"\n \t\n\n", "blank_end"),
         _same("no line feed at the end", losses(1.0, 2.0), losses(1.0, 2.0)[:-1], "no_final_newline"),
     ]
 
@@ -241,7 +242,6 @@ def _malformed() -> list[Case]:
             ("torn first line", good[5:], ["torn_line"]),
             ("torn inside a character", good + '{"step": 2, "é'.encode()[:-1], ["torn_line"]),
             ("blank line", good + b"\n" + losses(1.0, start=2), ["blank_line"]),
-            ("blank line at the end", good + b"\n", ["blank_line"]),
             ("line of white space", good + b" \t\n" + losses(1.0, start=2), ["blank_line"]),
             ("only line feeds", b"\n\n\n", ["blank_line"]),
             ("byte order mark", b"\xef\xbb\xbf" + good, ["byte_order_mark"]),

@@ -77,7 +77,10 @@ class Reference:
     def read(self, data):
         """One record a line, None for a line that is none."""
         lines = data.split(b"\n")
-        if lines[-1] == b"":
+        if any(line.strip() for line in lines):
+            while not lines[-1].strip():
+                lines.pop()
+        elif lines[-1] == b"":
             lines.pop()
         return [self.record(line) for line in lines]
 

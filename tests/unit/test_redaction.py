@@ -196,6 +196,13 @@ def test_redacting_twice_gives_the_same(text):
         "a:b@",
         "-token ",
         "-u a ",
+        "api_key_",
+        "secretA",
+        "token_prod_",
+        "password_file_",
+        "api_x_",
+        "API key ",
+        "token  a",
     ],
 )
 def test_no_text_takes_long(part):

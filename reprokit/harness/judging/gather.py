@@ -107,6 +107,7 @@ def gather(
         volatile_metrics={
             name: why for run in stored for name, why in (run.record.get("volatile") or {}).items()
         },
+        volatile_idle=_idle([run.record.get("volatile_idle") or {} for run in stored]),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
@@ -122,6 +123,12 @@ def gather(
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
         seed_response=response_to_seed(recipe, stored, environment, golden_dir, other=beside.other_seed),
     )
+
+
+def _idle(found: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Patterns that fit a metric of no run, with the nearest names of the first."""
+    first = found[0] if found else {}
+    return {pattern: near for pattern, near in first.items() if all(pattern in one for one in found)}
 
 
 def _compare_runs(

@@ -92,7 +92,8 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
     """Write the run's ``metrics.jsonl``.
 
     Returns:
-        Keys of ``run.json``: ``sources`` and ``volatile``; ``metrics_problem`` where nothing could be read.
+        Keys of ``run.json``: ``sources`` and ``volatile``, with ``volatile_idle`` patterns that fit no
+        metric; ``metrics_problem`` where nothing could be read.
     """
     output = folder / OUTPUT
     try:
@@ -108,7 +109,8 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
         return _problem(error)
     records = [*made.records, *([_record_of(left, made.records)] if left else ())]
     workspace.write_atomic(folder / METRICS, b"".join(line + b"\n" for line in records))
-    return {"sources": dict(made.sources), "volatile": dict(made.volatile)}
+    idle = {"volatile_idle": dict(made.idle)} if made.idle else {}
+    return {"sources": dict(made.sources), "volatile": dict(made.volatile), **idle}
 
 
 def _problem(error: MetricsError) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reprokit import capture, images, runs, workspace
+from reprokit import adapters, capture, images, runs, workspace
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
@@ -30,6 +30,7 @@ from reprokit.harness.running.plain_recipe import as_recipe
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.images import locks
+from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
@@ -113,17 +114,31 @@ def run_command(
             if request.against_golden:
                 place = os.path.relpath(project.golden_dir, project.root)
                 plan = as_recipe(plan, command, ignore=request.ignore, golden=place, host=host)
+            run = partial(
+                execute,
+                backend=local_backend.LocalBackend(),
+                runs_dir=project.runs_dir,
+                host=host,
+                progress=phases.progress,
+            )
             with phases.of("train"):
-                return execute(
-                    plan,
-                    backend=local_backend.LocalBackend(),
-                    runs_dir=project.runs_dir,
-                    host=host,
-                    progress=phases.progress,
-                )
+                return _one_by_one(plan, request, run=run)
     except CannotRunError as error:
         name = plan.specs[0].recipe
         return (not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
+
+
+def _one_by_one(plan: Plan, request: Request, *, run: Callable[[Plan], tuple[Path, ...]]) -> tuple[Path, ...]:
+    """Make the runs of a command in turn, up to one that fails; a wrong pattern is told after the first."""
+    folders: list[Path] = []
+    for spec in plan.specs:
+        folders += run(replace(plan, specs=(spec,)))
+        if not runs.read(folders[-1], verify=False).complete:
+            break
+        if len(folders) == 1:
+            left = folders[0] / OUTPUT if plan.program is not None else folders[0]
+            adapters.must_fit(adapters.find_all(left), request.ignore, option="--ignore-metric")
+    return tuple(folders)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

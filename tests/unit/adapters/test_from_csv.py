@@ -71,6 +71,39 @@ def test_comments_above_the_header_are_passed_over(tmp_path):
     assert [reading.record for reading in found] == [{"r": 9.0, "l": 9}]
 
 
+def test_names_have_no_blanks_around_them(tmp_path):
+    found = readings(tmp_path, "      epoch,   train/loss\n          1,          0.5\n")
+    assert [reading.record for reading in found] == [{"epoch": 1, "train/loss": 0.5}]
+    assert words(readings(tmp_path, "a , a\n1,2\n")) == ["duplicate_key"]
+
+
+def test_a_header_in_the_middle_is_passed_over_and_said(tmp_path):
+    found = readings(tmp_path, "step,loss\n0,0.5\nstep,loss\n0,0.5\n1,0.25\n")
+    assert [reading.record for reading in found] == [
+        {"step": 0, "loss": 0.5},
+        {"step": 0, "loss": 0.5},
+        {"step": 1, "loss": 0.25},
+    ]
+    assert [(reading.line, reading.notes) for reading in found if reading.notes] == [
+        (4, (("repeated_header", ""),))
+    ]
+
+
+def test_empty_lines_at_the_end_are_passed_over_and_said(tmp_path):
+    found = readings(tmp_path, "a\n1\n2\n\n\n")
+    assert [reading.record for reading in found] == [{"a": 1}, {"a": 2}]
+    assert words(found) == ["blank_end"]
+
+
+@pytest.mark.parametrize("mark", ["\t", ";"])
+def test_tabs_and_semicolons_stand_between_cells_too(tmp_path, mark):
+    found = readings(tmp_path, f"iter{mark}Logloss\n0{mark}0.5\n1{mark}0.25\n")
+    assert [reading.record for reading in found] == [
+        {"iter": 0, "Logloss": 0.5},
+        {"iter": 1, "Logloss": 0.25},
+    ]
+
+
 def test_two_tables_are_compared(tmp_path):
     paths = tmp_path / "a.csv", tmp_path / "b.csv"
     for path, last in zip(paths, ("2.5", "2.75"), strict=True):

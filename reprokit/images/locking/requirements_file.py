@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reprokit.errors import ImageError
-from reprokit.images import project_file
-from reprokit.images.dependencies import (
+from reprokit.images.locking import project_file
+from reprokit.images.locking.dependencies import (
     Dependencies,
     Wanted,
     combined,

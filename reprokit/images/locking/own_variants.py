@@ -23,16 +23,18 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from reprokit.errors import ImageError
-from reprokit.images import bootstrap, cache, debian_packages, local_wheels, locks, variant_file
+from reprokit.images import cache, locks
+from reprokit.images.building import bootstrap, debian_packages
+from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.cache import Progress
-from reprokit.images.debian_packages import moved_versions
-from reprokit.images.dependencies import Dependencies, Wanted, combined, read_dependencies
+from reprokit.images.locking import local_wheels, variant_file
+from reprokit.images.locking.dependencies import Dependencies, Wanted, combined, read_dependencies
+from reprokit.images.locking.project_file import editable_of
+from reprokit.images.locking.solve import head, rendered, versions_of
+from reprokit.images.locking.torch_builds import solve_for_device
+from reprokit.images.locking.variant_file import Choice, Declared
 from reprokit.images.locks import Variant, must_be_name, read_lock
 from reprokit.images.packages import Package, read_packages, read_text
-from reprokit.images.project_file import editable_of
-from reprokit.images.solve import head, rendered, versions_of
-from reprokit.images.torch_builds import solve_for_device
-from reprokit.images.variant_file import Choice, Declared
 from reprokit.layout import LOCK
 from reprokit.packaged import packaged
 from reprokit.project import project_folder

@@ -16,9 +16,11 @@ from packaging.utils import parse_wheel_filename
 
 from reprokit.core.records import digest_bytes
 from reprokit.errors import ImageError
-from reprokit.images import build_record, debian_packages, image_store, provenance, sbom, wheels
+from reprokit.images import wheels
+from reprokit.images.building import build_record, debian_packages, image_store
 from reprokit.images.cache import Progress, appearing, held, mark_used
-from reprokit.images.image_contents import Contents, look_inside
+from reprokit.images.checking import provenance, sbom
+from reprokit.images.checking.image_contents import Contents, look_inside
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of, packages_for, read_packages
 from reprokit.layout import IMAGE_PROVENANCE, SBOM

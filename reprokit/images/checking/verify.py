@@ -18,11 +18,11 @@ from typing import Any
 from docker import DockerClient
 
 from reprokit.errors import UsageError
-from reprokit.images import bases, build, builders, image_store
-from reprokit.images.build_steps import Ingredients, Surroundings, made
+from reprokit.images.building import bases, build, builders, image_store
+from reprokit.images.building.build_steps import Ingredients, Surroundings, made
+from reprokit.images.building.canonical import Canonical
 from reprokit.images.cache import Progress
-from reprokit.images.canonical import Canonical
-from reprokit.images.image_difference import ImageDifference, first_difference
+from reprokit.images.checking.image_difference import ImageDifference, first_difference
 from reprokit.images.locks import Lock, Variant, read_lock
 from reprokit.project import project_folder
 

@@ -17,8 +17,8 @@ from packaging.utils import parse_wheel_filename
 
 from reprokit.errors import ImageError
 from reprokit.images.cache import Progress
+from reprokit.images.locking.project_file import Editable
 from reprokit.images.packages import normalised
-from reprokit.images.project_file import Editable
 
 _EPOCH = (2020, 1, 1, 0, 0, 0)
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import uv
 
 from reprokit.errors import ImageError
-from reprokit.images.debian_packages import moved_versions
+from reprokit.images.building.debian_packages import moved_versions
 from reprokit.images.locks import External, Lock, Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages
 from reprokit.layout import LOCK

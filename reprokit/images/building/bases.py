@@ -14,8 +14,8 @@ from docker import DockerClient
 from reprokit.core.records import digest
 from reprokit.docker_sdk import SDK_ERRORS
 from reprokit.errors import EngineError, ImageError, UsageError
-from reprokit.images import bootstrap, build_record, image_store
-from reprokit.images.archive import write_archive
+from reprokit.images.building import bootstrap, build_record, image_store
+from reprokit.images.building.archive import write_archive
 from reprokit.images.cache import Progress, held
 from reprokit.images.locks import Lock, RegistryBase, Variant
 from reprokit.images.packages import digest_of

@@ -14,10 +14,10 @@ from typing import BinaryIO
 from docker import DockerClient
 
 from reprokit.errors import ImageError
-from reprokit.images import builders, image_store, layers
-from reprokit.images.bases import Base
+from reprokit.images.building import builders, image_store, layers
+from reprokit.images.building.bases import Base
+from reprokit.images.building.canonical import Canonical, Form, canonical
 from reprokit.images.cache import Progress, held
-from reprokit.images.canonical import Canonical, Form, canonical
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import digest_of
 from reprokit.images.subprocesses import heartbeat

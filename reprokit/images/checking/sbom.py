@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from reprokit import __version__
 from reprokit.core.records import canonical_json
-from reprokit.images.image_contents import Contents, PythonPackage, SystemPackage
+from reprokit.images.checking.image_contents import Contents, PythonPackage, SystemPackage
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "https://reprokit.dev/image")
 

@@ -11,9 +11,11 @@ from docker import DockerClient
 
 from reprokit.core.records import Realisation, digest
 from reprokit.errors import ImageError
-from reprokit.images import bases, build_record, builders, image_documents, image_store, wheels
-from reprokit.images.build_steps import Ingredients, Surroundings, made
+from reprokit.images import wheels
+from reprokit.images.building import bases, build_record, builders, image_store
+from reprokit.images.building.build_steps import Ingredients, Surroundings, made
 from reprokit.images.cache import Progress, held
+from reprokit.images.checking import image_documents
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of
 from reprokit.images.subprocesses import heartbeat

@@ -5,11 +5,12 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 
-from reprokit.images import bootstrap, cache, debian_packages
+from reprokit.images import cache
+from reprokit.images.building import bootstrap, debian_packages
 from reprokit.images.cache import Progress
+from reprokit.images.locking.own_variants import Relocked, lock_again
+from reprokit.images.locking.solve import solve_variant
 from reprokit.images.locks import Lock
-from reprokit.images.own_variants import Relocked, lock_again
-from reprokit.images.solve import solve_variant
 from reprokit.workspace import write_atomic
 
 #: The name under which the packages of the bases without a registry are solved.

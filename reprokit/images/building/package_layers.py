@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from reprokit.images.layers import DIRECTORY, FILE, HARD_LINK, File, SavedImage
+from reprokit.images.building.layers import DIRECTORY, FILE, HARD_LINK, File, SavedImage
 
 _SMALLEST_BYTES = 32 << 20
 _MOST_LAYERS = 16  # of at most 127 that an engine stacks

@@ -15,11 +15,11 @@ from packaging.version import Version
 
 from reprokit.errors import ImageError
 from reprokit.images.cache import Progress
-from reprokit.images.dependencies import Dependencies
+from reprokit.images.locking.dependencies import Dependencies
+from reprokit.images.locking.solve_target import Surroundings, solve_for
+from reprokit.images.locking.variant_file import Declared, externals
 from reprokit.images.locks import External
 from reprokit.images.packages import Package, Target, read_text
-from reprokit.images.solve_target import Surroundings, solve_for
-from reprokit.images.variant_file import Declared, externals
 from reprokit.images.wheels import is_reachable
 from reprokit.layout import LOCK
 from reprokit.packaged import packaged

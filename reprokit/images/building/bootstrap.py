@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reprokit.errors import ImageError
-from reprokit.images import debian_packages
+from reprokit.images.building import debian_packages
+from reprokit.images.building.debian_packages import Deb
+from reprokit.images.building.image_store import architecture
 from reprokit.images.cache import Progress
-from reprokit.images.debian_packages import Deb
-from reprokit.images.image_store import architecture
 from reprokit.images.locks import BootstrapBase, Lock
 from reprokit.images.subprocesses import heartbeat, run_command
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import ReportError
-from reprokit.images import bases, build, image_store
-from reprokit.images.build_steps import Surroundings, made
+from reprokit.images.building import bases, build, image_store
+from reprokit.images.building.build_steps import Surroundings, made
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock
 from reprokit.images.packages import digest_of

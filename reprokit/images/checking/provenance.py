@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from reprokit import __version__
-from reprokit.images.sbom import Subject
+from reprokit.images.checking.sbom import Subject
 from reprokit.layout import SBOM
 
 BUILD_TYPE = "https://reprokit.dev/image-build/v1"

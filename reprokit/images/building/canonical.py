@@ -20,8 +20,8 @@ from typing import Any
 
 from reprokit.core.records import canonical_json, digest_bytes
 from reprokit.errors import ImageError
-from reprokit.images.layers import DIRECTORY, FILE, HARD_LINK, REMOVED, SYMLINK, File, SavedImage
-from reprokit.images.package_layers import Part, divided
+from reprokit.images.building.layers import DIRECTORY, FILE, HARD_LINK, REMOVED, SYMLINK, File, SavedImage
+from reprokit.images.building.package_layers import Part, divided
 
 #: Forms of an image: equal files become other bytes in another form. An environment says which one it has.
 ONE_LAYER, PACKAGE_LAYERS = 1, 2

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reprokit.images.canonical import Canonical
-from reprokit.images.layers import File, SavedImage
+from reprokit.images.building.canonical import Canonical
+from reprokit.images.building.layers import File, SavedImage
 
 _SHOWN_BYTES = 8
 

@@ -23,10 +23,10 @@ from packaging.tags import Tag, compatible_tags, cpython_tags
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from reprokit.errors import ImageError
-from reprokit.images.dependencies import Dependencies
+from reprokit.images.locking.dependencies import Dependencies
+from reprokit.images.locking.solve import write_stub
 from reprokit.images.locks import External
 from reprokit.images.packages import Package, Target, normalised
-from reprokit.images.solve import write_stub
 from reprokit.images.wheels import platform_tags
 from reprokit.layout import LOCK
 from reprokit.workspace import sha256_of
