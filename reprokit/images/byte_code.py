@@ -37,7 +37,7 @@ with concurrent.futures.ProcessPoolExecutor() as pool:
         pass
 """
 # Large, and imported by no training.
-_SELDOM = frozenset({"idlelib", "lib2to3", "tkinter", "turtledemo", "ensurepip", "distutils", "pydoc_data"})
+_SELDOM = frozenset({"idlelib", "tkinter", "turtledemo", "ensurepip", "distutils", "pydoc_data"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

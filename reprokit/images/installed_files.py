@@ -27,8 +27,8 @@ from reprokit.workspace import sha256_of, write_json
 
 MARKER = "reprokit.json"
 _MOST_NAMED = 10
-#: Of a Python's library not compared: byte-code, which no run reads from there, and what others install.
-NOT_LIBRARY = frozenset({"__pycache__", "site-packages", "dist-packages", "test"})
+#: Of a Python's library not compared: byte-code, which no run reads there, and what is made when it is used.
+NOT_LIBRARY = frozenset({"__pycache__", "site-packages", "dist-packages", "test", "lib2to3"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ from reprokit.images.packages import Target, digest_of, packages_for, read_packa
 from reprokit.images.subprocesses import heartbeat, run_command
 from reprokit.workspace import cannot_write, write_json
 
-_RECIPE_VERSION = 3  # of how an environment is made; raise it when `_make` changes what comes out
+_RECIPE_VERSION = 4  # of how an environment is made; raise it when `_make` changes what comes out
 _DESCRIBE = (
     "import json, os, platform, sys; print(json.dumps({'version': platform.python_version(), "
     "'implementation': platform.python_implementation(), 'path': os.path.realpath(sys.executable)}))"

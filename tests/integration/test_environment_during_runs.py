@@ -6,10 +6,12 @@ import importlib.util
 import json
 import os
 import py_compile
+import secrets
 from pathlib import Path
 
 import pytest
 
+from reprokit.execution import local
 from reprokit.project import Project
 from support.command_recipe import RECIPE, Repository
 
@@ -75,7 +77,9 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_a_run_that_writes_to_its_environment_is_no_evidence(theirs, what):
+def test_a_run_that_writes_to_its_environment_is_no_evidence(theirs, what, monkeypatch):
+    """Also where the kernel does not keep it from writing there."""
+    monkeypatch.setattr(local, "_writable", lambda *_: [])
     change, said = CHANGES[what]
     theirs.write(train_py=PROGRAM.replace("CHANGE", change))
     report = theirs.reproduce()
@@ -84,6 +88,72 @@ def test_a_run_that_writes_to_its_environment_is_no_evidence(theirs, what):
     assert first["outcome"] == "mounts_changed"
     assert "changed while the run was under way" in first["message"]
     assert said in first["message"]
+
+
+PLACES = {
+    "the environment": 'site / "late.py"',
+    "a path file of it": 'site / "late.pth"',
+    "its byte-code": 'next(Path(sys.prefix, "byte-code").rglob("random.*.pyc"))',
+    "the library of the Python": 'Path(json.__file__).parent / "late.py"',
+    "the caller's home": 'Path(os.environ["HOME_OF_CALLER"], "late")',
+    "the caller's cache": 'Path(os.environ["HOME_OF_CALLER"], ".cache", "late")',
+    "/tmp": 'Path("/tmp/reprokit-test-late")',
+    "/var/tmp": 'Path("/var/tmp/reprokit-test-late")',
+    "the project": 'Path(os.getcwd()).parents[3] / "late"',
+    "the folder of the runs": 'Path(sys.argv[2]).parents[1] / "late"',
+    "its own record": 'Path(sys.argv[2]).parent / "run.json"',
+    "the cache of the tool": 'Path(sys.prefix).parent / "late"',
+}
+
+
+def test_a_pinned_program_writes_to_its_own_folders_only(theirs, tmp_path):
+    """All that the next run could read, but shared memory: as in a container, where the kernel can."""
+    (tmp_path / "home" / ".cache").mkdir(parents=True)
+    tries = "\n".join(
+        f"try:\n    ({place}).open('ab').write(os.urandom(8)); print({name!r})\nexcept OSError: pass"
+        for name, place in PLACES.items()
+    ).replace('os.environ["HOME_OF_CALLER"]', repr(str(tmp_path / "home")))
+    own = """
+import tempfile, multiprocessing, subprocess
+home = Path(os.environ["HOME"], ".cache"); home.mkdir()
+Path(tempfile.mkdtemp(), "one").write_text("1")
+os.replace(Path(tempfile.mkstemp()[1]), Path(sys.argv[2], "moved"))
+multiprocessing.Lock(); open(os.devnull, "w").write("x")
+subprocess.run(["touch", Path(sys.argv[2], "of-child")], check=True)
+"""
+    theirs.write(train_py=PROGRAM.replace("CHANGE", tries + own))
+    assert str(theirs.reproduce().verdict) == "NO_GOLDEN", runs_of(theirs)[0]["message"]
+    for record in runs_of(theirs):
+        if record["isolation"]["confined"] is not True:
+            pytest.skip("this kernel cannot confine a process by itself (landlock)")
+    for log in Project.around(theirs.root).runs_dir.glob("train/*/stdout.log"):
+        assert log.read_text() == ""
+
+
+def test_shared_memory_that_a_pinned_program_left_leaves_repeatability_open(theirs):
+    kept = Path("/dev/shm", f"reprokit-test-{secrets.token_hex(4)}")
+    keeps = (
+        f"kept = Path('{kept}')\nkept.exists() or kept.write_bytes(os.urandom(8))\nprint(kept.read_bytes())"
+    )
+    theirs.write(train_py=PROGRAM.replace("CHANGE", keeps))
+    try:
+        report = theirs.reproduce()
+    finally:
+        kept.unlink(missing_ok=True)
+    (row,) = [check for check in report.checks if check.id == "repeatable"]
+    assert str(row.status) == "ERROR"
+    assert kept.name in row.reason
+
+
+def test_a_denied_write_is_told_with_what_to_do(theirs):
+    theirs.write(train_py=PROGRAM.replace("CHANGE", ADDS_A_MODULE))
+    report = theirs.reproduce()
+    first = runs_of(theirs)[0]
+    if not first["isolation"]["confined"]:
+        pytest.skip("this kernel cannot confine a process by itself (landlock)")
+    assert (str(report.verdict), report.exit_code) == ("NOT_RUN", 3)
+    assert "late.py" in first["message"]
+    assert "write to {run_dir}" in first["remedy"]
 
 
 def test_a_run_that_leaves_its_environment_as_it_is_compiles_none_of_it(theirs):

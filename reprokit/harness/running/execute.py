@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -20,6 +21,7 @@ from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
 from reprokit.harness.running.recipe_data import unless_changed
+from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
 from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
@@ -97,6 +99,8 @@ def execute(
     """
     stop = stop or threading.Event()
     folders: list[Path] = []
+    shared = SharedPlaces(plan.specs, leave_out=(runs_dir, images.cache.cache_folder(None)))
+    plan = replace(plan, shared=shared)
     watch = None
     if find_golden is not None:
         watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
@@ -162,7 +166,8 @@ def _run_and_close(
         if plan.program is not None:
             program_output.make_room(folder, plan.program)
             instrumented.make_room(spec, folder)
-        result = backend.run(spec, folder, on_tick=tick)
+        began = time.time()
+        result = backend.run(replace(spec, confined=_is_confined(spec, plan)), folder, on_tick=tick)
         if watch:
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = unless_changed(result, plan.fetched)
@@ -171,6 +176,7 @@ def _run_and_close(
         result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
         result = before_close(folder, result) if result.completed else result
+        found = {**found, **_shared(result, spec, plan, began=began)}
     except KeyboardInterrupt:
         runs.close_interrupted(folder, secrets=secrets)
         raise
@@ -186,6 +192,22 @@ def _run_and_close(
         runs.close_unfinished(folder, result)
         progress.note(f"{label}: {result.message}")
     return result
+
+
+def _shared(result: RunResult, spec: RunSpec, plan: Plan, *, began: float) -> dict[str, Any]:
+    """What ``run.json`` says of what the run left for others; containers share nothing."""
+    if plan.shared is None or result.isolation.get("backend") != "local":
+        return {}
+    is_confined = bool(result.isolation.get("confined"))
+    return plan.shared.after(spec, began=began, ended=time.time(), is_confined=is_confined)
+
+
+def _is_confined(spec: RunSpec, plan: Plan) -> bool:
+    """Whether a program may write to its own folders only: in a pinned environment, under natural conditions.
+
+    A variation changes folders too; the libraries of accelerators write where no variable leads them.
+    """
+    return spec.realisation is not None and spec.device == "cpu" and "varied" not in plan.facts
 
 
 def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
