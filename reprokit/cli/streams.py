@@ -41,7 +41,7 @@ def must_be_open() -> int:
                 setattr(sys, name, os.fdopen(number, "w" if number else "r", closefd=False))
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) == "strict":  # a terminal that has not all characters is no fault
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     if has_output:
         return 0
     say("Error: standard output is closed, so that no answer could be written.")
