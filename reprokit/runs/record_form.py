@@ -33,6 +33,8 @@ _FORM: Mapping[str, Form] = {
     **dict.fromkeys(("recipe_digest", "mounted_digest"), _TEXT),
     "command": [str],
     "modified": [str],
+    "outputs": [str],
+    "output_digests": _TEXTS,
     "left_in_output": [str],
     "folders_asked": [str],
     "has_make": bool,

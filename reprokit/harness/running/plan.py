@@ -50,6 +50,7 @@ class Plan:
         executables: Those of them that can be executed.
         program: The unmodified program that is run, where a recipe has one.
         fetched: Data of the cache that the runs read.
+        outputs: Patterns of the output files that count, of a plain command that is no recipe.
     """
 
     specs: tuple[RunSpec, ...]
@@ -58,6 +59,7 @@ class Plan:
     executables: tuple[str, ...] = ()
     program: Program | None = None
     fetched: tuple[FetchedData, ...] = ()
+    outputs: tuple[str, ...] = ()
 
 
 def plan_recipe(  # noqa: PLR0913 - a run is made of so many things

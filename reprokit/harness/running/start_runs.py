@@ -18,6 +18,7 @@ from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.execution.placeholders import unused
+from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
@@ -99,7 +100,8 @@ def run_command(
         working_dir=Path.cwd(),
         timeout_s=request.timeout_s,
     )
-    plan = replace(plan, facts={**plan.facts, **_asked_in(project)})
+    facts = {**plan.facts, **_asked_in(project), "outputs": list(request.outputs)}
+    plan = replace(plan, facts=facts, outputs=tuple(request.outputs))
     if request.backend == "docker":
         raise EngineError(
             "a plain command runs in your own Python", fix="write a recipe to run in a container"
@@ -113,7 +115,7 @@ def run_command(
                 host["plain_inside"] = capture.capture_interpreter(command)
             if request.against_golden:
                 place = os.path.relpath(project.golden_dir, project.root)
-                plan = as_recipe(plan, command, ignore=request.ignore, golden=place, host=host)
+                plan = as_recipe(plan, command, request, golden=place, host=host)
             run = partial(
                 execute,
                 backend=local_backend.LocalBackend(),
@@ -137,6 +139,7 @@ def _one_by_one(plan: Plan, request: Request, *, run: Callable[[Plan], tuple[Pat
             break
         if len(folders) == 1:
             left = folders[0] / OUTPUT if plan.program is not None else folders[0]
+            program_output.must_leave(program_output.left_by(runs.read(folders[0])), request.outputs)
             adapters.must_fit(adapters.find_all(left), request.ignore, option="--ignore-metric")
     return tuple(folders)
 
