@@ -68,7 +68,7 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
     """
     judged = discover() if checks is None else checks
     rows = [_row(check, evidence) for check in judged]
-    left_out = (*_volatile(evidence), *_ignored(evidence), *_outputs(evidence))
+    left_out = (*_volatile(evidence), *_ignored(evidence), *_outputs(evidence), *_left(evidence))
     return (*rows, *left_out, *_malformed(evidence, {check.ID for check in judged}))
 
 
@@ -224,6 +224,27 @@ def _outputs(evidence: Evidence) -> Iterator[CheckResult]:
         reason=f"{listed(found)}: other contents, or left by one run only, and not compared",
         remedy=f"name those that must repeat with {counts}",
         evidence={"files": dict(sorted(found.items())[:_LISTED]), "count": len(found)},
+        required=False,
+    )
+
+
+def _left(evidence: Evidence) -> Iterator[CheckResult]:
+    """A row of what earlier runs left where later ones could read it, or that this is not known."""
+    found, unknown = evidence.left_in_tree, evidence.tree_unknown
+    if not found and not unknown:
+        return
+    told = listed([f"{path} ({how})" for path, how in sorted(found.items())])
+    yield CheckResult(
+        id="tree/left_between_runs",
+        title="Files of the tree that changed between the runs",
+        status=Status.SKIPPED,
+        reason=f"a later run could read what an earlier one, or somebody else, left: {told}"
+        if found
+        else f"what the runs left in the tree was not looked at: {unknown}",
+        remedy="let the program write to {run_dir}, or remove these files and see whether it repeats"
+        if found
+        else "run it in a smaller folder",
+        evidence={"files": dict(sorted(found.items())[:_LISTED])},
         required=False,
     )
 

@@ -47,7 +47,7 @@ _FORM: Mapping[str, Form] = {
     "recipe_data": ({"ranks": ({"world_size": RANKS_ALLOWED}, None)}, None),
     **dict.fromkeys(("training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)),
     "program": ({"files": _TEXTS}, None),
-    **dict.fromkeys(("sources", "volatile", "volatile_idle", "left_because"), _TEXTS),
+    **dict.fromkeys(("sources", "volatile", "volatile_idle", "left_because", "left_by_earlier_runs"), _TEXTS),
     "metrics_problem": ({...: _TEXT}, None),
     "where": str,
     "machine": _TEXTS,

@@ -112,6 +112,12 @@ def gather(
         volatile_idle=_idle([run.record.get("volatile_idle") or {} for run in stored]),
         outputs=outputs,
         outputs_differing=differing_outputs(stored, outputs) if outputs is not None else {},
+        left_in_tree={
+            path: how
+            for run in stored[1:]
+            for path, how in (run.record.get("left_by_earlier_runs") or {}).items()
+        },
+        tree_unknown=next((str(why) for run in stored if (why := run.record.get("tree_unknown"))), ""),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,

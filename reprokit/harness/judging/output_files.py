@@ -18,7 +18,8 @@ _DIFFERS, _ONE_ONLY = "differs", "left by one run only"
 def patterns_recorded(stored: Sequence[runs.StoredRun]) -> tuple[str, ...] | None:
     """Which output files count, as the runs record it; None for runs of versions that did not look at any."""
     asked = [run.record.get("outputs") for run in stored]
-    return tuple(asked[0]) if asked and all(one is not None and one == asked[0] for one in asked) else None
+    first = asked[0] if asked else None
+    return tuple(first) if first is not None and all(one == first for one in asked) else None
 
 
 def differing_outputs(stored: Sequence[runs.StoredRun], patterns: Sequence[str]) -> dict[str, str]:

@@ -92,13 +92,26 @@ def _uncompared(case: Case) -> str:
     return f" {counted(len(found), 'output file')} {differ} not compared: {listed(found)}."
 
 
+def _left(case: Case) -> str:
+    """What a later run could have read of an earlier one in the tree; "" where nothing is known."""
+    found = case.evidence.left_in_tree
+    if not found:
+        return ""
+    changed = f"{counted(len(found), 'file')} of the tree appeared or changed"
+    return f" Between the runs {changed}, so that they did not begin alike: {listed(sorted(found))}."
+
+
+def _beside_metrics(case: Case) -> str:
+    return f"{_uncompared(case)}{_left(case)}"
+
+
 def _nondeterministic(case: Case) -> str:
     if case.divergence is None:
         return f"{case.judged.because[:1].upper()}{case.judged.because[1:]}."
     if files := _counted_outputs(case):
         differs = "differs" if len(files) == 1 else "differ"
-        return f"Two runs with the same seed have equal metrics, but {listed(files)} {differs}."
-    return f"Two runs with the same seed differ from {case.where} on{_by_the_clock(case)}."
+        return f"Two runs with the same seed have equal metrics, but {listed(files)} {differs}.{_left(case)}"
+    return f"Two runs with the same seed differ from {case.where} on{_by_the_clock(case)}.{_left(case)}"
 
 
 def _counted_outputs(case: Case) -> list[str]:
@@ -173,7 +186,7 @@ def _no_golden(case: Case) -> str:
     if not failed and _is_silent(case):
         silent = why_not_responding(case.evidence)
         failed = f"; they cannot become one either: {silent.reason}" if silent else ""
-    return f"{case.count} runs agree, but {case.judged.because}{failed}.{_uncompared(case)}"
+    return f"{case.count} runs agree, but {case.judged.because}{failed}.{_beside_metrics(case)}"
 
 
 def _is_silent(case: Case) -> bool:
@@ -197,10 +210,10 @@ def _reproduced(case: Case) -> str:
     if not golden.comparison.identical:
         return (
             f"{case.count} runs agree bit for bit, and with {case.reference} within the recipe's tolerance, "
-            f"but not exactly{_drift(golden)}; this may be the start of a drift.{note}{_uncompared(case)}"
+            f"but not exactly{_drift(golden)}; this may be the start of a drift.{note}{_beside_metrics(case)}"
         )
     agree = f"{case.count} runs agree with each other and with {case.reference}{_in_what(case)}, bit for bit"
-    return f"{agree}{_unpinned(case)}.{note}{_silent(case)}{_uncompared(case)}{_not_judged(case)}"
+    return f"{agree}{_unpinned(case)}.{note}{_silent(case)}{_beside_metrics(case)}{_not_judged(case)}"
 
 
 def _silent(case: Case) -> str:
@@ -238,9 +251,9 @@ def _repeatable(case: Case) -> str:
     agree = f"{case.count} runs agree with each other{_in_what(case)}, bit for bit"
     golden = case.evidence.golden
     if golden is None or not golden.is_foreign:
-        return f"{agree}.{_uncompared(case)}"
+        return f"{agree}.{_beside_metrics(case)}"
     within = f"are within the declared tolerance of {golden.noun}{_unpinned(case)}"
-    return f"{agree}, and {within}.{_uncompared(case)}"
+    return f"{agree}, and {within}.{_beside_metrics(case)}"
 
 
 def _paths(case: Case) -> str:
