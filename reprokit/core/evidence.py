@@ -308,6 +308,10 @@ class Evidence:
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
         volatile_idle: Pattern under ``volatile`` that fits no metric of any run → the nearest names.
+        outputs: Patterns of output files that count; None where the runs do not record it.
+        outputs_differing: Output file that differs between the runs and was not compared → what became of it.
+        left_in_tree: What earlier runs left in the tree that later ones began in: path → what became of it.
+        tree_unknown: Why that is not known, a clause; "" where it is.
         clock_metrics: Name → ``rate``, ``duration`` or ``time stamp``, where the runs of a plain command
             differ in nothing but metrics of the wall clock.
         locked: Package → version, as the lock of the runs' environment holds them for this
@@ -332,6 +336,10 @@ class Evidence:
     ignore: tuple[str, ...] = ()
     volatile_metrics: Mapping[str, str] = field(default_factory=dict)
     volatile_idle: Mapping[str, str] = field(default_factory=dict)
+    outputs: tuple[str, ...] | None = None
+    outputs_differing: Mapping[str, str] = field(default_factory=dict)
+    left_in_tree: Mapping[str, str] = field(default_factory=dict)
+    tree_unknown: str = ""
     locked: Mapping[str, str] | None = None
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None

@@ -284,6 +284,7 @@ def rerun_line(
     seed, plain, options = record.get("seed"), record.get("plain_command"), _places_asked(record)
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
+        left_out += [word for pattern in record.get("outputs") or () for word in ("--output", str(pattern))]
         golden = record.get("golden_asked")
         left_out += ["--golden", str(golden)] if golden and "--golden" not in options else []
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])

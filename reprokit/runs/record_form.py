@@ -33,6 +33,8 @@ _FORM: Mapping[str, Form] = {
     **dict.fromkeys(("recipe_digest", "mounted_digest"), _TEXT),
     "command": [str],
     "modified": [str],
+    "outputs": [str],
+    "output_digests": _TEXTS,
     "left_in_output": [str],
     "folders_asked": [str],
     "has_make": bool,
@@ -46,7 +48,9 @@ _FORM: Mapping[str, Form] = {
     **dict.fromkeys(("training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)),
     "program": ({"files": _TEXTS}, None),
     "shared": {...: [str]},
-    **dict.fromkeys(("sources", "volatile", "volatile_idle", "left_because"), _TEXTS),
+    **dict.fromkeys(
+        ("sources", "volatile", "volatile_idle", "left_because", "left_by_earlier_runs"), _TEXTS
+    ),
     "metrics_problem": ({...: _TEXT}, None),
     "where": str,
     "machine": _TEXTS,

@@ -272,7 +272,7 @@ def _watched(result: RunResult, spec: RunSpec, folder: Path) -> RunResult:
 def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult, dict[str, Any]]:
     """What an unmodified program left, read and brought home; never of one that changed its own files."""
     if plan.program is None:
-        return result, {}
+        return result, program_output.digests_asked(folder, plan.outputs) if result.completed else {}
     problem = program_output.collect(folder, plan.program)
     if not result.completed:
         return result, {}

@@ -52,6 +52,7 @@ class Plan:
         program: The unmodified program that is run, where a recipe has one.
         fetched: Data of the cache that the runs read.
         shared: What is looked at for what a run leaves to a later one.
+        outputs: Patterns of the output files that count, of a plain command that is no recipe.
     """
 
     specs: tuple[RunSpec, ...]
@@ -61,6 +62,7 @@ class Plan:
     program: Program | None = None
     fetched: tuple[FetchedData, ...] = ()
     shared: SharedPlaces | None = None
+    outputs: tuple[str, ...] = ()
 
 
 def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
