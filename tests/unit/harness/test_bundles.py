@@ -132,7 +132,9 @@ def test_ignored_files_stay_behind_and_a_tracked_secret_is_refused(golden, made,
     with pytest.raises(BundleError, match="made from other files"):  # it is seen from now on, so it counts
         made(golden)
     repository.promote(repository.reproduce())
-    with pytest.raises(BundleError, match=r"would give away a secret: source/program/\.env") as refused:
+    with pytest.raises(
+        BundleError, match=r"must not be given away in a bundle: source/program/\.env"
+    ) as refused:
         made(golden)
     assert "hf_0123" not in str(refused.value)
 
