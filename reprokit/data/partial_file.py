@@ -95,7 +95,7 @@ class PartialFile:
 
 
 def _remove_what_is_no_file(path: Path) -> None:
-    """Remove a link, also a hard one to somebody's file, a folder or a pipe: nothing that a download leaves."""
+    """Remove a link, also a hard one, a folder or a pipe: no download leaves any."""
     if not os.path.lexists(path):
         return
     status = path.lstat()

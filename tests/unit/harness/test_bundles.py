@@ -54,8 +54,9 @@ def test_a_golden_is_reproduced_from_its_bundle_alone(golden, made, reviewer, re
     assert written.sha256 in report.sentence
     assert written.sha256 in (folder / "report.md").read_text()
     assert report.rerun.startswith(
-        f"reprokit reproduce theirs.tar.gz --sha256 {written.sha256} --backend local"
+        f"reprokit reproduce {written.path} --sha256 {written.sha256} --backend local"
     )
+    assert str(written.path) in (folder / "report.md").read_text()
 
 
 def test_a_report_of_a_bundle_is_judged_again_from_its_runs(golden, made, reviewer, tmp_path):
