@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import NamedTuple
 
 from reprokit.issued_tokens import ISSUED_TOKEN, ISSUED_TOKEN_HINTS
 from reprokit.secret_names import is_secret_name, may_be_prose
@@ -15,7 +16,9 @@ from reprokit.secret_names import is_secret_name, may_be_prose
 MARK = "<redacted>"
 
 _NUMBER = re.compile(r"[+-]?\d[\d.,_]*(?:e[+-]?\d+)?\s?(?:%|[munµ]?s|it/s)?|[+-]?(?:nan|inf)", re.IGNORECASE)
-NO_VALUE = re.compile(r"(?:true|false|null|none|)|<[\w/|-]{1,20}>", re.IGNORECASE)
+NO_VALUE = re.compile(
+    r"(?:true|false|null|none|)|<[\w/|-]{1,20}>|\$\{\{.*|\$\{\w+\}|(?-i:\$[A-Z_]{3,})", re.IGNORECASE
+)
 
 _QUOTE = r"(?:'\"'\"'|\\*(?:\"{3}|'{3})|(?:\\+\"){3}|\\*[\"'])"  # the first is how a shell quotes a quote
 _VALUE = re.compile(
@@ -31,7 +34,8 @@ _OPTION = re.compile(  # also in a list of words, as programs print their argume
     rf"(?P<name>(?<![\w.-])--?[\w.-]++)(?P<sign>[ \t]+(?!-)|{_QUOTE},[ \t]*(?!{_QUOTE}-))(?!\Z)"
 )
 _PAIR = re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed
-    rf"[(\[]{_QUOTE}(?P<name>[\w.-]++)(?P<sign>{_QUOTE},[ \t]*)(?={_QUOTE})"
+    rf"[(\[]{_QUOTE}(?P<name>[\w.-]++)"
+    rf"(?P<sign>{_QUOTE},[ \t]*)(?={_QUOTE}[^\"'\\\r\n]{{1,500}}{_QUOTE}[ \t]*[)\]])"
 )
 _LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows looks like made by chance
     rf"(?P<name>(?<![\w.-])[\w.-]++)"
@@ -66,7 +70,8 @@ _OF_A_PROGRAM = re.compile(
     r"(?<=[\"'])(?:-u|--(?:proxy-)?user)\\*[\"'],[ \t]*\\*[\"'](?!\d+:\d+\\*[\"'])[^\s:/]+:|"
     r"\blogin[ \t]+\S+[ \t]+password[ \t]+|"
     r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
-    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32}))[^\s\"']+"
+    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32})|"
+    r"\blogin\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|\bwandb\.login\([ \t]*\\*[\"'])[^\s\"'\\]+"
 )
 
 # A variable such as KAGGLE_KEY: what is long and has digits among its letters is no name of a column.
@@ -104,7 +109,15 @@ HINTS = (
 _LONGEST_WORD = 40
 
 
-def redact_line(text: str, found: list[str]) -> str:
+class Hidden(NamedTuple):
+    """What is taken out of a line: the name before it ("" where its shape or place told), and its value."""
+
+    name: str
+    value: str
+    quoted: bool
+
+
+def redact_line(text: str, found: list[Hidden]) -> str:
     """A line without its secrets, which are added to ``found``."""
     lowered = text.lower()
     if not any(hint in lowered for hint in HINTS):
@@ -119,15 +132,11 @@ def redact_line(text: str, found: list[str]) -> str:
     return text
 
 
-def hidden_in(line: str) -> tuple[str, ...]:
-    """What ``redact_text`` takes out of a line, without the quotes around it.
-
-    >>> hidden_in("export API_KEY='abc' # --hf-token2 def")
-    ('abc', 'def')
-    """
-    found: list[str] = []
+def hidden_in(line: str) -> tuple[Hidden, ...]:
+    """What ``redact_text`` takes out of a line, without the quotes around it."""
+    found: list[Hidden] = []
     redact_line(line, found)
-    return tuple(one for one in found if one and MARK not in one)
+    return tuple(one for one in found if one.value and MARK not in one.value)
 
 
 def looks_random(word: str) -> bool:
@@ -136,57 +145,63 @@ def looks_random(word: str) -> bool:
 
 
 def _looks_random(part: str) -> bool:
+    kinds = [_kind(one) for one in re.sub(r"[A-Z]?[a-z]{3,}", "a", part)]
+    changes = sum(first != second for first, second in pairwise(kinds))
     digits, letters = sum(map(str.isdigit, part)), sum(map(str.isalpha, part))
-    changes = sum(_kind(first) != _kind(second) for first, second in pairwise(part))
-    return digits >= 2 and letters >= 2 and changes * 6 >= len(part)
+    return digits >= 2 and letters >= 2 and changes >= 4 and changes * 6 >= len(part)
 
 
 def _kind(sign: str) -> int:
     return 1 if sign.isdigit() else 2 if sign.isupper() else 3 if sign.islower() else 0
 
 
-def _put(pattern: re.Pattern[str], template: str, text: str, found: list[str]) -> str:
+def _put(pattern: re.Pattern[str], template: str, text: str, found: list[Hidden]) -> str:
     def replaced(match: re.Match[str]) -> str:
         result = match.expand(template)
-        found.append(taken_out(match[0], result))
+        found.append(Hidden(match[1] if pattern.groups else "", taken_out(match[0], result), quoted=False))
         return result
 
     return pattern.sub(replaced, text)
 
 
-def _without_named(pattern: re.Pattern[str], text: str, found: list[str]) -> str:
+def _without_named(pattern: re.Pattern[str], text: str, found: list[Hidden]) -> str:
     """The text without the values that stand behind a secret's name and what the pattern has for a sign."""
     parts, at = [], 0
     for match in pattern.finditer(text):
-        if match.start() < at or not _names_a_secret(match, text):
-            continue
-        if pattern is _LOOSE and not looks_random(match["value"]):
+        name = _secret_name(match, text) if match.start() >= at else ""
+        if not name or (pattern is _LOOSE and not looks_random(match["value"])):
             continue
         value = _VALUE.match(text, match.end())
-        if value and (hidden := _hidden(match["name"], match["sign"], value)):
+        if value and (hidden := _hidden(name, match["sign"], value)):
             begin = value.start("value") + len(value["quote"] or "")
             parts += [text[at:begin], MARK]
             at = begin + len(hidden)
-            found.append(hidden)
+            found.append(Hidden(name, hidden, quoted=bool(value["quote"])))
     return "".join([*parts, text[at:]]) if parts else text
 
 
-def _names_a_secret(match: re.Match[str], text: str) -> bool:
-    """Also "API key", and a name behind the two signs that stand for a line's end."""
+def _secret_name(match: re.Match[str], text: str) -> str:
+    """The name where it is a secret's: also "API key", and one behind the two signs of a line's end."""
     name, begin = match["name"], match.start("name")
     before = text[max(0, begin - _LONGEST_WORD) : begin]
     if is_secret_name(name):
-        return True
+        of_a_path = before.endswith("/") and match["sign"] == ": "  # what an error says of a file
+        return (
+            ""
+            if of_a_path and not looks_random(text[match.end() :][:_LONGEST_WORD].partition(" ")[0])
+            else name
+        )
     if before.endswith("\\") and name[0] in "nrt":
-        return is_secret_name(name[1:])
-    in_words = name.lower() in {"key", "keys"} and before.endswith(" ")
-    return in_words and is_secret_name("_".join([*before.split()[-1:], name]))
+        name = name[1:]
+    elif name.lower() in {"key", "keys"} and (word := re.search(r"(\w+) +$", before)):
+        name = f"{word[1]}_{name}"
+    return name if is_secret_name(name) else ""
 
 
-def _without_content(match: re.Match[str], found: list[str]) -> str:
+def _without_content(match: re.Match[str], found: list[Hidden]) -> str:
     if not is_secret_name(match["name"]):
         return match[0]
-    found.append(match[0][len(match["start"]) :])
+    found.append(Hidden(match["name"], match[0][len(match["start"]) :], quoted=True))
     return f"{match['start']}{MARK}"
 
 

@@ -291,7 +291,10 @@ def rerun_line(
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
     asked, bundle = record.get("backend_asked"), record.get("bundle")
     if isinstance(bundle, Mapping):  # seed and settings are the bundle's
-        words = ["reprokit", "reproduce", str(bundle.get("file")), "--sha256", str(bundle.get("sha256"))]
+        file = str(
+            bundle.get("path") or bundle.get("file")
+        )  # as it was typed; older runs have its name alone
+        words = ["reprokit", "reproduce", file, "--sha256", str(bundle.get("sha256"))]
         line = shell_line([*words, *(["--backend", "local"] if asked == "local" else [])])
         return f"{line}  # {record.get('recipe')}"
     further = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]
