@@ -11,6 +11,7 @@ it holds, and its curves.
 """
 
 from reprokit.adapters.canonical import Canonical, canonical_records
+from reprokit.adapters.clock_hints import machine_metrics
 from reprokit.adapters.columns import Columns, read_columns
 from reprokit.adapters.comparing import compare, compare_first, compare_sources, whole_records
 from reprokit.adapters.divergence_context import around
@@ -43,6 +44,7 @@ __all__ = [
     "find",
     "find_all",
     "ignored_metrics",
+    "machine_metrics",
     "no_metrics",
     "pair_runs",
     "read_columns",

@@ -104,6 +104,7 @@ def _print(found: comparison.Comparison, pairs: list[Pair], expected: Path, actu
         expected=str(expected),
         actual=str(actual),
         context=adapters.around(pairs, found.divergence) if found.divergence else (),
+        of_machine=adapters.machine_metrics(pairs, found) if found.comparable else {},
         width=min(max(shutil.get_terminal_size().columns, 60), 200),
         paint=_paint if in_colour else lambda text, _tone: text,
     )

@@ -21,14 +21,46 @@ from itertools import pairwise
 Span = tuple[float, float]
 
 _RATES = frozenset(["fps", "sps", "per", "speed", "throughput", "rate"])
+#: Of these a rate is one without a look at its numbers: a learning rate and a loss per token are none.
+_SURE_RATES = frozenset(["fps", "sps", "wps", "ups", "tps", "speed", "throughput", "mfu"])
+_LEFT = frozenset(["eta", "remaining"])
+_STAMPS = frozenset(["timestamp", "date", "datetime"])
+_MEMORY = frozenset(["memory", "mem", "rss", "vram"])
+#: What is counted and not measured, though it may stand in a group called ``time``.
+_COUNTED = frozenset(["steps", "timesteps", "iterations", "episodes", "epochs", "updates"])
 _TIMES = frozenset(
     [
-        *("clock", "wall", "walltime", "wallclock", "time", "times", "timestamp", "elapsed", "duration"),
+        *(
+            "clock",
+            "wall",
+            "walltime",
+            "wallclock",
+            "time",
+            "times",
+            "timestamp",
+            "elapsed",
+            "duration",
+            "timing",
+        ),
         *("runtime", "latency", "sec", "secs", "second", "seconds", "ms", "minutes", "hours"),
     ]
 )
 _UNITS_S = {"ms": 1e-3, "minutes": 60.0, "hours": 3600.0}
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_DATE = r"(?:19|20)\d\d[-/.]?\d\d[-/.]?\d\d|\d\d/\d\d(?:/\d\d(?:\d\d)?)?"
+_HOURS = r"\d{1,2}[:-]\d\d[:-]\d\d(?:[.,]\d{1,9})?(?:Z| ?[-+]\d\d:?\d\d)?"
+_NAMED_DAY = r"(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d(?: \d{4})?"
+_NUMBER = r"\d{1,15}(?:\.\d{0,15})?"
+_TIME_UNIT = r"(?:ns|us|[µμ]s|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)"
+_SPAN = re.compile(r"(?:(?P<days>\d{1,5}) days?,? )?(?P<clock>\d{1,5}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?)")
+_WITH_UNIT = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>{_TIME_UNIT})", re.IGNORECASE)
+_FORMS = (
+    ("time stamp", re.compile(rf"(?:{_DATE})[T _-]{_HOURS}|{_NAMED_DAY}|[IWEF]\d{{4}} {_HOURS}|{_DATE}")),
+    ("duration", _SPAN),
+    ("duration", _WITH_UNIT),
+    ("rate", re.compile(rf"{_NUMBER}(?:e[-+]?\d{{1,3}})? ?[A-Za-z]{{1,12}}/(?:s|sec|second)", re.IGNORECASE)),
+    ("duration", re.compile(rf"{_NUMBER} ?{_TIME_UNIT}/[A-Za-z]{{1,12}}", re.IGNORECASE)),
+)
 #: A run's time is measured around it, and what a program prints is rounded.
 _SLACK, _LEAST_SHARE, _SAME_WORK = 1.05, 0.02, 0.02
 #: Of a run that is over in a moment, imports take nearly all: this long, and a clock was read.
@@ -72,6 +104,9 @@ def kind_of(
     if words & _RATES:
         fits = all(_is_rate(one, span) for one, span in both)
         return "rate" if fits or any(_same_work(curves, one) for one in durations) else ""
+    if words & _LEFT:
+        unit = next((_UNITS_S[word] for word in words if word in _UNITS_S), 1.0)
+        return "time left" if all(_is_time_left(one, span, unit=unit) for one, span in both) else ""
     if not words & _TIMES:
         return "duration" if _is_called_t(name) and all(_is_since_begun(*one) for one in both) else ""
     if all(_is_stamp(one, span) for one, span in both):
@@ -83,6 +118,56 @@ def kind_of(
 def speaks_of_time(name: str) -> bool:
     """Whether a metric's name has a word for a time or a rate."""
     return bool(words_of(name) & (_TIMES | _RATES)) or _is_called_t(name)
+
+
+def kind_by_name(name: str) -> str:
+    """What a metric is by its name: as ``kind_of``, ``time left``, ``memory``; "" where it tells of none.
+
+    That is enough for an advice that somebody reads, not for leaving a metric out.
+    """
+    group, _, leaf = re.split(":", name)[-1].rpartition("/")
+    words = words_of(leaf)
+    of_group = words_of(group.rpartition("/")[2])
+    if words & _SURE_RATES or ("per" in words and words & {"second", "seconds", "sec", "s"}):
+        return "rate"
+    for kind, known in (
+        ("time left", _LEFT),
+        ("time stamp", _STAMPS),
+        ("duration", _TIMES),
+        ("memory", _MEMORY),
+    ):
+        if words & known and not (known is _TIMES and words & _COUNTED and not words & {"time", "elapsed"}):
+            return kind
+    return "duration" if of_group & _TIMES and not words & _COUNTED else ""
+
+
+def form_of(text: str) -> str:
+    """What a text is of the clock: ``time stamp``, ``duration`` or ``rate``, or ""."""
+    return next((kind for kind, form in _FORMS if form.fullmatch(text.strip())), "")
+
+
+def seconds_in(text: str) -> float | None:
+    """How long a duration is that is written as text, such as ``1 day, 0:11:57`` and ``46ms``."""
+    match = _SPAN.fullmatch(text.strip())
+    if match is not None:
+        days, clock = match["days"], match["clock"].replace(",", ".").split(":")
+        seconds: float = sum(float(part) * 60**at for at, part in enumerate(reversed(clock)))
+        return seconds + 86_400 * int(days or 0)
+    match = _WITH_UNIT.fullmatch(text.strip())
+    if match is None:
+        return None
+    unit = match["unit"].lower()
+    scale = next((_UNITS_S[name] for name in _UNITS_S if name.startswith(unit)), None)
+    scale = scale or {
+        "ns": 1e-9,
+        "us": 1e-6,
+        "µs": 1e-6,
+        "μs": 1e-6,
+        "m": 60.0,
+        "h": 3600.0,
+        "hr": 3600.0,
+    }.get(unit)
+    return float(match["number"]) * (scale or 1.0)
 
 
 def words_of(name: str) -> set[str]:
@@ -131,6 +216,11 @@ def _is_duration(curve: Curve, span: Span, *, unit: float) -> bool:
     seconds = [unit * value for value in curve.values]
     in_all = sum(seconds) <= _SLACK * (span[1] - span[0])
     return max(seconds) > 0 and (in_all or _is_since_begun(replace(curve, values=seconds), span))
+
+
+def _is_time_left(curve: Curve, span: Span, *, unit: float) -> bool:
+    """What a program expects that the rest takes: at the end no more than the run took."""
+    return max(curve.values) > 0 and unit * curve.values[-1] <= _SLACK * (span[1] - span[0])
 
 
 def _is_called_t(name: str) -> bool:

@@ -20,8 +20,11 @@ NAMES = (
     "total_timesteps",
     "time/total_timesteps",
     "timesteps",
+    "current_steps",
+    "num_updates",
     "iteration",
     "epoch",
+    *("iter", "Iteration", "Iter", "iterations", "Epoch", "round", "trial", "Trial"),
 )
 
 _LARGEST = 2**63

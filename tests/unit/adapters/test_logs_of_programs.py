@@ -1,0 +1,181 @@
+"""Logs in the formats of many programs: found in a folder, read, compared, and their clocks named."""
+
+import re
+import shlex
+
+import pytest
+
+from reprokit import adapters
+from reprokit.cli import main
+
+from .program_logs import FORMATS
+
+LOSSES = (0.75, 0.5, 0.375, 0.25, 0.125)
+CHANGED = (0.75, 0.5, 0.376, 0.25, 0.125)
+
+
+@pytest.fixture
+def diff(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["diff", *map(str, arguments)])
+        return ended.value.code, capsys.readouterr().out
+
+    return call
+
+
+@pytest.fixture(params=FORMATS, ids=lambda writer: writer.__name__)
+def log(request, tmp_path):
+    """A function that writes a log, and what is expected of it."""
+
+    def make(name, losses=LOSSES, late=0):
+        request.param(tmp_path / name, losses, late)
+        return tmp_path / name
+
+    return make, FORMATS[request.param]
+
+
+def test_it_is_found_and_two_equal_ones_are_equal(log, diff):
+    make, _ = log
+    code, out = diff(make("a"), make("b"))
+    assert (code, out.splitlines()[0]) == (0, "IDENTICAL: equal in every value")
+
+
+def test_one_number_that_changed_is_found_and_named_with_its_step(log, diff):
+    make, (metric, step, _) = log
+    code, out = diff(make("a"), make("b", CHANGED))
+    assert code == 1
+    place = re.fullmatch(
+        r"DIFFERS: first at (?:step (\S+) \(record \d+\)|record \d+), metric (.+)", out.splitlines()[0]
+    )
+    assert place is not None
+    assert (place[1], place[2]) == (None if step is None else str(step), metric)
+
+
+def test_clocks_that_differ_alone_are_named_with_the_options_that_leave_them_out(log, diff):
+    make, (_, _, clocks) = log
+    code, out = diff(make("a"), make("b", late=2))
+    if not clocks:
+        assert code == 0
+        return
+    assert code == 1
+    options = re.search(r"to leave them out: (.+)", out)[1]
+    assert "beside them no value differs" in out
+    assert [one for one in clocks if not re.search(rf"[ :]{re.escape(one)} \(", out)] == []
+    assert diff(make("a"), make("b", late=2), *shlex.split(options))[0] == 0
+    code, out = diff(make("a"), make("c", CHANGED, late=2), *shlex.split(options))
+    assert code == 1
+
+
+def test_a_number_that_changed_is_named_beside_the_clocks(log, diff):
+    make, (metric, step, clocks) = log
+    code, out = diff(make("a"), make("b", CHANGED, late=2))
+    assert code == 1
+    if clocks:
+        beside = re.search(r"beside them differ: (.+)", out)[1]
+        named = metric.partition("[")[0]
+        assert beside == (named if step is None else f"{named} (first at step {step})")
+
+
+def test_it_can_be_drawn_and_counted(log):
+    make, (metric, _, _) = log
+    named = metric.rpartition(":")[2].partition("[")[0]
+    paths = [source.path for source in adapters.find_all(make("a"))]
+    assert any(named in adapters.summarise(path).metric_names for path in paths)
+
+
+def test_files_of_one_epoch_each_are_one_log_however_many_series_there_are(tmp_path):
+    for at in (0, 2, 10):
+        for name in ("train", "val"):
+            path = tmp_path / f"{name}_metrics_{at}.json"
+            path.write_text(f'{{"loss": {at}.5}}')
+    (tmp_path / "config_1.json").write_text('{"lr": 0.1}')
+    (tmp_path / "config_2.json").write_text('{"lr": 0.1}')
+    (source,) = adapters.find_all(tmp_path)
+    records = [one.record for one in adapters.adapter_named(source.adapter).read(source.path)]
+    assert source.name == "{number}.json"
+    assert records == [
+        {"step": at, "train_metrics_:loss": at + 0.5, "val_metrics_:loss": at + 0.5} for at in (0, 2, 10)
+    ]
+    assert adapters.source_of(tmp_path).adapter == "json"
+
+
+def test_two_files_with_one_number_are_two_documents(tmp_path):
+    for name in ("metrics_1.json", "metrics_01.json"):
+        (tmp_path / name).write_text('{"loss": 0.5}')
+    assert [one.name for one in adapters.find_all(tmp_path)] == ["metrics_01.json", "metrics_1.json"]
+
+
+def test_an_array_where_a_file_is_one_record_is_an_error(tmp_path):
+    for at in (1, 2):
+        (tmp_path / f"metrics_{at}.json").write_text('[{"loss": 0.5}, {"loss": 0.25}]')
+    (source,) = adapters.find_all(tmp_path)
+    readings = list(adapters.adapter_named(source.adapter).read(source.path))
+    assert [(one.record, one.notes[0][0]) for one in readings] == [(None, "not_an_object")] * 2
+
+
+def test_a_document_of_records_or_lists_is_compared_in_place(tmp_path, diff):
+    for name, last in (("a", 0.25), ("b", 0.5)):
+        (tmp_path / f"{name}.json").write_text(
+            f'[{{"epoch": 0, "loss": 0.5}},\n {{"epoch": 1, "loss": {last}}}]'
+        )
+        (tmp_path / f"{name}-lists.json").write_text(f'{{"loss": [0.5, {last}],\n "x": 1}}')
+    code, out = diff(tmp_path / "a.json", tmp_path / "b.json")
+    assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at step 1 (record 1), metric loss")
+    code, out = diff(tmp_path / "a-lists.json", tmp_path / "b-lists.json")
+    assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at record 0, metric loss[1]")
+
+
+def test_what_is_known_by_its_name_is_read_alone(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text('{"step": 0, "loss": 0.5}\n')
+    (tmp_path / "log.txt").write_text('{"step": 0, "loss": 0.5}\n{"step": 1, "loss": 0.5}\n')
+    assert [one.name for one in adapters.find_all(tmp_path)] == ["metrics.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("config.json", '{"lr": 0.1, "epochs": 3}'),
+        ("args.json", '{\n "lr": 0.1\n}'),
+        ("requirements.txt", "numpy==2.4.6\nscipy==1.17.0\n"),
+        ("notes.txt", "Chapter 1 begins here.\nIt has 3 pages.\n"),
+        ("vocab.txt", "a\nb\n1\n2\n"),
+        ("empty.log", ""),
+    ],
+)
+def test_settings_and_texts_are_no_logs(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    assert adapters.find_all(tmp_path) == ()
+
+
+def test_of_printed_lines_it_is_said_how_many_were_read_and_which_names(tmp_path):
+    path = tmp_path / "train.log"
+    path.write_text("Hello\nstep 1 loss 0.5\nstep 2 loss 0.25\nSaved.\n")
+    *_, last = adapters.adapter_named("printed").read(path)
+    assert last.notes == (("printed_lines", "2 of 4 lines hold some: step, loss"),)
+    assert "printed_lines" in {one.kind for one in adapters.compare(path, path).problems}
+
+
+@pytest.mark.parametrize(
+    ("line", "record"),
+    [
+        ("loss=0.5, acc=97.5%, lr=1e-05", {"loss": 0.5, "acc (%)": 97.5, "lr": 1e-05}),
+        ("{'loss': 0.5, 'grad_norm': nan, 'epoch': 0.1}", {"loss": 0.5, "grad_norm": "nan", "epoch": 0.1}),
+        (
+            "Epoch 3/10 [120/500]  loss: -0.5",
+            {"Epoch": 3, "Epoch of": 10, "Epoch 2": 120, "Epoch 2 of": 500, "loss": -0.5},
+        ),
+        ("resnet50 v1.2.3 top5 0.5", {"resnet50 v1.2.3 top5": 0.5}),
+        ("Accuracy on 10000 images: 97", {"Accuracy on": 10000, "images": 97}),
+        ("rank 3: 1,234,567 tokens, loss 2.5", {"rank": 3, "rank 2": 1234567, "loss": 2.5}),
+        ("took 3.5 s at 2.5it/s, 00:05 left", {"took": "3.5 s", "at": "2.5it/s", "time": "00:05"}),
+    ],
+)
+def test_numbers_in_a_line_are_called_by_the_text_before_them(tmp_path, line, record):
+    path = tmp_path / "x.log"
+    path.write_text(f"{line}\n")
+    (reading,) = adapters.adapter_named("printed").read(path)
+    shown = {name: "nan" if value != value else value for name, value in reading.record.items()}
+    assert shown == record
