@@ -14,6 +14,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from glob import escape
 from itertools import pairwise
 
@@ -45,6 +46,8 @@ _TIMES = frozenset(
         *("runtime", "latency", "sec", "secs", "second", "seconds", "ms", "minutes", "hours"),
     ]
 )
+#: Time zones differ by whole quarters of an hour, at most by so many seconds from UTC.
+_ZONE_S, _MOST_ZONES_S = 900, 15 * 3600
 _UNITS_S = {"ms": 1e-3, "minutes": 60.0, "hours": 3600.0}
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _DATE = r"(?:19|20)\d\d[-/.]?\d\d[-/.]?\d\d|\d\d/\d\d(?:/\d\d(?:\d\d)?)?"
@@ -115,6 +118,30 @@ def kind_of(
     return "duration" if all(_is_duration(one, span, unit=unit) for one, span in both) else ""
 
 
+def kind_of_texts(name: str, first: Sequence[str], other: Sequence[str], *, spans: tuple[Span, Span]) -> str:
+    """As ``kind_of``, of a metric that is text: ``0:11:57``, ``46ms`` or ``2026-01-03 10:00:01``.
+
+    A local time says no time zone, so that a time stamp fits at a whole number of quarters of an hour off.
+
+    Returns:
+        The kind, ``rate`` and ``time left`` too, or "" where the texts do not fit the runs' times.
+    """
+    forms = {form_of(text) for text in (*first, *other)}
+    if len(forms) != 1 or len(first) != len(other) or "" in forms:
+        return ""
+    (form,) = forms
+    both = list(zip((first, other), spans, strict=True))
+    if form == "rate":
+        return form
+    if form == "time stamp":
+        return form if all(_is_written_within(text, span) for texts, span in both for text in texts) else ""
+    is_left = bool(words_of(name) & _LEFT)
+    fits = all(
+        _fits([seconds_in(text) or 0.0 for text in texts], span, is_left=is_left) for texts, span in both
+    )
+    return ("time left" if is_left else "duration") if fits else ""
+
+
 def speaks_of_time(name: str) -> bool:
     """Whether a metric's name has a word for a time or a rate."""
     return bool(words_of(name) & (_TIMES | _RATES)) or _is_called_t(name)
@@ -153,7 +180,7 @@ def seconds_in(text: str) -> float | None:
         days, clock = match["days"], match["clock"].replace(",", ".").split(":")
         seconds: float = sum(float(part) * 60**at for at, part in enumerate(reversed(clock)))
         return seconds + 86_400 * int(days or 0)
-    match = _WITH_UNIT.fullmatch(text.strip())
+    match = _WITH_UNIT.fullmatch(text.strip().partition("/")[0])
     if match is None:
         return None
     unit = match["unit"].lower()
@@ -221,6 +248,31 @@ def _is_duration(curve: Curve, span: Span, *, unit: float) -> bool:
 def _is_time_left(curve: Curve, span: Span, *, unit: float) -> bool:
     """What a program expects that the rest takes: at the end no more than the run took."""
     return max(curve.values) > 0 and unit * curve.values[-1] <= _SLACK * (span[1] - span[0])
+
+
+def _fits(seconds: Sequence[float], span: Span, *, is_left: bool) -> bool:
+    """Whether durations that are written in whole seconds, perhaps, fit a run's time."""
+    most = _SLACK * (span[1] - span[0])
+    if is_left:
+        return seconds[-1] - 1 <= most
+    rises = all(one <= two for one, two in pairwise(seconds))
+    return (rises and seconds[-1] - 1 <= most) or sum(max(0.0, one - 1) for one in seconds) <= most
+
+
+def _is_written_within(text: str, span: Span) -> bool:
+    """Whether a date and time lies within a run, whatever the time zone."""
+    plain = text.strip().replace(",", ".").replace("/", "-").replace("_", " ")
+    written = None
+    for form in ("", "%a %b %d %H:%M:%S %Y", "%Y-%m-%d %H-%M-%S"):
+        try:
+            written = datetime.strptime(plain, form) if form else datetime.fromisoformat(plain)  # noqa: DTZ007
+            break
+        except ValueError:
+            continue
+    if written is None:
+        return False
+    after = (written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp() - (span[0] - 1)
+    return abs(after) <= _MOST_ZONES_S and after % _ZONE_S <= span[1] - span[0] + 2
 
 
 def _is_called_t(name: str) -> bool:

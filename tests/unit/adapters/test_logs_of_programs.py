@@ -179,3 +179,38 @@ def test_numbers_in_a_line_are_called_by_the_text_before_them(tmp_path, line, re
     (reading,) = adapters.adapter_named("printed").read(path)
     shown = {name: "nan" if value != value else value for name, value in reading.record.items()}
     assert shown == record
+
+
+RANKS = [(at, rank, 1 / (at + 1) + rank) for at in range(4) for rank in range(2)]
+
+
+def ranks_log(path, order, last=2.5):
+    rows = [f'{{"step": {at}, "rank": {rank}, "loss": {loss}}}' for at, rank, loss in order]
+    path.write_text("\n".join([*rows, f'{{"step": 9, "loss": {last}}}']) + "\n")
+    return path
+
+
+def test_the_same_records_in_another_order_are_different_and_said_to_be_the_same(tmp_path, diff):
+    swapped = [*RANKS[:2], RANKS[3], RANKS[2], *RANKS[4:]]
+    a = ranks_log(tmp_path / "a.jsonl", RANKS)
+    code, out = diff(a, ranks_log(tmp_path / "b.jsonl", swapped))
+    assert code == 1
+    assert "warning: other_order, both: both sides hold the same records, in another order" in out
+    for other in (
+        ranks_log(tmp_path / "c.jsonl", swapped, last=2.75),
+        ranks_log(tmp_path / "d.jsonl", RANKS[:-1]),
+    ):
+        code, out = diff(a, other)
+        assert (code, "other_order" in out) == (1, False)
+    code, out = diff(a, tmp_path / "c.jsonl", "--ignore-metric", "loss")
+    assert (code, "other_order" in out) == (1, True)
+
+
+def test_steps_that_one_side_repeats_again_and_again_are_one_problem(tmp_path, diff):
+    for name, extra in (("a", 0), ("b", 1)):
+        rows = [f'{{"step": {at}, "loss": 0.5}}\n' * (2 if at % 2 == extra else 1) for at in range(100)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(rows))
+    code, out = diff(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert code == 1
+    assert out.count("duplicate_step") + out.count("skipped_step") <= 4
+    assert "a step comes twice in a row: step 0 (49 more like this)" in out
