@@ -108,11 +108,13 @@ def _of_document(path: Path) -> Iterator[Reading]:
         yield whole
         return
     for number, entry in enumerate(whole.record["list"], start=1):
-        if isinstance(entry, dict):
-            yield Reading(line=number, record=flattened(entry))
-        else:
+        if isinstance(entry, str):
             yield Reading(
                 line=number, record=None, notes=(("not_an_object", f"entry {number} of the array"),)
+            )
+        else:
+            yield Reading(
+                line=number, record=flattened(entry) if isinstance(entry, dict) else {"value": entry}
             )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -35,18 +35,17 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _RULE = re.compile(r"[\s|+=:─━┄-]{3,}")
 _CELL_ENDS = re.compile(r"\s{2,}|\s*\|\s*|\t")
 _CELLS = re.compile(r"[^\s|]+")
-_BOX_ROW = re.compile(r"\|\s+(?P<name>[^|]{1,200}?)\s+\|\s+(?P<value>[^|\s]*)\s*\|")
 _LEADING = re.compile(r"\s*(?:\[(?P<bracket>\d{1,15})\]|(?P<bare>\d{1,15}):)\s")
 
 
 def reads(path: Path) -> bool:
     """Whether lines come again that name the same numbers, with a fraction among them, or a table does."""
     kinds: Counter[tuple[str, ...]] = Counter()
-    for count, reading in enumerate(read(path)):
+    for number, reading in enumerate(read(path)):
         record = reading.record or {}
         if any(isinstance(value, float) for value in record.values()):
             kinds[tuple(record)] += 1
-        if count > _LOOKED_AT_LINES:
+        if number > _LOOKED_AT_LINES:
             break
     return any(count > 1 for count in kinds.values())
 
@@ -88,6 +87,7 @@ class _Log:
 
     num_lines: int = 0
     num_read: int = 0
+    num_drawn_over: int = 0
     names: dict[str, None] = field(default_factory=dict)
     header: str | None = None  # a line without numbers that may be one
     columns: tuple[str, ...] = ()
@@ -106,9 +106,10 @@ class _Log:
             return
         line = states[-1]
         self.num_lines += 1
-        row = _BOX_ROW.fullmatch(line.strip())
-        if row is not None:
-            yield from self._box_row(row["name"], row["value"], number)
+        self.num_drawn_over += len(states) - 1
+        cells = [cell.strip() for cell in line.strip().split("|")]
+        if len(cells) == 4 and not cells[0] and not cells[3] and _is_of_box(*cells[1:3]):
+            yield from self._box_row(*cells[1:3], number)
             return
         yield from self.last()
         if _RULE.fullmatch(line):
@@ -132,7 +133,12 @@ class _Log:
         names = list(self.names)
         more = f" and {len(names) - _MOST_NAMES_SAID:,} more" if len(names) > _MOST_NAMES_SAID else ""
         said = ", ".join(names[:_MOST_NAMES_SAID])
-        return f"{self.num_read:,} of {self.num_lines:,} lines hold some: {said}{more}"
+        over = (
+            f"; {self.num_drawn_over:,} states that were drawn over were not read"
+            if self.num_drawn_over
+            else ""
+        )
+        return f"{self.num_read:,} of {self.num_lines:,} lines hold some: {said}{more}{over}"
 
     def _box_row(self, name: str, value: str, number: int) -> Iterator[Reading]:
         full = f"{self.section}{name}"
@@ -165,13 +171,17 @@ class _Log:
         return Reading(line=number, record=dict(record))
 
 
-def _columns(header: str, count: int) -> tuple[str, ...]:
+def _is_of_box(name: str, value: str) -> bool:
+    """Whether a row with two cells is a name and its number, or the name of a section."""
+    is_name = bool(name) and isinstance(cell_value(name), str)
+    return is_name and (not value or not isinstance(cell_value(value), str))
+
+
+def _columns(header: str, number: int) -> tuple[str, ...]:
     """The names of a header of so many columns, or none."""
-    for names in (
-        list(filter(None, _CELL_ENDS.split(header.strip().strip("|").strip()))),
-        _CELLS.findall(header),
-    ):
-        if len(names) == count >= 2 and len({*names}) == count and not any(map(tokens_in, names)):
+    header = header.strip(" \t|#")
+    for names in (list(filter(None, _CELL_ENDS.split(header))), _CELLS.findall(header)):
+        if len(names) == number >= 2 and len({*names}) == number and not any(map(tokens_in, names)):
             return tuple(names)
     return ()
 
@@ -184,17 +194,30 @@ def _named(line: str) -> Mapping[str, Any]:
     if leading:
         record["iteration"] = int(leading["bracket"] or leading["bare"])
         begin = leading.end()
+    names = _Names(record)
     for token in tokens_in(line, begin):
         label = label_of(line[begin : token.begin])
         is_level = token.kind == "date" and label.isupper()  # such as [INFO 2026-…]
         label = token.kind if is_level else label or token.kind or before or "value"
-        name = f"{label} ({token.unit})" if token.unit else label
-        count = 2
-        while name in record:
-            name = f"{label} {count}"
-            count += 1
+        name = names.unused(f"{label} ({token.unit})" if token.unit else label)
         record[name] = token.value
         if token.of is not None:
-            record[f"{name} of"] = token.of
+            record[names.unused(f"{name} of")] = token.of
         begin, before = token.end, label
     return record
+
+
+class _Names:
+    """Names of one line, each once: the second of one name gets a 2 behind it."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._counts: Counter[str] = Counter()
+
+    def unused(self, name: str) -> str:
+        one = name
+        while one in self._taken:
+            self._counts[name] += 1
+            one = f"{name} {self._counts[name] + 1}"
+        self._taken.add(one)
+        return one

@@ -16,7 +16,7 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _TIME_UNIT = r"(?:ns|us|[µμ]s|ms|s|secs?|seconds?|mins?|minutes?|hrs?|hours?)"
 _TOKEN = re.compile(
     rf"""
-    (?<![\w.])(?<!\w-)
+    (?<![\w.])(?<![A-Za-z_]-)
     (?:
       (?P<stamp>
           (?:19|20)\d\d[-/.]\d\d[-/.]\d\d(?:[T _]\d\d:\d\d(?::\d\d)?(?:[.,]\d{{1,9}})?{_ZONE})?
@@ -28,18 +28,21 @@ _TOKEN = re.compile(
     | (?P<rate>{_DIGITS}[ ]?(?:[A-Za-z]{{1,12}}/(?:s|sec|second)|{_TIME_UNIT}/[A-Za-z]{{1,12}}))(?![\w/])
     | (?P<time>{_DIGITS}(?:[mh](?![\w/]|[ ]?=)|[ ]?{_TIME_UNIT})(?![\w/]))
     | (?P<part>\d{{1,15}})[ ]*/[ ]*(?P<of>\d{{1,15}})(?![\w/.]\w)
-    | (?P<number>[-+]?{_DIGITS})(?P<unit>%|[A-Za-z]{{1,4}}(?:/[A-Za-z]{{1,12}})?)?(?!\w|[-.]\w)
+    | (?P<number>[-+]?{_DIGITS})(?P<unit>%|[A-Za-z]{{1,12}}(?:/[A-Za-z]{{1,12}})?)?(?!\w|-[A-Za-z_]|\.\w)
     )
+  | (?<=[A-Za-z_])-?(?P<glued>\d+\.\d+)(?!\w|\.\d)
   | (?:(?<=[:=])\s*|(?<=[\s|,]))(?P<odd>[-+]?(?:nan|inf(?:inity)?))(?=\s*(?:$|[|,;)\]}}'"])|\s{{2,}}|\s+-\s)
     """,
     re.VERBOSE | re.IGNORECASE | re.ASCII,
 )
 _NUMBER = re.compile(rf"[-+]?{_DIGITS}|[-+]?(?:nan|inf(?:inity)?)", re.ASCII | re.IGNORECASE)
+#: A minus that stands apart from its number.
+_NEGATED = re.compile(r"[:=]\s*-\s+$")
 _SEGMENT_ENDS = re.compile(r"[|,;\t]|\s-\s|\s{3,}")
 _AROUND = " \t:=|,;<>#*.─━╸╺█▏▎▍▌▋▊▉'\"-"
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 _MAX_INTEGER_DIGITS = 640
-_MAX_LABEL = 120
+_MAX_LABEL, _MOST_LOOKED_AT = 120, 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +73,8 @@ def tokens_in(line: str, begin: int = 0) -> list[Token]:
 
 def label_of(text: str) -> str:
     """The name in the text before a number: its last part, without marks around it."""
+    text = text[-_MOST_LOOKED_AT:]
+    negated = " -" if _NEGATED.search(text) else ""
     text = text.rstrip(_AROUND)
     parts = [part for part in _SEGMENT_ENDS.split(text) if part.strip(_AROUND + "()[]{}")]
     label = parts[-1] if parts else ""
@@ -84,7 +89,7 @@ def label_of(text: str) -> str:
         label = label[1:].strip(_AROUND)
     while label and label[-1] in "([{":
         label = label[:-1].strip(_AROUND)
-    return " ".join(label.split())[-_MAX_LABEL:]
+    return " ".join(label.split())[-_MAX_LABEL:] + negated
 
 
 def cell_value(cell: str) -> int | float | str:
@@ -105,7 +110,10 @@ def _token(match: re.Match[str]) -> Token:
     if match["part"]:
         return Token(value=int(match["part"]), of=int(match["of"]), begin=begin, end=end)
     return Token(
-        value=_value(match["number"] or match["odd"]), unit=match["unit"] or "", begin=begin, end=end
+        value=_value(match["number"] or match["odd"] or match["glued"]),
+        unit=match["unit"] or "",
+        begin=begin,
+        end=end,
     )
 
 

@@ -150,8 +150,25 @@ def find_all(
     return _with_lasting_names(ranked)
 
 
-def _by_content(run_dir: Path, *, skipped: Collection[str]) -> dict[_Rank, MetricsSource]:
-    """The sources among files whose names say nothing."""
+def unread_logs(run_dir: Path) -> dict[str, Path]:
+    """Files that hold something like a log and are not read, since others are known by their names."""
+    found = find_all(run_dir)
+    by_name = find_all(run_dir, by_content=False)
+    if not found:
+        return {}
+    others = _by_content(run_dir, skipped=NOT_METRICS) if by_name else {}
+    printed = _by_content(run_dir, skipped=NOT_METRICS, printed=True)
+    read = {source.path for source in found}
+    of_all = (*others.values(), *printed.values())
+    return {
+        source.name: source.path for source in of_all if source.path not in read and source.path.is_file()
+    }
+
+
+def _by_content(
+    run_dir: Path, *, skipped: Collection[str], printed: bool = False
+) -> dict[_Rank, MetricsSource]:
+    """The sources among files whose names say nothing; ``printed`` lines too where asked, or where alone."""
     ours = _OURS if (run_dir / RECORD).exists() else frozenset()
     places = [
         PurePath(entry.name)
@@ -170,7 +187,7 @@ def _by_content(run_dir: Path, *, skipped: Collection[str]) -> dict[_Rank, Metri
             taken[folder] = from_json.NAME
         single = {*documents} - {name for series in in_series.values() for name in series.values()}
         taken |= {folder / name: from_json.NAME for name in single}
-    if not taken:
+    if printed or not taken:
         taken = {
             place: from_printed.NAME
             for place in places

@@ -79,6 +79,10 @@ KINDS = MappingProxyType(
         "repeated_header": (WARNING, "the header stands in the middle again, as where a log was continued"),
         "no_final_newline": (WARNING, "the last line has no line feed, though its record is whole"),
         "long_line": (WARNING, "a line is longer than a megabyte"),
+        "not_compared": (
+            WARNING,
+            "a file that may be a log differs, and was not read beside those of known names",
+        ),
         "other_order": (WARNING, "both sides hold the same records, in another order"),
         "ignored_metric": (WARNING, "a metric was left out on request"),
         "renamed_source": (WARNING, "a metrics file has another name in actual"),

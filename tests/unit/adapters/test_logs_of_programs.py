@@ -2,10 +2,14 @@
 
 import re
 import shlex
+import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reprokit import adapters
+from reprokit.adapters.from_printed import _named
 from reprokit.cli import main
 
 from .program_logs import FORMATS
@@ -214,3 +218,105 @@ def test_steps_that_one_side_repeats_again_and_again_are_one_problem(tmp_path, d
     assert code == 1
     assert out.count("duplicate_step") + out.count("skipped_step") <= 4
     assert "a step comes twice in a row: step 0 (49 more like this)" in out
+
+
+def test_a_log_that_differs_and_was_not_read_is_named(tmp_path, diff):
+    for name, last in (("a", 0.25), ("b", 0.5)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "metrics.csv").write_text("step,loss\n0,0.5\n")
+        (folder / "eval.txt").write_text(f'{{"step": 0, "acc": 0.5}}\n{{"step": 1, "acc": {last}}}\n')
+        (folder / "train.log").write_text(f"step 1 loss 0.5\nstep 2 loss {last}\n")
+        (folder / "same.log").write_text("step 1 loss 0.5\nstep 2 loss 0.5\n")
+    code, out = diff(tmp_path / "a", tmp_path / "b")
+    assert code == 0
+    assert [line.rpartition(": ")[2] for line in out.splitlines() if "not_compared" in line] == [
+        "'eval.txt'",
+        "'train.log'",
+    ]
+    code, out = diff(tmp_path / "a" / "eval.txt", tmp_path / "b" / "eval.txt")
+    assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at step 1 (record 1), metric acc")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("saved model-acc0.81.pt", "saved model-acc0.82.pt"),
+        ("range 0.5-0.7", "range 0.5-0.8"),
+        ("loss: - 0.5", "loss: 0.5"),
+        ("loss: −0.5", "loss: 0.5"),
+        ("loss 0.5epochs", "loss 0.6epochs"),
+        ("loss (0.5, 0.25)", "loss (0.5, 0.26)"),
+        ("[1.0e-3,2]", "[1.0e-4,2]"),
+        ("a 1,234,567", "a 1,234,568"),
+        ("lr=1e-05", "lr=1e-06"),
+        ("loss=nan", "loss=0.5"),
+        ("loss=inf", "loss=-inf"),
+        ("acc 97%", "acc 98%"),
+        ("1M params", "1K params"),
+        ("| loss | 0.5 |", "| loss | 0.6 |"),
+    ],
+)
+def test_no_other_number_is_taken_for_equal(tmp_path, diff, one, other):
+    for name, text in (("a.log", one), ("b.log", other)):
+        (tmp_path / name).write_text(f"step 1 loss 0.5\n{text}\nstep 2 loss 0.25\n")
+    assert diff(tmp_path / "a.log", tmp_path / "b.log")[0] == 1
+
+
+def test_of_lines_that_are_drawn_over_it_is_said_how_many_were_not_read(tmp_path):
+    path = tmp_path / "train.log"
+    path.write_text("loss: 0.9\rloss: 0.8\rloss: 0.5\n")
+    (reading,) = adapters.adapter_named("printed").read(path)
+    assert reading.record == {"loss": 0.5}
+    assert reading.notes[0][1].endswith("; 2 states that were drawn over were not read")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| " + " " * 500_000,
+        "[" * 500_000 + "1",
+        "loss 0.5 " * 50_000,
+        "9" * 500_000,
+        ": " * 250_000 + "nan x",
+    ],
+    ids=["box", "brackets", "numbers", "digits", "colons"],
+)
+def test_a_hostile_line_takes_bounded_time(tmp_path, text):
+    path = tmp_path / "x.log"
+    path.write_text(text + "\n")
+    begun = time.process_time()
+    assert list(adapters.adapter_named("printed").read(path))
+    assert time.process_time() - begun < 15
+
+
+WORDS = st.sampled_from(
+    ["loss", "val acc", "lr:", "step", "(best)", "[epoch", "|", "of", "took", "epoch_3", "->", "-"]
+)
+NUMBERS = st.one_of(
+    st.integers(0, 99_999).map(str),
+    st.floats(-1e6, 1e6).map(lambda value: f"{value:.4f}"),
+    st.floats(1e-9, 1e9).map(lambda value: f"{value:.3e}"),
+    st.sampled_from(
+        ["3/10", "0:01:02", "46ms", "1.2it/s", "97.5%", "1,234", "12k", ".5", "2026-01-03 10:00:01"]
+    ),
+)
+SEPARATORS = st.sampled_from([" ", ": ", "=", ", ", " | ", "\t", "  "])
+
+
+@given(st.lists(st.tuples(WORDS, SEPARATORS, NUMBERS), min_size=1, max_size=6), st.data())
+def test_every_number_that_stands_by_itself_decides_what_is_read(parts, data):
+    at = data.draw(st.integers(0, len(parts) - 1))
+    word, separator, _ = parts[at]
+    other = [*parts[:at], (word, separator, data.draw(NUMBERS)), *parts[at + 1 :]]
+    lines = [" ".join("".join(part) for part in one) for one in (parts, other)]
+    same = [repr(sorted(_named(line).items(), key=str)) for line in lines]
+    values = [_value(one[at][2]) for one in (parts, other)]
+    assert same[0] != same[1] or values[0] == values[1]
+
+
+def _value(text):
+    try:
+        return repr(float(text.replace(",", "")) + 0.0)
+    except ValueError:
+        return text
