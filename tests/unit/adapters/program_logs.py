@@ -5,6 +5,8 @@ A writer gets a folder, the losses of five steps, and a number of seconds by whi
 
 import json
 
+from . import test_from_mlflow, test_from_tensorboard, test_from_wandb
+
 HEAD = "2026-01-0{day} 10:00:0{at}"
 
 
@@ -264,8 +266,85 @@ def allennlp_json(folder, losses, late):
         write(folder / f"metrics_epoch_{at}.json", json.dumps(said, indent=2))
 
 
+def tensorboard_events(folder, losses, late):
+    events = [test_from_tensorboard.event(at, 7.5 + late, loss=loss) for at, loss in enumerate(losses)]
+    name = f"runs/Jan0{1 + late}_10-00-00_host/events.out.tfevents.160000000{late}.host.1.0"
+    test_from_tensorboard.write(folder / name, test_from_tensorboard.version(7.5 + late), *events)
+
+
+def wandb_offline(folder, losses, late):
+    place = folder / f"wandb/offline-run-2026010{1 + late}_100000-ab12cd3{late}"
+    place.mkdir(parents=True)
+    records = [
+        test_from_wandb.history(at, loss=str(loss), _runtime=str(at + late), _timestamp=f"1.{late}e9")
+        for at, loss in enumerate(losses)
+    ]
+    data = test_from_wandb.framed(*records, test_from_wandb.END)
+    (place / f"run-ab12cd3{late}.wandb").write_bytes(data)
+
+
+def mlflow_files(folder, losses, late):
+    rows = (f"{1_700_000_000_000 + at + late} {loss} {at}" for at, loss in enumerate(losses))
+    write(folder / f"mlruns/0/0123456789abcdef0123456789abcde{late}/metrics/loss", *rows)
+
+
+def mlflow_database(folder, losses, late):
+    folder.mkdir()
+    rows = [("a", "loss", at, loss, 0) for at, loss in enumerate(losses)]
+    test_from_mlflow.made(folder / "mlflow.db", rows=rows, runs=[("a", 1 + late)])
+
+
+def trainer_lines(folder, losses, late):
+    rows = [f"{{'loss': {loss}, 'grad_norm': 1.5, 'epoch': {at / 5}}}" for at, loss in enumerate(losses)]
+    end = f"{{'train_runtime': {12.5 + late}, 'train_samples_per_second': {80.5 - late}, 'epoch': 1.0}}"
+    bar = f"  0%|  | 0/50 [00:00<?, ?it/s]\r 50%|# | 25/50 [00:0{1 + late}<00:01, {9 - late}.5it/s]"
+    write(folder / "trainer.log", bar, *rows, end)
+
+
+def mmcv_lines(folder, losses, late):
+    rows = (
+        f"2026-01-0{1 + late} 10:00:0{at},123 - mmdet - INFO - Epoch [1][{50 * at + 50}/250]\tlr: 1.000e-02, "
+        f"eta: 0:0{4 - at}:0{late}, time: {0.3 + late / 10:.3f}, data_time: {0.01 + late / 10:.3f}, "
+        f"memory: 4400, loss: {loss:.4f}"
+        for at, loss in enumerate(losses)
+    )
+    write(folder / f"2026010{1 + late}_100000.log", *rows)
+
+
+def absl_lines(folder, losses, late):
+    rows = (
+        f"I010{1 + late} 10:00:0{at}.000{late}23   4242 train.py:31] [{100 * at}] loss={loss}, "
+        f"steps_per_sec={9.5 - late}"
+        for at, loss in enumerate(losses)
+    )
+    write(folder / "train.INFO.log", *rows)
+
+
+def lightning_bars(folder, losses, late):
+    lines = [
+        f"Epoch {at}:  50%|##   | 2/4 [00:0{late}<00:01, {3 + late}.00it/s, v_num=0, train_loss=9.0]\r"
+        f"Epoch {at}: 100%|##| 4/4 [00:0{1 + late}<00:00, {3 + late}.00it/s, v_num=0, train_loss={loss:.3f}]"
+        for at, loss in enumerate(losses)
+    ]
+    write(folder / "progress.log", *lines)
+
+
+def padded_table(folder, losses, late):
+    rows = (f"| {at:>5} | {loss:>8.4f} | {1.5 + late:>7.2f} |" for at, loss in enumerate(losses))
+    write(folder / "table.txt", "| epoch |   loss   | seconds |", "|-------|----------|---------|", *rows)
+
+
 #: Writer → the metric that holds the losses, the step of the third one (None: the log says none), its clocks.
 FORMATS = {
+    tensorboard_events: ("loss", 2, ()),
+    wandb_offline: ("loss", 2, ()),
+    mlflow_files: ("loss", 2, ()),
+    mlflow_database: ("loss", 2, ()),
+    trainer_lines: ("loss", 0.4, ("train_runtime", "train_samples_per_second", "time", "speed")),
+    mmcv_lines: ("loss", 1, ("date", "eta", "time", "data_time")),
+    absl_lines: ("loss", None, ("date", "steps_per_sec")),
+    lightning_bars: ("train_loss", 2, ("time", "speed")),
+    padded_table: ("loss", 2, ("seconds",)),
     keras_csv: ("loss", 2, ()),
     lightning_csv: ("train_loss", 29, ()),
     trainer_state: ("loss", 30, ("train_runtime", "train_samples_per_second")),
