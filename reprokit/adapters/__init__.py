@@ -18,7 +18,7 @@ from reprokit.adapters.divergence_context import around
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
 from reprokit.adapters.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
-from reprokit.adapters.sources import adapter_named, adapters, find, find_all, source_of
+from reprokit.adapters.sources import adapter_named, adapters, find, find_all, is_by_content, source_of
 from reprokit.adapters.summaries import ignored_metrics, read_from, read_series, series_of_pairs, summarise
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "find",
     "find_all",
     "ignored_metrics",
+    "is_by_content",
     "machine_metrics",
     "no_metrics",
     "pair_runs",

@@ -95,6 +95,14 @@ def source_of(path: Path) -> MetricsSource:
     return MetricsSource(adapter=_form_of(path), path=path, name=path.name)
 
 
+def is_by_content(source: MetricsSource) -> bool:
+    """Whether a source is read by what is in it, since its name says nothing."""
+    is_loose = (
+        source.path.suffix.lower() in content.ENDINGS and _reader_of(PurePath(source.path.name)) is None
+    )
+    return source.adapter in {from_json.NAME, from_printed.NAME} or is_loose
+
+
 def _form_of(path: Path) -> str:
     found = _reader_of(path)
     is_loose = path.suffix.lower() in content.ENDINGS

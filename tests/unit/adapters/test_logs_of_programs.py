@@ -12,7 +12,7 @@ from reprokit import adapters
 from reprokit.adapters.from_printed import _named
 from reprokit.cli import main
 
-from .program_logs import FORMATS
+from .program_logs import FORMATS, allennlp_json, dino_txt, keras_csv, megatron_lines
 
 LOSSES = (0.75, 0.5, 0.375, 0.25, 0.125)
 CHANGED = (0.75, 0.5, 0.376, 0.25, 0.125)
@@ -320,3 +320,16 @@ def _value(text):
         return repr(float(text.replace(",", "")) + 0.0)
     except ValueError:
         return text
+
+
+def test_what_was_read_by_its_content_is_said(tmp_path, diff):
+    for writer, told in (
+        (dino_txt, "log.txt as JSON Lines"),
+        (megatron_lines, "train.log as printed lines"),
+        (allennlp_json, "{number}.json as JSON"),
+    ):
+        writer(tmp_path / writer.__name__, LOSSES, 0)
+        _, out = diff(tmp_path / writer.__name__, tmp_path / writer.__name__)
+        assert f"expected: {tmp_path / writer.__name__} (read: {told})" in out
+    keras_csv(tmp_path / "known", LOSSES, 0)
+    assert "(read:" not in diff(tmp_path / "known", tmp_path / "known")[1]
