@@ -11,7 +11,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters import from_jsonl, sources
+from reprokit.adapters import from_json, from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, Reading, open_file
 from reprokit.core import means, problems
 from reprokit.core.comparer import Comparer
@@ -110,6 +110,7 @@ def compare_sources(
     placeholders: Placeholders | None = None,
 ) -> Comparison:
     """Compare two sources of one format, as ``compare`` does; texts with placeholders for the runs' paths."""
+    expected, actual = _alike(expected, actual)
     if expected.adapter != actual.adapter:
         raise MetricsError(
             "two formats cannot be compared with each other",
@@ -130,6 +131,18 @@ def compare_sources(
         comparison = comparer.finish()
     judged = means.judge(comparison, _records(expected), _records(actual), tolerances=granted)
     return _told_of_order(judged, expected, actual, Selection(ProblemLog(), metrics=metrics, ignore=ignore))
+
+
+def _alike(expected: MetricsSource, actual: MetricsSource) -> tuple[MetricsSource, MetricsSource]:
+    """The sources with one reader where a short one does not show which: it is empty, or one record."""
+    forms = {expected.adapter, actual.adapter}
+    if forms == {from_json.NAME, from_jsonl.NAME}:
+        return replace(expected, adapter=from_jsonl.NAME), replace(actual, adapter=from_jsonl.NAME)
+    is_empty = [side.path.is_file() and not side.path.stat().st_size for side in (expected, actual)]
+    if len(forms) > 1 and any(is_empty):
+        form = (expected if is_empty[1] else actual).adapter
+        return replace(expected, adapter=form), replace(actual, adapter=form)
+    return expected, actual
 
 
 def _told_of_order(

@@ -108,8 +108,8 @@ class _Log:
         self.num_lines += 1
         self.num_drawn_over += len(states) - 1
         cells = [cell.strip() for cell in line.strip().split("|")]
-        if len(cells) == 4 and not cells[0] and not cells[3] and _is_of_box(*cells[1:3]):
-            yield from self._box_row(*cells[1:3], number)
+        if len(cells) == 4 and not cells[0] and not cells[3] and _is_of_box(cells[1], cells[2]):
+            yield from self._box_row(cells[1], cells[2], number)
             return
         yield from self.last()
         if _RULE.fullmatch(line):

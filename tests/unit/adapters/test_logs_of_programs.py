@@ -333,3 +333,21 @@ def test_what_was_read_by_its_content_is_said(tmp_path, diff):
         assert f"expected: {tmp_path / writer.__name__} (read: {told})" in out
     keras_csv(tmp_path / "known", LOSSES, 0)
     assert "(read:" not in diff(tmp_path / "known", tmp_path / "known")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("metrics.json", ['{"step": 0, "loss": 0.5}', '{"step": 1, "loss": 0.25}']),
+        ("train.log", ["step 0 loss 0.5", "step 1 loss 0.25"]),
+        ("log.txt", ["step,loss", "0,0.5", "1,0.25"]),
+    ],
+)
+def test_a_log_that_ended_early_is_compared_with_a_whole_one(tmp_path, diff, name, lines):
+    for folder, count in (("whole", len(lines)), ("early", len(lines) - 1), ("empty", 0)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text("".join(f"{line}\n" for line in lines[:count]))
+    code, out = diff(tmp_path / "whole" / name, tmp_path / "early" / name)
+    assert (code, "missing_record" in out) == (1, True)
+    code, out = diff(tmp_path / "whole" / name, tmp_path / "empty" / name)
+    assert (code, out.splitlines()[0]) == (2, "CANNOT COMPARE: the file is empty")
