@@ -11,13 +11,14 @@ it holds, and its curves.
 """
 
 from reprokit.adapters.canonical import Canonical, canonical_records
+from reprokit.adapters.clock_hints import machine_metrics
 from reprokit.adapters.columns import Columns, read_columns
 from reprokit.adapters.comparing import compare, compare_first, compare_sources, whole_records
 from reprokit.adapters.divergence_context import around
 from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_foreign
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
 from reprokit.adapters.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
-from reprokit.adapters.sources import adapter_named, adapters, find, find_all, source_of
+from reprokit.adapters.sources import adapter_named, adapters, find, find_all, is_by_content, source_of
 from reprokit.adapters.summaries import (
     fits_no_metric,
     ignored_metrics,
@@ -52,6 +53,8 @@ __all__ = [
     "find_all",
     "fits_no_metric",
     "ignored_metrics",
+    "is_by_content",
+    "machine_metrics",
     "must_fit",
     "no_metrics",
     "pair_runs",

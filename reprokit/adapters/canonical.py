@@ -71,7 +71,7 @@ def canonical_records(
     Raises:
         MetricsError: There is no metric, none is left, or a source cannot be read whole.
     """
-    found = [*_in_files(output), *(_in_logs(logs, printed) if printed else ())]
+    found = [*_in_files(output, by_content=not printed), *(_in_logs(logs, printed) if printed else ())]
     records: list[bytes] = []
     left_out: dict[str, str] = {}
     names: dict[str, None] = {}
@@ -110,8 +110,9 @@ def _fits(full: str, pattern: str, *, prefixed: bool) -> bool:
     return any(fnmatchcase(name, pattern) for name in names)
 
 
-def _in_files(output: Path) -> list[_Source]:
-    found = sources.find_all(output, skipped=frozenset()) if output.is_dir() else ()
+def _in_files(output: Path, *, by_content: bool) -> list[_Source]:
+    is_there = output.is_dir()
+    found = sources.find_all(output, skipped=frozenset(), by_content=by_content) if is_there else ()
     return [
         _Source(one.name, one.adapter, lambda one=one: sources.adapter_named(one.adapter).read(one.path))  # type: ignore[misc]
         for one in sorted(found, key=lambda one: one.name)

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from reprokit.adapters import from_jsonl, sources
+from reprokit.adapters import from_json, from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, Reading, open_file
 from reprokit.core import means, problems
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison
+from reprokit.core.metric_names import Selection
+from reprokit.core.problems import ProblemLog
 from reprokit.core.texts import Placeholders
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
 
 _SIDES = ("expected", "actual")
 _BLOCK_BYTES = 1 << 20
+#: How much of two differing files together is looked at for records in another order.
+_MOST_SORTED_BYTES = 64 << 20
+#: Differences that another order of records brings.
+_OF_ORDER = frozenset(
+    {
+        *(
+            "duplicate_step",
+            "reordered_step",
+            "skipped_step",
+            "step_changed",
+            "changed_type",
+            "missing_metric",
+        ),
+        *("changed_structure", "extra_metric", "renamed_metric", "nan_placement", "infinity_placement"),
+    }
+)
 
 
 def compare(
@@ -89,6 +110,7 @@ def compare_sources(
     placeholders: Placeholders | None = None,
 ) -> Comparison:
     """Compare two sources of one format, as ``compare`` does; texts with placeholders for the runs' paths."""
+    expected, actual = _alike(expected, actual)
     if expected.adapter != actual.adapter:
         raise MetricsError(
             "two formats cannot be compared with each other",
@@ -107,7 +129,48 @@ def compare_sources(
         read = sources.adapter_named(expected.adapter).read
         _compare_readings(read(expected.path), read(actual.path), comparer)
         comparison = comparer.finish()
-    return means.judge(comparison, _records(expected), _records(actual), tolerances=granted)
+    judged = means.judge(comparison, _records(expected), _records(actual), tolerances=granted)
+    return _told_of_order(judged, expected, actual, Selection(ProblemLog(), metrics=metrics, ignore=ignore))
+
+
+def _alike(expected: MetricsSource, actual: MetricsSource) -> tuple[MetricsSource, MetricsSource]:
+    """The sources with one reader where a short one does not show which: it is empty, or one record."""
+    forms = {expected.adapter, actual.adapter}
+    if forms == {from_json.NAME, from_jsonl.NAME}:
+        return replace(expected, adapter=from_jsonl.NAME), replace(actual, adapter=from_jsonl.NAME)
+    is_empty = [side.path.is_file() and not side.path.stat().st_size for side in (expected, actual)]
+    if len(forms) > 1 and any(is_empty):
+        form = (expected if is_empty[1] else actual).adapter
+        return replace(expected, adapter=form), replace(actual, adapter=form)
+    return expected, actual
+
+
+def _told_of_order(
+    comparison: Comparison, expected: MetricsSource, actual: MetricsSource, selection: Selection
+) -> Comparison:
+    """Say of sides that differ whether they hold the same records in another order."""
+    if not comparison.comparable or comparison.within_tolerance:
+        return comparison
+    if any(one.severity == problems.DIFFERENCE and one.kind not in _OF_ORDER for one in comparison.problems):
+        return comparison
+    if (
+        sum(side.path.stat().st_size for side in (expected, actual) if side.path.is_file())
+        > _MOST_SORTED_BYTES
+    ):
+        return comparison
+    counts = [Counter(_keys(side, selection)) for side in (expected, actual)]
+    if counts[0] != counts[1]:
+        return comparison
+    log = ProblemLog()
+    log.add("other_order", problems.BOTH)
+    return replace(comparison, problems=(*comparison.problems, *log.problems()))
+
+
+def _keys(source: MetricsSource, selection: Selection) -> Iterator[str]:
+    """What is compared of each record, as a text; the step counts too."""
+    for record in _records(source):
+        kept = {name: value for name, value in record.items() if selection.wants(name)}
+        yield json.dumps(kept, sort_keys=True)
 
 
 def _records(source: MetricsSource) -> Iterator[Mapping[str, Any]]:

@@ -79,6 +79,11 @@ def read(path: Path) -> Iterator[Reading]:
             yield replace(latest, notes=(*latest.notes, ended)) if blank or not whole else latest
 
 
+def is_number(cell: str) -> bool:
+    """Whether a cell is written like a number."""
+    return _FLOAT.fullmatch(cell.strip()) is not None
+
+
 def _readings(file: TextIO) -> Iterator[Reading]:
     rows = _rows(file)
     try:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from reprokit.adapters.jsonl_line import read_line
+from reprokit.adapters.jsonl_line import flattened, read_line
 from reprokit.adapters.reading import Reading, open_file
 
 NAME = "trainer_state"
@@ -52,7 +52,7 @@ def read(path: Path) -> Iterator[Reading]:
         return
     for number, entry in enumerate(history, start=1):
         if isinstance(entry, dict):
-            yield Reading(line=number, record=entry)
+            yield Reading(line=number, record=flattened(entry))
         else:
             yield Reading(
                 line=number, record=None, notes=(("not_an_object", f"entry {number} of {_HISTORY}"),)

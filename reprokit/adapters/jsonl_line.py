@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -63,6 +64,29 @@ def read_line(line: bytes, *, number: int, terminated: bool = True) -> Reading:
     if not terminated:
         notes.append(("no_final_newline", ""))
     return Reading(line=number, record=record, notes=tuple(notes))
+
+
+def read_record(line: bytes, *, number: int, terminated: bool = True) -> Reading:
+    """As ``read_line``, with metrics in objects of their own called ``object/metric``."""
+    reading = read_line(line, number=number, terminated=terminated)
+    if reading.record is None or dict not in map(type, reading.record.values()):
+        return reading
+    return replace(reading, record=flattened(reading.record))
+
+
+def flattened(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is in objects under names joined with ``/``; the record as it is where two would be one name."""
+    flat: dict[str, Any] = {}
+    waiting = list(reversed([*record.items()]))
+    while waiting:
+        name, value = waiting.pop()
+        if isinstance(value, dict) and value:
+            waiting += [(f"{name}/{inner}", one) for inner, one in reversed(value.items())]
+        elif name in flat:
+            return record
+        else:
+            flat[name] = value
+    return flat
 
 
 def _quick(line: bytes) -> dict[str, Any] | None:

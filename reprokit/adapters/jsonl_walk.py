@@ -10,7 +10,7 @@ import numpy as np
 from reprokit.adapters.jsonl_block import read_table
 from reprokit.adapters.jsonl_equal import SEGMENT_BYTES, equal_stretch
 from reprokit.adapters.jsonl_file import BLOCK_BYTES, LINE_FEED, Block, LineFile, LineTooLongError
-from reprokit.adapters.jsonl_line import LONG_LINE_BYTES, read_line
+from reprokit.adapters.jsonl_line import LONG_LINE_BYTES, read_record
 from reprokit.adapters.reading import Reading
 from reprokit.core import problems
 from reprokit.core.comparer import Comparer
@@ -158,10 +158,10 @@ class Walk:
 
     def _pair(self, left: bytes, right: bytes, *, at: int, terminated: tuple[bool, bool]) -> None:
         lines = self._files[0].line + at, self._files[1].line + at
-        expected = read_line(left, number=lines[0], terminated=terminated[0])
+        expected = read_record(left, number=lines[0], terminated=terminated[0])
         actual = expected
         if left != right or terminated[0] != terminated[1]:
-            actual = read_line(right, number=lines[1], terminated=terminated[1])
+            actual = read_record(right, number=lines[1], terminated=terminated[1])
         for reading, line, side in zip((expected, actual), lines, _SIDES, strict=True):
             self._note(reading, line, side)
         if expected.record is None or actual.record is None:
@@ -206,7 +206,7 @@ def readings(block: Block, first_line: int) -> Iterator[Reading]:
         return
     last = block.num_lines - 1
     for at, line in enumerate(block.lines()):
-        yield read_line(line, number=first_line + at, terminated=at < last or block.terminated)
+        yield read_record(line, number=first_line + at, terminated=at < last or block.terminated)
 
 
 def _table(block: Block) -> Table | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -56,9 +57,20 @@ def compare_paths(
     plain = all(map(sources.is_of_plain_command, sides))  # every file was compared when they were judged
     if folders and (plain or not all(stored(folder / METRICS).exists() for folder in sides)):
         comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
-        return comparison, pair_runs(expected, actual)[0]
+        unread = () if plain else _not_compared(expected, actual)
+        return replace(comparison, problems=(*comparison.problems, *unread)), pair_runs(expected, actual)[0]
     pair = _source_in(expected), _source_in(actual)
     return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore), [pair]
+
+
+def _not_compared(expected: Path, actual: Path) -> tuple[Problem, ...]:
+    """Files like logs that both folders have, that differ, and that were not read beside known ones."""
+    log = ProblemLog()
+    right = sources.unread_logs(actual)
+    for name, path in sources.unread_logs(expected).items():
+        if name in right and not filecmp.cmp(path, right[name], shallow=False):
+            log.add("not_compared", problems.BOTH, detail=f"'{name}'")
+    return log.problems()
 
 
 def _was_stopped(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 An adapter is found because its module is called ``from_….py``: adding one is adding a file. Only where many
 programs use a name for something else does the adapter look into the file before it is taken for a source.
+Files whose names say nothing, such as ``log.txt``, are looked into where a folder holds no others.
 
     >>> find(Path("runs/x")).name
     'metrics.jsonl'
@@ -11,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
+from fnmatch import fnmatch, fnmatchcase
 from functools import cache
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from reprokit import file_tree
-from reprokit.adapters import source_names
+from reprokit import file_tree, layout
+from reprokit.adapters import content, from_json, from_jsonl, from_printed, source_names
 from reprokit.adapters.reading import Adapter, MetricsSource, not_a_file
 from reprokit.errors import MetricsError
 from reprokit.file_tree import Kind
@@ -32,6 +33,16 @@ _NO_METRICS_OF = {
     True: frozenset({"output"}),
     False: frozenset({"output", "source", "checkpoints"}),
 }
+#: What the harness writes into a folder that holds its record, beside the metrics.
+_OURS = frozenset(
+    {
+        *(RECORD, layout.ENVIRONMENT, layout.RUNTIME, layout.INSTRUMENT, layout.OTHER_SEED, layout.MANIFEST),
+        *(layout.STDOUT, layout.STDERR, layout.SBOM, layout.IMAGE_PROVENANCE),
+    }
+)
+#: Adapters from this order on read files by what is in them, where a folder holds no others.
+_BY_CONTENT = 100
+_MOST_LOOKED_INTO = 1_000
 _FOLDER = PluginFolder(
     package="reprokit.adapters",
     kind="adapter",
@@ -67,20 +78,40 @@ def adapter_named(name: str) -> Adapter:
 def source_of(path: Path) -> MetricsSource:
     """A file, or the folder of a source that is a whole folder, as a source.
 
-    A file whose name no adapter knows is taken for JSON Lines.
+    A file whose name no adapter knows is read by what is in it; of one that is not there, the name decides.
 
     Raises:
         MetricsError: A folder that no adapter reads as a whole.
     """
     if path.is_dir():
-        files = (path / name for child in sorted(path.iterdir()) for name in (child.name, f"{child.name}/*"))
+        children = sorted(child.name for child in path.iterdir())
+        files = (path / name for child in children for name in (child, f"{child}/*"))
         inside = map(_reader_of, files)
-        reader = next((found[0] for found in inside if found and found[0].WHOLE_FOLDER), None)
+        reader = next((found[0].NAME for found in inside if found and found[0].WHOLE_FOLDER), None)
+        reader = reader or (from_json.NAME if from_json.numbered(children) else None)
         if reader is None:
             raise not_a_file(path, path.stat().st_mode)
-        return MetricsSource(adapter=reader.NAME, path=path, name=path.name)
+        return MetricsSource(adapter=reader, path=path, name=path.name)
+    return MetricsSource(adapter=_form_of(path), path=path, name=path.name)
+
+
+def is_by_content(source: MetricsSource) -> bool:
+    """Whether a source is read by what is in it, since its name says nothing."""
+    is_loose = (
+        source.path.suffix.lower() in content.ENDINGS and _reader_of(PurePath(source.path.name)) is None
+    )
+    return source.adapter in {from_json.NAME, from_printed.NAME} or is_loose
+
+
+def _form_of(path: Path) -> str:
     found = _reader_of(path)
-    return MetricsSource(adapter=found[0].NAME if found else "jsonl", path=path, name=path.name)
+    is_loose = path.suffix.lower() in content.ENDINGS
+    if found and not (is_loose and path.is_file() and not found[0].reads(path)):
+        return found[0].NAME
+    if is_loose and path.is_file():
+        return content.form_of(path) or (from_printed.NAME if path.stat().st_size else from_jsonl.NAME)
+    by_name = (one.NAME for one in adapters() if any(fnmatch(path.name, pattern) for pattern in one.PATTERNS))
+    return next(by_name, from_jsonl.NAME)
 
 
 def find(run_dir: Path) -> MetricsSource | None:
@@ -91,8 +122,13 @@ def find(run_dir: Path) -> MetricsSource | None:
     return replace(found[0], others=tuple(source.name for source in found[1:]))
 
 
-def find_all(run_dir: Path, *, skipped: Collection[str] | None = None) -> tuple[MetricsSource, ...]:
+def find_all(
+    run_dir: Path, *, skipped: Collection[str] | None = None, by_content: bool = True
+) -> tuple[MetricsSource, ...]:
     """Every source of metrics in a run folder and its subfolders; links to folders are not followed.
+
+    Where no name tells of one, files with names such as ``log.txt`` and ``results.json`` are looked into
+    (``by_content``): JSON and tables are taken, and where there are none, logs with printed numbers.
 
     The order is fixed: JSON Lines before tables before event files, likelier names first, then the files
     nearest to the top, then by name. Names are without times and ids (``source_names``); of several that are
@@ -117,7 +153,68 @@ def find_all(run_dir: Path, *, skipped: Collection[str] | None = None) -> tuple[
         if adapter.WHOLE_FOLDER and (is_nested or rank in ranked):
             source = run_dir / folder
         ranked[rank] = MetricsSource(adapter=adapter.NAME, path=source, name=name)
+    if not ranked and by_content:
+        ranked = _by_content(run_dir, skipped=skipped)
     return _with_lasting_names(ranked)
+
+
+def unread_logs(run_dir: Path) -> dict[str, Path]:
+    """Files that hold something like a log and are not read, since others are known by their names."""
+    found = find_all(run_dir)
+    by_name = find_all(run_dir, by_content=False)
+    if not found:
+        return {}
+    others = _by_content(run_dir, skipped=NOT_METRICS) if by_name else {}
+    printed = _by_content(run_dir, skipped=NOT_METRICS, printed=True)
+    read = {source.path for source in found}
+    of_all = (*others.values(), *printed.values())
+    return {
+        source.name: source.path for source in of_all if source.path not in read and source.path.is_file()
+    }
+
+
+def _by_content(
+    run_dir: Path, *, skipped: Collection[str], printed: bool = False
+) -> dict[_Rank, MetricsSource]:
+    """The sources among files whose names say nothing; ``printed`` lines too where asked, or where alone."""
+    ours = _OURS if (run_dir / RECORD).exists() else frozenset()
+    places = [
+        PurePath(entry.name)
+        for entry in file_tree.walk(run_dir, skipped={*skipped, *ours})
+        if entry.kind is Kind.FILE and PurePath(entry.name).suffix.lower() in content.ENDINGS
+    ]
+    if len(places) > _MOST_LOOKED_INTO:  # samples of a data set, not logs
+        return {}
+    found = {place: content.form_of(run_dir / place) for place in places}
+    taken = {place: form for place, form in found.items() if form and not _is_document(place, form)}
+    for folder in {place.parent for place in places}:
+        documents = [one.name for one in places if one.parent == folder and found[one] == from_json.NAME]
+        documents = [name for name in documents if from_json.is_of_results(name)]
+        in_series = from_json.numbered(documents)
+        if in_series:
+            taken[folder] = from_json.NAME
+        single = {*documents} - {name for series in in_series.values() for name in series.values()}
+        taken |= {folder / name: from_json.NAME for name in single}
+    if printed or not taken:
+        taken = {
+            place: from_printed.NAME
+            for place in places
+            if place.suffix.lower() != ".json" and from_printed.reads(run_dir / place)
+        }
+    orders = {adapter.NAME: adapter.ORDER for adapter in adapters()}
+    return {
+        _Rank(orders[form], 0, len(place.parts), name): MetricsSource(
+            adapter=form, path=run_dir / place, name=name
+        )
+        for place, form in taken.items()
+        for name in [
+            f"{(place / '{number}.json').as_posix()}" if (run_dir / place).is_dir() else place.as_posix()
+        ]
+    }
+
+
+def _is_document(place: PurePath, form: str) -> bool:
+    return place.suffix.lower() == ".json" and form == from_json.NAME
 
 
 class _Rank(NamedTuple):
@@ -180,7 +277,7 @@ def is_of_plain_command(run_dir: Path) -> bool | None:
 def _reader_of(path: PurePath) -> tuple[Adapter, int] | None:
     """Who reads a file, and how likely such a name is (0 is likeliest)."""
     parts = [part.lower() for part in path.parts]
-    for adapter in adapters():
+    for adapter in (one for one in adapters() if one.ORDER < _BY_CONTENT):
         for likeliness, pattern in enumerate(adapter.PATTERNS):
             if _begins_at(parts, pattern) is not None:
                 return adapter, likeliness

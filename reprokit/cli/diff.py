@@ -22,10 +22,12 @@ from reprokit.cli.output import print_json
 from reprokit.layout import MARKER, RECORD
 
 if TYPE_CHECKING:
-    from reprokit.adapters import Pair
+    from reprokit.adapters import MetricsSource, Pair
     from reprokit.core import comparison
 
 _PATH = click.Path(path_type=Path)
+_FORMS = {"jsonl": "JSON Lines", "json": "JSON", "csv": "a table", "printed": "printed lines"}
+_MOST_TOLD = 3
 _COLOURS = {"good": "green", "bad": "red", "odd": "yellow", "title": None}
 
 
@@ -103,14 +105,26 @@ def _print(found: comparison.Comparison, pairs: list[Pair], expected: Path, actu
     in_colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     text = diff_to_terminal.diff_to_terminal(
         found,
-        expected=str(expected),
-        actual=str(actual),
+        expected=f"{expected}{_read_as([left for left, _ in pairs])}",
+        actual=f"{actual}{_read_as([right for _, right in pairs])}",
         context=adapters.around(pairs, found.divergence) if found.divergence else (),
+        of_machine=adapters.machine_metrics(pairs, found) if found.comparable else {},
         width=min(max(shutil.get_terminal_size().columns, 60), 200),
         paint=_paint if in_colour else lambda text, _tone: text,
     )
     encoding = sys.stdout.encoding or "utf-8"
     click.echo(text.encode(encoding, "backslashreplace").decode(encoding), nl=False, color=in_colour)
+
+
+def _read_as(sources: list[MetricsSource]) -> str:
+    """What was read by its content, and as what; "" of files that are known by their names."""
+    from reprokit import adapters
+
+    told = [
+        f"{source.name} as {_FORMS[source.adapter]}" for source in sources if adapters.is_by_content(source)
+    ]
+    more = f" and {len(told) - _MOST_TOLD:,} more" if len(told) > _MOST_TOLD else ""
+    return f" (read: {', '.join(told[:_MOST_TOLD])}{more})" if told else ""
 
 
 def _paint(text: str, tone: str) -> str:

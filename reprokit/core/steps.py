@@ -20,8 +20,11 @@ NAMES = (
     "total_timesteps",
     "time/total_timesteps",
     "timesteps",
+    "current_steps",
+    "num_updates",
     "iteration",
     "epoch",
+    *("iter", "Iteration", "Iter", "iterations", "Epoch", "round", "trial", "Trial"),
 )
 
 _LARGEST = 2**63
@@ -52,6 +55,7 @@ class StepWatch:
         self._previous: tuple[Any, Any] = (MISSING, MISSING)
         self._interval: float | None = None
         self._gap: float | None = None
+        self._first_details: dict[tuple[str, str], str] = {}
 
     def forget(self) -> None:
         """Records were skipped: the next step has no known predecessor."""
@@ -106,6 +110,7 @@ class StepWatch:
             return  # one skipped step moves all that follow; it is said once
         self._gap = gap
         kind, side, detail = self._what_happened(expected, actual)
+        detail = self._first_details.setdefault((kind, side), detail)  # a program may do so a thousand times
         line = lines[0] if side == "expected" else lines[1]
         self._log.add(kind, side, line=line, detail=detail, severity=problems.DIFFERENCE)
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from reprokit.core import clock_metrics
 from reprokit.core.difference import Beside, Comparison, Divergence, MetricSummary, Problem
 from reprokit.core.json_values import MISSING
 from reprokit.core.rows import counted
@@ -31,10 +32,14 @@ def diff_to_terminal(
     expected: str,
     actual: str,
     context: Sequence[Beside] = (),
+    of_machine: Mapping[str, str] | None = None,
     width: int = 80,
     paint: Paint = lambda text, _tone: text,
 ) -> str:
-    """The result of a comparison as lines of ``width`` columns, the records around the divergence too."""
+    """The result of a comparison as lines of ``width`` columns, the records around the divergence too.
+
+    ``of_machine`` are differing metrics that measure clocks or memory, each with its kind.
+    """
     lines = [
         headline(comparison, paint=paint),
         f"  expected: {one_line(expected)}",
@@ -44,6 +49,8 @@ def diff_to_terminal(
         lines += ["", *_divergence(comparison.divergence, context, width=width, paint=paint)]
     if ranked(comparison.per_metric):
         lines += ["", *_errors(comparison.per_metric, width=width, paint=paint)]
+    if of_machine:
+        lines += ["", *_of_machine(comparison, of_machine, paint=paint)]
     if comparison.problems:
         lines += ["", *_problems(comparison.problems, paint=paint)]
     lines += ["", _scope(comparison)]
@@ -74,7 +81,9 @@ def ranked(per_metric: Mapping[str, MetricSummary]) -> list[str]:
 def _place(divergence: Divergence) -> str:
     step = "" if divergence.step is None else f"step {value_text(divergence.step)} "
     record = f"(record {divergence.record:,})" if step else f"record {divergence.record:,}"
-    metric = "" if divergence.metric is None else f", metric {_cut(one_line(divergence.metric), limit=120)}"
+    inside = divergence.what.partition(", at ")[2]
+    metric = f", metric {_cut(one_line(f'{divergence.metric}{inside}'), limit=120)}"
+    metric = "" if divergence.metric is None else metric
     return f"{step}{record}{metric}"
 
 
@@ -132,6 +141,27 @@ def _errors(per_metric: Mapping[str, MetricSummary], *, width: int, paint: Paint
     yield from (f"  {text}" for text in aligned([head, *rows], num_left=1))
     if len(names) > _MAX_METRICS:
         yield f"  and {len(names) - _MAX_METRICS:,} more metrics"
+
+
+def _of_machine(comparison: Comparison, kinds: Mapping[str, str], *, paint: Paint) -> Iterator[str]:
+    """Which differing metrics measure the machine, how to leave them out, and what differs beside them."""
+    bare = {name.rpartition(":")[2]: kind for name, kind in kinds.items()}
+    yield paint("Clocks and memory", "title")
+    yield f"  by name and form no result of the training: {one_line(clock_metrics.sentence(bare))}"
+    yield f"  to leave them out: {one_line(clock_metrics.options(bare))}"
+    rest = [name for name in ranked(comparison.per_metric) if name not in kinds]
+    is_odd = any(problem.severity != "warning" for problem in comparison.problems)
+    if rest:
+        first = [
+            f"{_cut(one_line(name), limit=60)}"
+            + ("" if step is None else f" (first at step {value_text(step)})")
+            for name in rest[:_MAX_METRICS]
+            for step in [comparison.per_metric[name].first_step]
+        ]
+        more = f" and {len(rest) - _MAX_METRICS:,} more" if len(rest) > _MAX_METRICS else ""
+        yield f"  beside them differ: {', '.join(first)}{more}"
+    else:
+        yield f"  beside them no value differs{', but see the problems' if is_odd else ''}"
 
 
 def _error(summary: MetricSummary, error: float | None) -> str:

@@ -48,9 +48,7 @@ _FORM: Mapping[str, Form] = {
     **dict.fromkeys(("training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)),
     "program": ({"files": _TEXTS}, None),
     "shared": {...: [str]},
-    **dict.fromkeys(
-        ("sources", "volatile", "volatile_idle", "left_because", "left_by_earlier_runs"), _TEXTS
-    ),
+    **dict.fromkeys(("sources", "volatile", "volatile_idle", "left_because", "left_by_earlier_runs"), _TEXTS),
     "metrics_problem": ({...: _TEXT}, None),
     "where": str,
     "machine": _TEXTS,

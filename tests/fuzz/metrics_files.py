@@ -21,6 +21,7 @@ from reprokit.adapters.jsonl_walk import Pace
 from reprokit.core import problems
 from reprokit.core.json_values import equal
 from reprokit.errors import MetricsError
+from support.reference_comparison import Reference
 
 from .target import Target, mutated, same
 
@@ -65,13 +66,16 @@ def _check_jsonl(pair: tuple[bytes, bytes], folder: Path) -> None:
     for path, data in zip((left, right), pair, strict=True):
         lines = data.split(b"\n")
         for number, record in _records(path):
-            assert same(record, _json_of(lines[(number or 0) - 1])), f"line {number}"
+            assert same(record, Reference().flat(_json_of(lines[(number or 0) - 1]))), f"line {number}"
         adapters.summarise(path)
         adapters.read_series(path, max_points=10)
     for pace in (None, Pace(parse_all_bytes=0, block_bytes=64)):
         found = from_jsonl.compare(left, right, pace=pace)
         if found.identical and not any(one.severity == problems.ERROR for one in found.problems):
-            ours, theirs = ([_json_of(line) for line in data.split(b"\n") if line.strip()] for data in pair)
+            ours, theirs = (
+                [Reference().flat(_json_of(line)) for line in data.split(b"\n") if line.strip()]
+                for data in pair
+            )
             assert equal(ours, theirs), "called identical"
 
 
@@ -89,7 +93,9 @@ def _check_csv(data: bytes, folder: Path) -> None:
     found = _records(path)
     rows: dict[int, list[str]] = {}
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
-        plain = csv.reader(stream)
+        head = next((line for line in stream if not line.startswith("#")), "")
+        stream.seek(0)
+        plain = csv.reader(stream, delimiter=next((one for one in ",;\t" if one in head), ","))
         for row in plain:
             rows[plain.line_num] = row
     for number, record in found:

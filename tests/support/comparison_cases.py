@@ -166,7 +166,9 @@ def _types() -> list[Case]:
         _differs("the order of elements", losses([1, 2]), losses([2, 1]), (0, "loss")),
         _differs("one element more", losses([1, 2]), losses([1, 2, 3]), (0, "loss"), "changed_structure"),
         _same("the order of keys inside", losses({"a": 1, "b": 2}), losses({"b": 2, "a": 1})),
-        _differs("one key more inside", losses({"a": 1}), losses({"a": 1, "b": None}), (0, "loss"), "changed_structure"),
+        _differs("one key more inside", losses({"a": 1}), losses({"a": 1, "b": None}), (0, "loss/b"), "extra_metric"),
+        _differs("a number in an object", losses({"a": 1, "b": 0.5}), losses({"a": 1, "b": 0.25}), (0, "loss/b")),
+        _same("a number in an object is left out", losses({"a": 1, "b": 0.5}), losses({"a": 1, "b": 0.25}), "ignored_metric", ignore=["loss/b"]),
         _differs("an array is not an object", losses([]), losses({}), (0, "loss"), "changed_type"),
     ]
 

@@ -89,7 +89,19 @@ class Reference:
             value = self.parse(self.text(line))
         except (UnreadableError, ValueError, RecursionError):
             return None
-        return value if isinstance(value, dict) else None
+        return self.flat(value) if isinstance(value, dict) else None
+
+    def flat(self, record):
+        """Metrics in objects under ``object/metric``, unless two would have one name."""
+        pairs = list(self.inside(record))
+        return dict(pairs) if len({name for name, _ in pairs}) == len(pairs) else record
+
+    def inside(self, record, prefix=""):
+        for name, value in record.items():
+            if isinstance(value, dict) and value:
+                yield from self.inside(value, f"{prefix}{name}/")
+            else:
+                yield f"{prefix}{name}", value
 
     def text(self, line):
         if b"\0" in line or line.startswith(b"\xef\xbb\xbf"):

@@ -54,15 +54,17 @@ def clock_kinds(
         return {}
     try:
         curves = _curves(first, other, differing)
+        texts = _texts(first, other, differing - curves.keys())
     except MetricsError:
         return {}
     kinds: dict[str, str] = {}
     by_itself = sorted(differing, key=lambda name: "per" in clock_metrics.words_of(name))
     for name in by_itself:  # durations first: a rate may be known by one
-        if name not in curves:
-            return {}
-        durations = [curves[known] for known, kind in kinds.items() if kind == "duration"]
-        kinds[name] = clock_metrics.kind_of(name, *curves[name], spans=spans, durations=durations)
+        durations = [curves[known] for known in kinds if kinds[known] == "duration" and known in curves]
+        if name in curves:
+            kinds[name] = clock_metrics.kind_of(name, *curves[name], spans=spans, durations=durations)
+        else:
+            kinds[name] = clock_metrics.kind_of_texts(name, *texts.get(name, ((), ())), spans=spans)
         if not kinds[name]:
             return {}
     return {name.rpartition(":")[2]: kinds[name] for name in comparison.per_metric if name in kinds}
@@ -79,6 +81,24 @@ def _curves(first: Path, other: Path, names: set[str]) -> dict[str, tuple[Curve,
             if prefix + name in names:
                 found[prefix + name] = _curve(one[name]), _curve(two[name])
     return found
+
+
+def _texts(first: Path, other: Path, names: set[str]) -> dict[str, tuple[list[str], list[str]]]:
+    """The texts of metrics that are nothing else, named as the comparison names them."""
+    pairs = adapters.pair_runs(first, other)[0] if names else []
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for pair in pairs:
+        prefix = f"{pair[0].name}:" if len(pairs) > 1 else ""
+        for at, source in enumerate(pair):
+            for reading in adapters.adapter_named(source.adapter).read(source.path):
+                for name, value in (reading.record or {}).items():
+                    if prefix + name in names and value is not None:
+                        found.setdefault(prefix + name, ([], []))[at].append(value)
+    return {
+        name: sides
+        for name, sides in found.items()
+        if all(isinstance(one, str) for side in sides for one in side)
+    }
 
 
 def _curve(series: Series) -> Curve:

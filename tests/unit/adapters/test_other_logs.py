@@ -138,9 +138,9 @@ class TestRayTune:
 
     def test_other_programs_call_files_so_too(self, tmp_path):
         path = self.write(tmp_path, {"accuracy": 0.5})
-        assert adapters.find(tmp_path) is None
+        assert adapters.find(tmp_path).adapter == "json"
         path.write_text(json.dumps({"accuracy": 0.5}, indent=2))
-        assert adapters.find(tmp_path) is None
+        assert adapters.find(tmp_path).adapter == adapters.source_of(path).adapter == "json"
         path.unlink()
         os.mkfifo(path)
         assert adapters.find(tmp_path) is None

@@ -111,6 +111,8 @@ def test_every_module_of_the_folder_that_is_called_so_is_an_adapter():
         "mlflow_files",
         "wandb",
         "trainer_state",
+        "json",
+        "printed",
     ]
 
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from reprokit.core.clock_metrics import _RATES, _TIMES, _UNITS_S, Curve, kind_of, options, patterns_for
+from reprokit.core.clock_metrics import (
+    _RATES,
+    _TIMES,
+    _UNITS_S,
+    Curve,
+    kind_by_name,
+    kind_of,
+    kind_of_texts,
+    options,
+    patterns_for,
+)
 
 STEPS = (100.0, 200.0, 300.0, 400.0)
 SPANS = ((1_000_000.0, 1_000_010.0), (2_000_000.0, 2_000_012.0))
@@ -19,6 +29,7 @@ def kind(name, first, other, **more):
 
 
 RISING = (2.1, 4.3, 6.2, 8.9), (2.4, 5.0, 7.7, 10.9)
+LEFT = (9.1, 6.3, 3.2, 0.4), (11.4, 7.0, 4.7, 0.9)
 FPS = tuple(tuple(step / took for step, took in zip(STEPS, one, strict=True)) for one in RISING)
 
 
@@ -30,6 +41,7 @@ FPS = tuple(tuple(step / took for step, took in zip(STEPS, one, strict=True)) fo
         ("monitor.csv:t", RISING, "duration"),
         ("epoch_seconds", ((2.0, 1.9, 2.2, 1.7), (2.2, 2.4, 2.1, 2.9)), "duration"),
         ("step_ms", ((2000.0, 1900.0, 2200.0, 1700.0), (2200.0, 2400.0, 2100.0, 2900.0)), "duration"),
+        ("eta_seconds", LEFT, "time left"),
         ("charts/SPS", FPS, "rate"),
         ("time/fps", tuple(tuple(map(int, one)) for one in FPS), "rate"),
         ("written_time", tuple((at + 1, at + 2, at + 3, at + 9) for at in (1e6, 2e6)), "time stamp"),
@@ -120,3 +132,45 @@ def test_a_training_may_take_a_moment_of_a_run_that_imports_for_long(took, expec
     """CleanRL's DQN over 700 steps: 0.3 s of a run of 18 s."""
     rates = (curve(*(400.0 / (took * more) for _ in STEPS)) for more in (1.0, 1.07))
     assert kind_of("charts/SPS", *rates, spans=SPANS) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "expected"),
+    [
+        ("elapsed_time", (["0:00:02", "0:00:09"], ["0:00:03", "0:00:12"]), "duration"),
+        ("epoch_time", (["0:00:05", "0:00:04"], ["0:00:06", "0:00:05"]), "duration"),
+        ("total", (["46ms", "1.5s"], ["47ms", "1.6s"]), "duration"),
+        ("speed", (["910us/step"], ["1ms/step"]), "duration"),
+        ("speed", (["1.2it/s"], ["1.1it/s"]), "rate"),
+        ("remaining_time", (["0:00:30", "0:00:01"], ["0:00:25", "0:00:02"]), "time left"),
+        ("now", (["1970-01-12 13:46:41.5"], ["1970-01-24 03:33:22"]), "time stamp"),
+        ("now", (["1970-01-12 15:46:41.5"], ["1970-01-24 05:33:22"]), "time stamp"),
+        ("now", (["1970-01-12 15:48:41.5"], ["1970-01-24 05:33:22"]), ""),
+        ("now", (["1971-01-12 13:46:41"], ["1970-01-24 03:33:22"]), ""),
+        ("elapsed_time", (["0:02:02"], ["0:00:03"]), ""),
+        ("note", (["good"], ["bad"]), ""),
+        ("note", (["0:00:02", "good"], ["0:00:03", "good"]), ""),
+    ],
+)
+def test_texts_are_the_clocks_by_their_form_and_the_runs_times(name, texts, expected):
+    assert kind_of_texts(name, *texts, spans=SPANS) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("data/timing_s/gen", "duration"),
+        ("perf/throughput", "rate"),
+        ("train_samples_per_second", "rate"),
+        ("eta_seconds", "time left"),
+        ("peak_worker_0_memory_MB", "memory"),
+        ("learning_rate", ""),
+        ("loss_per_token", ""),
+        ("time/total_timesteps", ""),
+        ("success_rate", ""),
+        ("train/loss", ""),
+        ("beta", ""),
+    ],
+)
+def test_a_name_alone_tells_enough_for_an_advice(name, expected):
+    assert kind_by_name(name) == expected

@@ -1,0 +1,70 @@
+"""Who reads a file whose name many programs use for many things, such as ``log.txt`` or ``results.json``.
+
+The first bytes of the file say it.
+
+    >>> form_of(Path("log.txt"))
+    'jsonl'
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from reprokit.adapters import from_csv, from_json, from_jsonl
+from reprokit.adapters.jsonl_line import read_line
+from reprokit.adapters.reading import open_file
+from reprokit.core import json_values
+from reprokit.errors import MetricsError
+
+#: Endings of names that say little about what is inside.
+ENDINGS = frozenset({".json", ".txt", ".log", ".out", ".dat"})
+
+_LOOKED_AT_BYTES = 1 << 20
+_NAME = re.compile(r"[^\W\d][\w ./()%@#:-]{0,80}")
+
+
+def form_of(path: Path) -> str:
+    """The adapter of a file with one of the ``ENDINGS``; "" where it holds nothing like a log of numbers."""
+    try:
+        with os.fdopen(open_file(path), "rb") as file:
+            begun = file.read(_LOOKED_AT_BYTES)
+    except MetricsError:
+        return ""
+    lines = [line for line in begun.split(b"\n")[:20] if line.strip()]
+    if path.suffix.lower() == ".json":
+        return from_jsonl.NAME if _are_records(lines, at_least=2) else from_json.NAME
+    if _are_records(lines, at_least=1):
+        return from_jsonl.NAME
+    return from_csv.NAME if _is_table(lines) else ""
+
+
+def _are_records(lines: Sequence[bytes], *, at_least: int) -> bool:
+    """Whether the first lines are objects with a number in them."""
+    records = [read_line(line.rstrip(b"\r"), number=1).record for line in lines[:at_least]]
+    return len(records) == at_least and all(record and _holds_number(record) for record in records)
+
+
+def _holds_number(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_holds_number, value.values() if isinstance(value, dict) else value))
+    return json_values.kind(value) == "number"
+
+
+def _is_table(lines: Sequence[bytes]) -> bool:
+    """Whether there is a header of names above two rows of as many cells with a number among them."""
+    texts = [line.decode("utf-8", "replace").rstrip("\r") for line in lines if not line.startswith(b"#")][:3]
+    for delimiter in ",;\t":
+        try:
+            rows = list(csv.reader(texts, delimiter=delimiter))
+        except csv.Error:
+            return False
+        if len(rows) < 2 or len(rows[0]) < 2 or len({*map(len, rows)}) > 1:
+            continue
+        return all(_NAME.fullmatch(name.strip()) for name in rows[0]) and all(
+            any(from_csv.is_number(cell) for cell in row) for row in rows[1:]
+        )
+    return False
