@@ -22,6 +22,11 @@ MAX_NAMES = 100_000
 RESULT_WORDS = ("return", "reward", "score", "accuracy")
 _NEAREST = 5
 _LOOKED_THROUGH = 2_000  # names: more take seconds
+_SMALLER_IS_BETTER = ("loss", "error", "regret", "perplexity", "cost")
+_LARGER_IS_BETTER = (*RESULT_WORDS, "success", "auc", "f1")
+#: What a metric of data that was not trained on is called.
+_HELD_OUT = ("eval", "val", "test")
+HIGHER, LOWER = "higher", "lower"
 
 
 class Selection:
@@ -67,6 +72,39 @@ class Selection:
             return False
         self._known[name] = wanted
         return wanted
+
+
+def better(name: str) -> str:
+    """``higher`` or ``lower``: which values are better, by the words in a name; "" where it does not say.
+
+    >>> better("eval/return"), better("train/loss"), better("lr")
+    ('higher', 'lower', '')
+    """
+    words = ((HIGHER, _LARGER_IS_BETTER), (LOWER, _SMALLER_IS_BETTER))
+    found = [way for way, said in words if any(word in name.lower() for word in said)]
+    return found[0] if len(found) == 1 else ""
+
+
+def results_first(
+    names: Iterable[str], *, expected: Sequence[str] = (), idle: Collection[str] = ()
+) -> list[str]:
+    """Names with the headline result first: what is expected, what is called a result, then a loss.
+
+    Args:
+        names: In any order, which they keep where nothing here says another one.
+        expected: Those that a recipe promises a result of.
+        idle: Those whose value never changes; they come last.
+    """
+
+    def place(name: str) -> tuple[object, ...]:
+        lower = name.lower()
+        promised = expected.index(name) if name in expected else len(expected)
+        word = next((at for at, one in enumerate(RESULT_WORDS) if one in lower), len(RESULT_WORDS))
+        says = {HIGHER: 0, LOWER: 1}.get(better(name), 2)
+        held_out = any(one in lower for one in _HELD_OUT)
+        return promised, name in idle, word, says, not held_out
+
+    return sorted(dict.fromkeys(names), key=place)
 
 
 def name_difference(
