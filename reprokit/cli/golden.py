@@ -124,6 +124,11 @@ def show_golden(path: Path, as_json: bool) -> int:
 @click.option(
     "--allow-failed", is_flag=True, help="Allow runs that failed required checks, and record which."
 )
+@click.option(
+    "--allow-left-out",
+    is_flag=True,
+    help="With --sweep: leave out seeds that are finished too, and record which.",
+)
 @json_option("Print provenance.json.")
 @folder_options
 def promote(
@@ -150,7 +155,8 @@ def promote(
     recipe's runs disagree or have no end, or its code changed too.
 
     --sweep makes the ensemble that `reprokit verify --statistical` holds new seeds against. Every member must
-    be finished and unchanged, no two may be the same run, and the halves of the set must not differ.
+    be finished and unchanged, no two may be the same run, seeds must make a difference, the halves of the set
+    must not differ, and no seed that is finished too may be left out.
     """
     from datetime import UTC, datetime
 
@@ -185,9 +191,14 @@ def promote(
                 name=options["sweep_name"], kind=options["machines"], platform=platform or ""
             ),
             allow_dirty=allow_dirty,
+            allow_left_out=options["allow_left_out"],
             as_json=as_json,
         )
-    alone = {"--dry-run belongs to --stale": dry_run, "--machines belongs to --sweep": options["machines"]}
+    alone = {
+        "--dry-run belongs to --stale": dry_run,
+        "--machines belongs to --sweep": options["machines"],
+        "--allow-left-out belongs to --sweep": options["allow_left_out"],
+    }
     if wrong := next((text for text, given in alone.items() if given), ""):
         raise click.UsageError(wrong)
     folders = _chosen_runs(what, report, project, seed=seed, platform=platform)
@@ -237,6 +248,7 @@ def _promote_sweep(
     min_seeds: int,
     which: WhichSweep,
     allow_dirty: bool,
+    allow_left_out: bool,
     as_json: bool,
 ) -> int:
     """Promote a sweep to an ensemble, and print what it holds."""
@@ -253,6 +265,7 @@ def _promote_sweep(
         min_seeds=min_seeds,
         which=which,
         allow_dirty=allow_dirty,
+        allow_left_out=allow_left_out,
     )
     print_answer(
         golden_list.ensemble_lines(promoted), data=lambda: dict(promoted.provenance), as_json=as_json

@@ -194,6 +194,7 @@ class EnsembleEvidence:
         not_run: Why a new seed has no finished run, one sentence; "" where all have.
         failed_run: The folder of that run, or "".
         num_seeds: How many seeds it has.
+        left_out: Seeds that were finished when it was promoted, and were left out of it.
         fingerprint_equal: Whether the numerics fingerprint of the runs is the ensemble's.
         is_member: Whether the first run's metrics are, byte for byte, those of its member of that seed.
         conclusion: ``EQUIVALENT``, ``REGRESSION`` or ``UNJUDGED``; "" where nothing was judged.
@@ -208,6 +209,7 @@ class EnsembleEvidence:
     not_run: str = ""
     failed_run: str = ""
     num_seeds: int = 0
+    left_out: tuple[int, ...] = ()
     fingerprint_equal: bool = False
     is_member: bool = False
     conclusion: str = ""

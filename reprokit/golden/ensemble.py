@@ -69,14 +69,20 @@ class Ensemble:
         return tuple(member.seed for member in self.members)
 
     @property
+    def left_out(self) -> tuple[int, ...]:
+        """Seeds that were finished when it was promoted, and are no members; nobody looked for older ones."""
+        return tuple(self.provenance.get("left_out", ()))
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What each declared metric's values are filed under."""
         return labels_of(self.provenance["statistical"])
 
 
-def judged_digest(statistical: Sequence[Mapping[str, Any]]) -> str:
-    """Digest of what is judged: metric, window, margin and direction of each entry, in order."""
-    return digest([{name: one.get(name) for name in _STATISTICAL} for one in statistical])
+def judged_digest(statistical: Sequence[Mapping[str, Any]], left_out: Sequence[int] = ()) -> str:
+    """Digest of what is judged: metric, window, margin and direction of each entry; the seeds left out."""
+    entries = [{name: one.get(name) for name in _STATISTICAL} for one in statistical]
+    return digest([*entries, {"left_out": list(left_out)}] if left_out else entries)
 
 
 def labels_of(statistical: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -196,7 +202,10 @@ def _problem_of(value: Any) -> str:
     entries = value["statistical"]
     if not entries or not all(_is_statistical(one) for one in entries):
         return "'statistical' is malformed"
-    if digests.get("statistical") != judged_digest(entries):
+    left_out = value.get("left_out", [])
+    if not isinstance(left_out, list) or not all(map(is_integer, left_out)):
+        return "'left_out' is malformed"
+    if digests.get("statistical") != judged_digest(entries, left_out):
         return "'statistical' is not what was promoted: its digest is another one"
     return ""
 

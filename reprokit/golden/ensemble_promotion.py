@@ -75,8 +75,7 @@ def promote_ensemble(
     golden_dir: Path,
     *,
     runs: Sequence[SweptRun],
-    statistical: Sequence[Mapping[str, Any]],
-    halves: Sequence[Mapping[str, Any]],
+    told: Mapping[str, Sequence[Any]],
     reason: str,
     created_at: str,
     tool_version: str,
@@ -86,8 +85,9 @@ def promote_ensemble(
     Args:
         golden_dir: The folder of goldens.
         runs: One a seed.
-        statistical: The recipe's metrics, windows, margins and directions, as they are blessed now.
-        halves: How the halves of the set compare.
+        told: What its provenance says of the set: ``statistical``, the recipe's metrics, windows, margins and
+            directions, as they are blessed now; ``halves``, how they compare; ``left_out``, the finished
+            seeds that are no members.
         reason: Why these numbers are right.
         created_at: ISO 8601, UTC.
         tool_version: Of reprokit.
@@ -108,8 +108,9 @@ def promote_ensemble(
         "created_at": created_at,
         "reason": redact_text(reason.strip()),
         "seeds": [run.candidate.seed for run in ordered],
-        "statistical": [dict(one) for one in statistical],
-        "halves": [dict(one) for one in halves],
+        "statistical": [dict(one) for one in told["statistical"]],
+        "halves": [dict(one) for one in told["halves"]],
+        **({"left_out": list(told["left_out"])} if told["left_out"] else {}),
         "previous": sha256_of(before) if before.is_file() else None,
         "tool": {"name": "reprokit", "version": tool_version},
     }
@@ -137,7 +138,7 @@ def _write(folder: Path, runs: Sequence[SweptRun], provenance: Mapping[str, Any]
         digests = {
             **provenance["digests"],
             "ensemble": sha256_of(fresh / ENSEMBLE_LINES),
-            "statistical": judged_digest(provenance["statistical"]),
+            "statistical": judged_digest(provenance["statistical"], provenance.get("left_out", ())),
         }
         write_provenance(fresh, {**provenance, "digests": digests})
         fresh.chmod(0o755)

@@ -41,6 +41,11 @@ def ensemble_lines(ensemble: Ensemble) -> Iterator[str]:
         yield one_line(f"{one['metric']}: {window}; {spread}")
         if len(set(values)) == 1:
             yield one_line(f"{label}: all seeds are equal, so only a drop that all seeds share would be seen")
+    if left_out := told.get("left_out"):
+        seeds = ", ".join(map(str, left_out[:20]))
+        yield one_line(
+            f"left out: {counted(len(left_out), 'finished seed')}, which every answer says: {seeds}"
+        )
     for half in told["halves"]:
         yield one_line(f"halves {half['order']}, {half['metric']}: p = {half['p_value']:.3g}")
 

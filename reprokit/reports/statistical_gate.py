@@ -29,6 +29,7 @@ def _facts(found: Mapping[str, Any]) -> Facts:
         *(("difference", told) for one in metrics if (told := _interval(one))),
         *(("smallest visible drop", _visible(one)) for one in metrics),
         ("new seeds", f"{_listed(found['new'])} (looks after {_listed(look['num_new'] for look in looks)})"),
+        *(("left out", _left_out(seeds)) for seeds in [found.get("left_out")] if seeds),
         *_rates(found["rates"]),
         *(("no variance", _no_variance(one)) for one in metrics if one["zero_variance"]),
     ]
@@ -50,6 +51,10 @@ def _metric(one: Mapping[str, Any]) -> str:
     if " (first_step_at_" in one["name"]:
         direction = {"worse": "slower", "better": "faster"}.get(direction, direction)
     return f"{direction} by {_number(abs(one['difference']))}: {means} ({p_value})"
+
+
+def _left_out(seeds: Any) -> str:
+    return f"{len(seeds)} finished seeds are no part of the ensemble, which was chosen: {_listed(seeds[:20])}"
 
 
 def _interval(one: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import reprokit
-from reprokit import golden, recipes
+from reprokit import golden, recipes, runs
 from reprokit.core.rows import counted
 from reprokit.core.statistics import permutation
 from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
@@ -33,6 +33,7 @@ from reprokit.runs.sweeps import Member, State
 _LEVEL = 0.05
 _MOST_NAMED = 10
 _HALVES = ("by seed", "by start")
+_SHOWN = 12
 _LOOKED_AT = 5  # so many runs show whether a metric is constant within each
 
 
@@ -59,7 +60,8 @@ def promote_sweep(
     now: str,
     min_seeds: int = golden.USUAL_SEEDS,
     allow_dirty: bool = False,
-    which: WhichSweep = WhichSweep(),
+    allow_left_out: bool = False,
+    which: WhichSweep = WhichSweep(),  # noqa: B008 - frozen
 ) -> golden.Ensemble:
     """Promote a sweep of a recipe to its ensemble.
 
@@ -70,12 +72,13 @@ def promote_sweep(
         now: ISO 8601, UTC.
         min_seeds: How many seeds there must be.
         allow_dirty: Take runs of changes that neither commit nor index has.
+        allow_left_out: Leave seeds out that are finished too, and record which.
         which: The sweep that is meant.
 
     Raises:
         GoldenError: The sweep is not worthy: mixed, unfinished or changed members, too few, two that are
             one, runs that have more apart than their seeds, a value that is not finite, a metric that does
-            not respond to the seed, halves that differ.
+            not respond to the seed, halves that differ, other seeds that are finished too.
         RecipeError: The recipe declares no ``statistical``.
     """
     asked = recipes.with_platform((), which.platform)
@@ -95,13 +98,27 @@ def promote_sweep(
     made_on = candidates[0].platform
     if made_on not in recipe.platforms:
         raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
+    left_out = _left_out(members, project)
+    if left_out and not allow_left_out:
+        every = ",".join(map(str, sorted([*(one.seed for one in members), *left_out])))
+        raise GoldenError(
+            f"{counted(len(left_out), 'finished seed')} of the same would be left out: an ensemble of chosen "
+            "seeds says nothing of the others",
+            where=str(project.runs_dir / name),
+            actual=f"left out: {_listed(left_out)}",
+            fix=f"`reprokit sweep {name} --seeds {every}`, and promote that; or say --allow-left-out, which "
+            "records them: every answer names them then",
+        )
     swept = [SweptRun(candidate=one, values=_values(one.path, recipe)) for one in candidates]
     _check_response(swept, recipe)
     return golden.promote_ensemble(
         project.golden_dir,
         runs=swept,
-        statistical=[one.as_blessed() for one in recipe.statistical],
-        halves=list(_halves(swept)),
+        told={
+            "statistical": [one.as_blessed() for one in recipe.statistical],
+            "halves": list(_halves(swept)),
+            "left_out": left_out,
+        },
         reason=reason,
         created_at=now,
         tool_version=reprokit.__version__,
@@ -183,6 +200,24 @@ def _finished(members: Sequence[Member], project: Project) -> list[Path]:
             fix="type the `reprokit sweep` again: it runs what is missing",
         )
     return [project.runs_dir / one.run for one in today]
+
+
+def _left_out(members: Sequence[Member], project: Project) -> list[int]:
+    """The seeds of finished runs of the same inputs, whoever made them, that are no members."""
+    seeds, inputs = {one.seed for one in members}, {one.inputs for one in members}
+    return sorted(
+        {
+            one.seed
+            for one in whole_runs(project.runs_dir, recipe=members[0].recipe)
+            if one.seed not in seeds and one.inputs.digest in inputs and runs.read(one.path).complete
+        }
+    )
+
+
+def _listed(seeds: Sequence[int]) -> str:
+    """Seeds in words, the first of many."""
+    shown = ", ".join(map(str, seeds[:_SHOWN]))
+    return shown if len(seeds) <= _SHOWN else f"{shown} and {len(seeds) - _SHOWN} more"
 
 
 def _values(folder: Path, recipe: Recipe) -> dict[str, float]:

@@ -54,6 +54,7 @@ def ensemble_evidence(
     about = EnsembleEvidence(
         path=str(place),
         num_seeds=len(ensemble.members),
+        left_out=ensemble.left_out,
         fingerprint_equal=fingerprint.same(
             ensemble.provenance["environment"], read_json(first / ENVIRONMENT)
         ),
@@ -133,6 +134,7 @@ def _judged(
         "outcome": asdict(outcome),
         "margins": {one.name: one.margin for one in metrics},
         "rates": rates_of(outcome, PLAN),
+        **({"left_out": list(ensemble.left_out)} if ensemble.left_out else {}),
     }
     return replace(about, conclusion=str(outcome.conclusion), reason=outcome.reason, gate=data)
 

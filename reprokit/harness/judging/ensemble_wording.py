@@ -34,7 +34,8 @@ def sentence(evidence: Evidence, judged: Judgement, *, differ: str) -> str:
     count = len(evidence.runs)
     if judged.verdict is Verdict.REPRODUCED:
         agree = f"{count} runs agree with each other and with the run of their seed in the ensemble"
-        return f"{agree}, byte for byte. Its other seeds were not run again."
+        chosen = f" It is an ensemble{chosen_of(ensemble)}." if ensemble.left_out else ""
+        return f"{agree}, byte for byte. Its other seeds were not run again.{chosen}"
     if ensemble_tier.excuses_difference(evidence):
         why = ensemble_tier.why_not_repeatable(evidence)
         exact = f"Two runs with one seed differ, as the recipe says of {evidence.platform}: {why.rstrip('.')}"
@@ -42,12 +43,20 @@ def sentence(evidence: Evidence, judged: Judgement, *, differ: str) -> str:
         exact = f"{count} runs agree, and there is no golden of their seed"
     else:
         exact = f"{differ}, beyond the declared tolerance"
-    by = f"By the ensemble of {ensemble.num_seeds} seeds"
+    by = f"By the ensemble of {ensemble.num_seeds} seeds{chosen_of(ensemble)}"
     if judged.verdict is Verdict.EQUIVALENT:
         return f"{exact}. {by}, {ensemble.reason}. Equivalent returns, not equal numbers."
     if judged.verdict is Verdict.REGRESSION:
         return f"{exact}. {by}, {ensemble.reason}."
-    return f"{exact}. The ensemble cannot judge them: {judged.because}."
+    return f"{exact}. The ensemble{chosen_of(ensemble)} cannot judge them: {judged.because}."
+
+
+def chosen_of(ensemble: EnsembleEvidence) -> str:
+    """That its seeds were chosen of more finished ones, to follow "ensemble"; "" where they were not."""
+    if not ensemble.left_out:
+        return ""
+    found = ensemble.num_seeds + len(ensemble.left_out)
+    return f" chosen of {found} finished ones ({len(ensemble.left_out)} were left out when it was promoted)"
 
 
 def next_command(evidence: Evidence, judged: Judgement) -> str | None:

@@ -386,6 +386,53 @@ class TestPromotion:
         with pytest.raises(GoldenError, match="the halves of the set differ by seed in return"):
             fresh.bless(min_seeds=10)
 
+    @pytest.fixture
+    def worst(self, fresh):
+        """The worst ten of twenty finished seeds, as the newest sweep."""
+        fresh.begin().sweep()
+        returns = {}
+        for folder in list_all(fresh.project.runs_dir):
+            lines = (folder / "metrics.jsonl").read_text().splitlines()
+            seed = json.loads((folder / "run.json").read_text())["seed"]
+            returns[seed] = sum(json.loads(line)["return"] for line in lines)
+        chosen = sorted(sorted(returns, key=returns.__getitem__)[:10])
+        return fresh.sweep(",".join(map(str, chosen))), chosen
+
+    def test_finished_seeds_are_not_left_out_silently(self, worst):
+        here, chosen = worst
+        others = sorted(set(range(20)) - set(chosen))
+        with pytest.raises(GoldenError, match="10 finished seeds of the same would be left out") as refused:
+            here.bless(min_seeds=10)
+        assert refused.value.actual == f"left out: {', '.join(map(str, others))}"
+        assert not here.ensemble.exists()
+        assert len(here.sweep("20").bless().seeds) == 20, "all of them are an ensemble"
+
+    def test_seeds_that_were_left_out_are_recorded_and_told_in_every_answer(self, worst):
+        here, chosen = worst
+        made = here.bless(min_seeds=10, allow_left_out=True)
+        assert (made.seeds, len(made.left_out)) == (tuple(chosen), 10)
+        told = "chosen of 20 finished ones (10 were left out when it was promoted)"
+        member, other = chosen[0], made.left_out[0]
+        assert told in here.judged(seed=member).sentence
+        for settings in (
+            NOISIER,
+            WORSE,
+            NOISIER.replace("return gen", "return float('nan') if seed > 19 else gen"),
+        ):
+            here.write(settings_py=settings)
+            report = here.judged(seed=other)
+            assert report.verdict in {Verdict.EQUIVALENT, Verdict.REGRESSION, Verdict.UNJUDGED}
+            assert told in report.sentence
+            assert (
+                "10 finished seeds are no part of the ensemble, which was chosen"
+                in to_markdown.to_markdown(report)
+            )
+        about = here.ensemble / "provenance.json"
+        promoted = json.loads(about.read_text())
+        about.write_text(json.dumps({**promoted, "left_out": []}))
+        with pytest.raises(GoldenError, match="'statistical' is not what was promoted"):
+            golden.load_ensemble(here.ensemble)
+
     def test_equal_returns_of_all_seeds_are_refused(self, fresh):
         fresh.begin(settings=CEILING).sweep("10")
         with pytest.raises(GoldenError, match="return has no variance: it is 100 in all 10 seeds"):
