@@ -1,8 +1,8 @@
-"""What a run in a virtual environment takes, compared with the same run in a container.
+"""What a run in a virtual environment takes, against the same run in a container.
 
 Both are `reprokit run` of one recipe, in turns, with everything that the verb does: the look at the
-environment before and after, the start, imports, training, closing of the folder. The training is short,
-so that what a backend adds counts. The median of the turns' ratios; exits 1 beyond the bound, or without a container engine.
+environment before and after, the start, imports, training, closing of the folder. The training is short, so
+that what a backend adds counts. Median of the turns' ratios; exits 1 beyond the bound or without an engine.
 
     python benchmarks/local_cost.py [--repeats N]
 """

@@ -120,8 +120,8 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
 
 
 def _writable(output: Path, scratch: str) -> list[str]:
-    """Where a confined program may write: its output, the copy of its own files, temporary files, devices."""
-    return [str(output), str(output.parent / PROGRAM), scratch, "/dev", "/proc"]
+    """Where a confined program may write: its output, the copy of its own files, temporary files, memory."""
+    return [str(output), str(output.parent / PROGRAM), scratch, "/dev/shm"]  # noqa: S108
 
 
 def _visible_gpus(spec: RunSpec) -> dict[str, str]:

@@ -35,7 +35,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # on every architecture
 _LANDLOCK_KEEPS_LENGTHS = 3  # the first version that knows truncate(2), of Linux 6.2
-_WRITES = sum(1 << bit for bit in (1, *range(4, 15)))  # to write, make, remove, rename, shorten files
+_WRITES_INTO = 1 << 1 | 1 << 14  # to write to files that are there, and shorten them
+_WRITES = _WRITES_INTO | sum(1 << bit for bit in range(4, 14))  # and to make, remove and rename some
+_DEVICES = ("/dev", "/proc")
 _LINUX = sys.platform == "linux"
 
 
@@ -158,7 +160,7 @@ def _can_confine() -> bool:
 
 
 def _confine(folders: list[str]) -> None:
-    """From now on this process and its children write below these folders only."""
+    """From now on this process and its children write below these folders only, and to devices."""
     system = ctypes.CDLL(None, use_errno=True)
 
     def call(*words: Any) -> int:
@@ -169,9 +171,10 @@ def _confine(folders: list[str]) -> None:
 
     handled = ctypes.c_uint64(_WRITES)
     rules = call(_LANDLOCK_CREATE, ctypes.byref(handled), ctypes.c_size_t(8), 0)
-    for folder in folders:
+    for folder in (*folders, *_DEVICES):
         if os.path.isdir(folder):  # noqa: PTH112
-            beneath = struct.pack("=Qi", _WRITES, os.open(folder, os.O_PATH | os.O_CLOEXEC))
+            rights = _WRITES_INTO if folder in _DEVICES else _WRITES
+            beneath = struct.pack("=Qi", rights, os.open(folder, os.O_PATH | os.O_CLOEXEC))
             call(_LANDLOCK_ADD, rules, 1, beneath, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     call(_LANDLOCK_RESTRICT, rules, 0)

@@ -98,6 +98,7 @@ PLACES = {
     "the caller's home": 'Path(os.environ["HOME_OF_CALLER"], "late")',
     "the caller's cache": 'Path(os.environ["HOME_OF_CALLER"], ".cache", "late")',
     "/tmp": 'Path("/tmp/reprokit-test-late")',
+    "/dev": 'Path("/dev/reprokit-test-late")',
     "/var/tmp": 'Path("/var/tmp/reprokit-test-late")',
     "the project": 'Path(os.getcwd()).parents[3] / "late"',
     "the folder of the runs": 'Path(sys.argv[2]).parents[1] / "late"',

@@ -61,7 +61,7 @@ def promote_sweep(
     min_seeds: int = golden.USUAL_SEEDS,
     allow_dirty: bool = False,
     allow_left_out: bool = False,
-    which: WhichSweep = WhichSweep(),  # noqa: B008 - frozen
+    which: WhichSweep = WhichSweep(),
 ) -> golden.Ensemble:
     """Promote a sweep of a recipe to its ensemble.
 

@@ -19,7 +19,7 @@ from typing import Any
 from reprokit.capture.interpreter import find_python
 from reprokit.core.records import RunSpec
 
-MEMORY = Path("/dev/shm")  # noqa: S108  (read, never written)
+_MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108  (read, never written)
 #: Folders of files that any program may leave: looked at, but not below.
 _OPEN_TO_ALL = ("/tmp", "/var/tmp")  # noqa: S108
 #: Below the home, and what leads elsewhere: where libraries keep what they made or fetched.
@@ -114,7 +114,7 @@ def _files(folder: str, *, depth: int) -> Iterator[tuple[str, os.stat_result]]:
 
 def _memory_since(began: float) -> Iterator[str]:
     """Shared memory, queues and semaphores of this user that were made or changed since then."""
-    for path, status in _files(str(MEMORY), depth=_DEPTH):
+    for path, status in (found for folder in _MEMORY for found in _files(folder, depth=_DEPTH)):
         if status.st_uid == os.getuid() and status.st_ctime >= began:
             yield path
     for kind, name in _SYSTEM_V.items():

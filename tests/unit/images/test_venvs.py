@@ -91,6 +91,20 @@ def test_byte_code_that_was_changed_in_an_earlier_environment_is_compiled_anew(s
     assert compiled_of("tiny", again).read_bytes() == good
 
 
+def test_byte_code_of_the_library_is_taken_unless_it_was_changed(small_project):
+    first = with_second_package(small_project, version="1.0")
+    random, json = ((first / "byte-code").rglob(f"{name}.*.pyc") for name in ("random", "decoder"))
+    kept, other = next(random), next(json)
+    good, place = kept.read_bytes(), kept.relative_to(first)
+    taken = with_second_package(small_project, version="2.0")
+    assert (taken / place).read_bytes() == good
+    for one in (first, taken):
+        (one / place).write_bytes(good[:-1] + b"!")
+    again = with_second_package(small_project, version="3.0")
+    assert (again / place).read_bytes() == good
+    assert (again / other.relative_to(first)).is_file()
+
+
 def test_byte_code_of_a_file_with_another_content_is_not_taken(small_project):
     earlier = with_second_package(small_project, version="1.0")
     made = with_second_package(small_project, version="2.0")
