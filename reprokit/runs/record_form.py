@@ -48,6 +48,7 @@ _FORM: Mapping[str, Form] = {
     **dict.fromkeys(("training_config", "installed", "isolation", "varied", "resumed_from"), (dict, None)),
     "program": ({"files": _TEXTS}, None),
     **dict.fromkeys(("sources", "volatile", "volatile_idle", "left_because", "left_by_earlier_runs"), _TEXTS),
+    "outside_code": {"files": _TEXTS, "unknown": str},
     "metrics_problem": ({...: _TEXT}, None),
     "where": str,
     "machine": _TEXTS,
