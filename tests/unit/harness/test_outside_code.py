@@ -52,10 +52,8 @@ def test_where_it_did_not_change_that_is_said(here, helper):
     rate.write_text("0.2")
     report = here.reproduce()
     assert report.verdict == "REGRESSION"
-    said = (
-        "nothing in the recipe has changed since then, nor has code outside the repository that it can import"
-    )
-    assert f"{said} (helper.py)" in report.sentence
+    assert "nothing in the recipe has changed since then, nor has code outside" in report.sentence
+    assert "that it can import (helper.py)" in report.sentence
 
 
 def test_a_new_module_and_one_that_went_are_named(here, helper):
