@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.capture.interpreter import capture_interpreter
+from reprokit.capture.outside_code import outside_code
 from reprokit.capture.probe import VARIABLES
 from reprokit.capture.software import capture_software
 from reprokit.capture.source import capture_source
@@ -23,6 +24,7 @@ __all__ = [
     "capture_interpreter",
     "environment_diff",
     "merge",
+    "outside_code",
     "read_record",
     "redact_command",
     "secret_values",

@@ -34,6 +34,8 @@ class Candidate:
     config: Mapping[str, Any] = field(default_factory=dict)
     program: Mapping[str, str] = field(default_factory=dict)  # likewise the files that a command sees
     sources: Mapping[str, str] = field(default_factory=dict)  # where its metrics came from: name → format
+    # Code outside the repository that a program of the caller's Python can import; None where nobody looked
+    outside_code: Mapping[str, Any] | None = None
     command: tuple[str, ...] = ()  # of a plain command, which alone says what was run
     # Likewise another `seed`, and the `metrics` that are others with it; None where nobody looked
     responds: Mapping[str, Any] | None = None

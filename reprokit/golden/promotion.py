@@ -144,6 +144,7 @@ def provenance_of(run: Candidate) -> dict[str, Any]:
         **({"cpu": run.cpu} if run.cpu else {}),
         **({"command": list(run.command)} if run.command else {}),
         **({"program": dict(run.program), "sources": dict(run.sources)} if run.program else {}),
+        **({} if run.outside_code is None else {"outside_code": dict(run.outside_code)}),
     }
 
 

@@ -49,6 +49,7 @@ _FORM: Mapping[str, Form] = {
     "program": ({"files": _TEXTS}, None),
     "shared": {...: [str]},
     **dict.fromkeys(("sources", "volatile", "volatile_idle", "left_because", "left_by_earlier_runs"), _TEXTS),
+    "outside_code": {"files": _TEXTS, "unknown": str},
     "metrics_problem": ({...: _TEXT}, None),
     "where": str,
     "machine": _TEXTS,

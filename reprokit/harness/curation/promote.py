@@ -272,5 +272,6 @@ def candidate_of(folder: Path) -> golden.Candidate:
         config=record.get("training_config") or {},
         program=program.get("files") or {},
         sources=record.get("sources") or {},
+        outside_code=record.get("outside_code"),
         command=tuple(record.get("plain_command") or ()),
     )

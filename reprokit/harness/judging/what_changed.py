@@ -33,20 +33,41 @@ def settings(
 def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
     """What of the recipe is not the golden's, for the end of a sentence: settings first, then files."""
     golden = evidence.golden
-    if golden is None or not golden.changed:
-        return "nothing in the recipe has changed since then"
+    outside, note = _outside_code(evidence)
+    if golden is None or not (golden.changed or outside):
+        return f"nothing in the recipe has changed since then{note}"
     run = evidence.runs[0].run if evidence.runs else {}
     config = run.get("training_config")
     told: tuple[str, ...] = ()
     if isinstance(config, Mapping) and isinstance(golden.provenance.get("config"), Mapping):
         told = settings(golden.provenance["config"], config, recipe=str(run.get("recipe") or ""), lines=lines)
-    told = (*told, *golden.program_changes)
+    told = (*told, *golden.program_changes, *outside)
     # The recipe's digest holds those of trainer, parts and configuration: beside them, it tells nothing.
     sources = {"trainer", "parts", "program"}.intersection(golden.changed)
     explained = {"config", "recipe"} if told else {"recipe"} if sources else set()
     explained |= {"program"} if golden.program_changes else set()
     others = [name for name in golden.changed if name not in explained]
     return f"changed since then: {_listed([*told, *others])}"
+
+
+def _outside_code(evidence: Evidence) -> tuple[tuple[str, ...], str]:
+    """Files outside the repository that are not the golden's; and a clause on them, where there are none."""
+    now = evidence.runs[0].run.get("outside_code") if evidence.runs else None
+    before = evidence.golden.provenance.get("outside_code") if evidence.golden else None
+    if not isinstance(now, Mapping) or not (now or before):
+        return (), ""
+    what = "code outside the repository that it can import"
+    unknown = [str(one["unknown"]) for one in (now, before) if isinstance(one, Mapping) and "unknown" in one]
+    if unknown:
+        return (), f"; whether {what} has is not known: {unknown[0]}"
+    files = now.get("files") or {}
+    if not isinstance(before, Mapping):
+        return (), f"; whether {what} has ({_listed(list(files))}) is not known: the golden does not say"
+    old = before.get("files") or {}
+    names = [name for name in dict.fromkeys((*old, *files)) if old.get(name) != files.get(name)]
+    ways = {name: " is new" if name not in old else " is gone" if name not in files else "" for name in names}
+    told = tuple(f"{name}{ways[name]} (outside the repository)" for name in names)
+    return told, f", nor has {what} ({_listed(list(files))})"
 
 
 def recipe_line(recipe: str, path: str, lines: Mapping[str, int]) -> str:

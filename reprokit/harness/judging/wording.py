@@ -151,7 +151,8 @@ def _stale(case: Case) -> str:
     golden = case.evidence.golden
     told = what_changed.environment(golden) if golden else ""
     told = told or "how it differs is not recorded"
-    also = f"; {what_changed.code(case.evidence, case.lines)} too" if golden and golden.changed else ""
+    changed = what_changed.code(case.evidence, case.lines)
+    also = f"; {changed} too" if changed.startswith("changed") else ""
     if case.evidence.modified:
         also = f"; the runs {_modified(case)}"
     return f"{case.differ}, in another environment: {told}{also}{_tolerance(case)}{_rounding(case)}."

@@ -30,7 +30,7 @@ from reprokit.harness.running.other_seed import held_against_other_seed
 from reprokit.harness.running.plain_recipe import as_recipe
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
-from reprokit.harness.running.tree_changes import Tree
+from reprokit.harness.running.tree_changes import Tree, work_tree_of
 from reprokit.images import locks
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
@@ -114,6 +114,9 @@ def run_command(
             with phases.of("capture"):
                 host = capture.capture_host(project.root)
                 host["plain_inside"] = capture.capture_interpreter(command)
+                here = Path.cwd()
+                outside = capture.outside_code(command, root=work_tree_of(here), working_dir=here)
+                plan = replace(plan, facts={**plan.facts, "outside_code": outside})
             if request.against_golden:
                 place = os.path.relpath(project.golden_dir, project.root)
                 plan = as_recipe(plan, command, request, golden=place, host=host)
@@ -272,6 +275,10 @@ def ready_to_run(
     if recipe.program is not None:
         found["plain_inside"] = inside_of(ready.plan.specs[0], backend=ready.backend)
         if ready.realisation is None:
+            place = recipe.project_dir
+            facts["outside_code"] = capture.outside_code(
+                recipe.program.command, root=place, working_dir=place
+            )
             packages = found["plain_inside"].get("packages") or {}
             facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
     further = {"backend_asked": request.backend, **_asked_in(project), **facts}

@@ -40,7 +40,7 @@ class Tree:
     @classmethod
     def of(cls, command: Sequence[str], *, working_dir: Path, skipped: Collection[Path]) -> Tree:
         here = working_dir.resolve()
-        top = next((folder for folder in (here, *here.parents) if (folder / _GIT).exists()), here)
+        top = work_tree_of(here)
         named = (here / word for word in command[1:] if len(word) < os.pathconf("/", "PC_NAME_MAX"))
         folders = [path.resolve().parent for path in named if path.is_file()]
         elsewhere = [folder for folder in dict.fromkeys(folders) if not folder.is_relative_to(top)]
@@ -99,6 +99,12 @@ class Tree:
                         yield one.path, ()
                 else:
                     yield one.path, (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
+
+
+def work_tree_of(working_dir: Path) -> Path:
+    """The work tree of git around a folder; that folder where there is none."""
+    here = working_dir.resolve()
+    return next((folder for folder in (here, *here.parents) if (folder / _GIT).exists()), here)
 
 
 def _is_byte_code(path: str) -> bool:
