@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -47,6 +49,31 @@ def test_a_resumed_loader_is_equal_or_its_first_wrong_update_and_its_line_are_na
         pytest.skip(f"the environment of {program} cannot be made here: {problem}")
     answer = ask(program, form, reports=tmp_path)
     assert not answer.wrong, f"{answer.wrong}: {answer.code} {answer.cause}\n{answer.words[-2000:]}"
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["helper", *(pytest.param(one, marks=pytest.mark.slow) for one in ("list", "anew", "first", "same"))],
+)
+@pytest.mark.parametrize("forgets", [False, True])
+def test_a_loader_is_an_object_and_not_the_line_that_made_it(tmp_path, form, forgets):
+    words = [
+        sys.executable,
+        str(FOLDER / "one_line.py"),
+        "{run_dir}",
+        "--form",
+        form,
+        *["--forget"] * forgets,
+    ]
+    how = ["--resume", "--stop-args", "--stop-at 2", "--resume-args", "--resume {stopped_run_dir}"]
+    command = [sys.executable, "-m", "reprokit", "diagnose", "--json", *how, "--", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == int(forgets), done.stdout + done.stderr
+    cause = json.loads(done.stdout)["cause"]
+    if forgets:
+        assert cause["what"].startswith("this loader does not go on where it stopped: update 9 trained on")
+    else:
+        assert cause is None
 
 
 def test_an_answer_that_names_nothing_or_something_else_is_not_taken_for_right():

@@ -13,10 +13,12 @@ own, and those between are summed. Batches are listened to and passed on as they
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import operator
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,8 +40,9 @@ class Ledger:
     """Of one process.
 
     Attributes:
-        loaders: What is known of each loader, in the order in which they were first used: one is known by
-            the lines that made it and iterate over it, since a program may make one anew each epoch.
+        loaders: What is known of each loader, in the order in which they were first used. One is an object
+            (two that one line made are two), with the line that iterates over it, and whether gradients are
+            taken there; one that is made anew each epoch takes the place of one of its lines that is gone.
         problem: Why something could not be recorded; "" where all could.
         ahead: What is being read before it is handed out, by a wrapper; None where a program reads itself.
     """
@@ -53,6 +56,7 @@ class Ledger:
         self.problem = ""
         self.ahead: ReadAhead | None = None
         self._numbers: dict[Any, int] = {}
+        self._objects: dict[Any, list[weakref.ref[Any]]] = {}  # lines → the loaders that they made and use
         self._handed: dict[int, list[_Batch]] = {}
         self._known: dict[int, dict[Any, int]] = {}  # loader → id → content
         self._first_ids: dict[int, list[tuple[int, list[Any]]]] = {}  # the updates that brought new ids
@@ -69,7 +73,9 @@ class Ledger:
         def begun(iterator: Any, loader: Any) -> None:
             begin(iterator, loader)
             kinds = type(loader.dataset).__qualname__, type(loader.sampler).__qualname__
-            vars(iterator)["_reprokit_loader"] = vars(loader).get("_reprokit_made"), where(), kinds
+            lines = vars(loader).get("_reprokit_made"), where(), kinds
+            learns = sys.modules["torch"].is_grad_enabled()
+            vars(iterator)["_reprokit_loader"] = *lines, learns, self._place((*lines, learns), loader)
 
         @functools.wraps(natural)
         def handed(iterator: Any) -> Any:
@@ -104,6 +110,22 @@ class Ledger:
         facts["without_gradients"] += not sys.modules["torch"].is_grad_enabled()
         self._handed.setdefault(number, []).append(found)
 
+    def _place(self, lines: Any, loader: Any) -> int:
+        """Which of the loaders of these lines it is: a place of its own as long as it exists."""
+        known = self._objects.setdefault(lines, [])
+        found = next((number for number, one in enumerate(known) if one() is loader), None)
+        if found is not None or len(known) >= _MOST_LOADERS:
+            return len(known) if found is None else found
+        free = next((number for number, one in enumerate(known) if one() is None), None)
+        if free is None and known:
+            gc.collect()  # one in a cycle of references is gone too, in every run at the same time
+            free = next((number for number, one in enumerate(known) if one() is None), None)
+        if free is None:
+            known.append(weakref.ref(loader))
+            return len(known) - 1
+        known[free] = weakref.ref(loader)
+        return free
+
     def _read(self, iterator: Any, batch: Any) -> None:
         number = self._number(iterator)
         if number >= _MOST_LOADERS:
@@ -118,7 +140,7 @@ class Ledger:
         loader = vars(iterator)["_reprokit_loader"]
         number = self._numbers.setdefault(loader, len(self._numbers))
         if number == len(self.loaders) < _MOST_LOADERS:
-            made, used, (data_set, _) = loader
+            made, used, (data_set, _), *_ = loader
             names = dict(zip(("file", "line", "function"), made or used, strict=False))
             names |= {"used_at": used[1], "data_set": data_set}
             known = {"workers": iterator._num_workers, "stream": _is_stream(iterator), "redrawn": None}

@@ -74,3 +74,44 @@ def test_a_loader_that_evaluates_before_a_resumed_run_trains_feeds_no_update():
     loaders = ([TRAIN, EVALUATE], [EVALUATE, TRAIN])
     resumed = [{"update": 1, **_fed_by(1, "0-3"), **_fed_by(2, "8,1,3")}]
     assert first_wrong_sample(whole, _numbered(whole, resumed, loaders)) is None
+
+
+BOTH = ([TRAIN, TRAIN], [TRAIN, TRAIN])
+
+
+def test_of_two_loaders_that_one_line_made_each_is_held_against_itself_whichever_is_used_first():
+    whole = _after(WHOLE)
+    whole[2] |= _fed_by(2, "0-11")
+    resumed = [{"update": 1, **_fed_by(2, "8,1,3")}, {"update": 2, **_fed_by(2, "6,10,11")}]
+    assert first_wrong_sample(whole, _numbered(whole, resumed, BOTH)) is None
+    resumed[1] |= _fed_by(1, "0-11")
+    assert first_wrong_sample(whole, _numbered(whole, resumed, BOTH)) is None
+
+
+def test_of_two_loaders_that_one_line_made_the_wrong_one_is_named():
+    whole = _after([{**one, **_fed_by(2, "0-3")} for one in WHOLE])
+    resumed = [{"update": 1, **_fed_by(1, "0-3"), **_fed_by(2, "7,0,4")}]
+    found = first_wrong_sample(whole, _numbered(whole, resumed, BOTH))
+    assert (found.update, found.how, found.ledger) == (3, "again", "samples_2")
+    alone = [{"update": 1, **_fed_by(2, "7,0,4")}]
+    found = first_wrong_sample(whole, _numbered(whole, alone, BOTH))
+    assert (found.update, found.how) == (3, "again")
+
+
+def test_a_second_loader_of_the_line_does_not_hide_what_the_first_lost():
+    whole = _after(WHOLE)
+    for extra in ("0-3", "7,0,4"):
+        resumed = [{"update": 1, **_fed_by(1, "7,0,4"), **_fed_by(2, extra)}]
+        assert first_wrong_sample(whole, _numbered(whole, resumed, BOTH)).update == 3
+
+
+def test_what_the_whole_run_read_before_the_stop_and_after_the_update_is_no_loss():
+    whole = _after(WHOLE)
+    whole[2] |= _fed_by(2, "4-7,0-3")
+    for ids, wrong in (("0-3", None), ("4-7", 3), ("0-2", 3)):
+        resumed = [{"update": 1, **_fed_by(1, "8,1,3"), **_fed_by(2, ids)}]
+        found = first_wrong_sample(whole, _numbered(whole, resumed, ([TRAIN, EVALUATE],) * 2))
+        assert (found and found.update) == wrong
+    whole[2] = {**whole[2], **_fed_by(1, "7,0,4,8,1,3")}
+    resumed = [{"update": 1, **_fed_by(1, "8,1,3")}, {"update": 2, **_fed_by(1, "8,1,3")}]
+    assert first_wrong_sample(whole, _numbered(whole, resumed, ([TRAIN],) * 2)).update == 4

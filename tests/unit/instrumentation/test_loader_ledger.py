@@ -164,6 +164,47 @@ for batch, ids in DataLoader(Rows(), 11):
     assert len(records["0"]["torch"]["loaders"]) == 2
 
 
+ONE_LINE = """
+def make(rows):
+    return DataLoader(Rows(), rows)
+def read(loader, learn):
+    with torch.set_grad_enabled(learn):
+        for batch, ids in loader:
+            if learn:
+                step(batch, ids)
+def both(train, held_out):
+    read(train, True); read(held_out, True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "num_loaders"),
+    [
+        (
+            "train, held_out = make(11), make(22)\nfor _ in range(2): both(train, held_out)",
+            2,
+        ),
+        (
+            "train, held_out = [DataLoader(Rows(), n) for n in (11, 22)]\nboth(train, held_out)",
+            2,
+        ),
+        (
+            "for _ in range(3):\n    train, held_out = make(11), make(22)\n    both(train, held_out)",
+            2,
+        ),
+        ("for _ in range(80): read(make(11), True)", 1),
+        ("keep = []\nfor _ in range(80):\n    one = make(11); one.own = one\n    read(one, True)", None),
+        ("train = make(11)\nfor _ in range(2): read(train, True); read(train, False)", 2),
+    ],
+)
+def test_a_loader_is_an_object_and_one_that_is_made_anew_takes_its_place(tmp_path, source, num_loaders):
+    _, records = run(tmp_path, HEAD + ONE_LINE + source + "\n")
+    loaders = records["0"]["torch"]["loaders"]
+    assert len(loaders) == num_loaders if num_loaders else len(loaders) < 64
+    assert {one["file"].rpartition("/")[2] for one in loaders} == {"program.py"}
+    assert not any({"samples", "samples_2"} <= set(one) for one in ledgers(tmp_path)[:2])
+
+
 def test_a_program_without_a_loader_has_the_trace_that_it_always_had(tmp_path):
     run(tmp_path, HEAD + "step(torch.ones(2, 3), torch.arange(2))")
     assert [*ledgers(tmp_path)[0]] == ["update", "step", "parameters", "random"]
