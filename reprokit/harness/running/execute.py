@@ -33,6 +33,7 @@ _SHOWN = 3
 WhyStop = Callable[[Path], Explanation | None]
 #: From a run's folder and how it ended, before it is closed, to how it is closed.
 BeforeClose = Callable[[Path, RunResult], RunResult]
+_WORTH_A_LINE_BYTES = 4 << 30  # takes several seconds to be read
 
 
 def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
@@ -179,12 +180,19 @@ def _run_and_close(
         progress.note(f"{label}: {result.message}")
     try:
         record = _environment(spec, folder, result, host, plan=plan)
+        _tell_of_size(label, folder, progress=progress)
         runs.finish(folder, result, environment=record, secrets=secrets, facts=found)
     except WorkspaceError as error:
         result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
         runs.close_unfinished(folder, result)
         progress.note(f"{label}: {result.message}")
     return result
+
+
+def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
+    num_bytes = sum(one.num_bytes for one in file_tree.walk(folder))
+    if num_bytes > _WORTH_A_LINE_BYTES:
+        progress.note(f"{label}: {num_bytes / (1 << 30):,.1f} GiB of files are digested")
 
 
 def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
