@@ -38,6 +38,7 @@ _LISTED = 100  # of what was left, in run.json
 _SHOWN = 3  # of it, in a line for a person
 #: Links that a library makes to a log of its own outside the run; by such a name nothing is ever compared.
 _OF_LIBRARIES = re.compile(r"(?:.*/)?wandb/(?:offline-)?run-\d{8}_\d{6}-[^/]+/logs/debug-core\.log")
+_LARGE_BYTES, _BLOCK_BYTES = 1 << 30, 512  # stat(2): st_blocks counts blocks of 512 bytes
 
 
 def create(
@@ -281,6 +282,23 @@ def _loses_nothing(name: str, output: Path, *, renaming: bool = True) -> bool:
         return False
 
 
+def _must_have_content(run_dir: Path, sizes: Mapping[str, int]) -> None:
+    """Refuse a large file with nothing on the disk: to read its zeros can take hours.
+
+    Compression by the file system alone never makes a file a thousand times smaller.
+    """
+    for name, size in sizes.items():
+        on_disk = (run_dir / name).lstat().st_blocks * _BLOCK_BYTES
+        if size > _LARGE_BYTES and on_disk * 1000 < size:
+            raise WorkspaceError(
+                "the run cannot be digested: a file consists of holes",
+                where=str(run_dir / name),
+                expected="a file that was written",
+                actual=f"{size / (1 << 30):,.1f} GiB, of which {on_disk / 1024:,.0f} KiB are on the disk",
+                fix="let the program write the file from its beginning, or outside the folder of the run",
+            )
+
+
 def _write_marker(run_dir: Path) -> None:
     try:
         skipped = {MARKER} if keeps_output(read_json(run_dir / RECORD)) else {MARKER, OUTPUT}
@@ -290,10 +308,9 @@ def _write_marker(run_dir: Path) -> None:
             raise WorkspaceError(
                 f"the run cannot be digested: {over.because}", where=str(run_dir / over.name)
             )
-        files = {
-            name: {"sha256": sha256_of(run_dir / name), "bytes": size}
-            for name, size in files_of(run_dir).items()
-        }
+        sizes = files_of(run_dir)
+        _must_have_content(run_dir, sizes)
+        files = {name: {"sha256": sha256_of(run_dir / name), "bytes": size} for name, size in sizes.items()}
     except OSError as error:
         raise cannot_write(run_dir, error) from error
     marker = json.dumps({"schema": SCHEMA_VERSION, "files": files}, indent=2) + "\n"

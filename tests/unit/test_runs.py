@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,18 @@ def test_a_marker_that_the_program_wrote_is_not_believed(tmp_path: Path) -> None
     assert not runs.read(run_dir).complete
     runs.finish(run_dir, ended(Outcome.CRASHED, 1), environment={})
     assert not runs.read(run_dir).complete
+    assert not (run_dir / "COMPLETE").exists()
+
+
+def test_a_log_of_forty_gibibytes_that_is_nothing_but_holes_is_refused_at_once(tmp_path: Path) -> None:
+    run_dir = make_run(tmp_path)
+    log = run_dir / "output" / "metrics.jsonl"
+    log.write_text('{"step": 0, "loss": 1}\n')
+    os.truncate(log, 40 << 30)
+    with pytest.raises(
+        WorkspaceError, match=r"consists of holes.*40\.0 GiB, of which \d+ KiB are on the disk"
+    ):
+        runs.finish(run_dir, ended(), environment={})
     assert not (run_dir / "COMPLETE").exists()
 
 

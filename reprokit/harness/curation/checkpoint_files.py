@@ -8,9 +8,10 @@ from pathlib import Path
 
 from reprokit import checkpoints, runs
 from reprokit.checkpoints import safetensors_file, torch_writer
+from reprokit.core.records import Outcome
 from reprokit.errors import CheckpointError
 from reprokit.harness.running.resume_point import num_envs_of, run_above, written_in
-from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, RECORD, RUNTIME, read_json
+from reprokit.layout import CHECKPOINTS, FINAL_MODEL, MANIFEST, MARKER, OUTPUT, RECORD, RUNTIME, read_json
 from reprokit.project import Project
 
 _UNSEALED = "it holds no digest of its content: whether it was changed cannot be checked"
@@ -49,7 +50,7 @@ def verify(reference: str, *, project: Project) -> list[Verified]:
     """
     if not reference.endswith((torch_writer.SUFFIX, safetensors_file.SUFFIX)):
         folder = runs.find(project.runs_dir, reference)
-        return _of_run(folder, checkpoints.listed(written_in(folder)))
+        return _of_run(folder, checkpoints.listed(_written_in(folder)))
     path = Path(reference)
     run, listing = run_above(path), path.parent / MANIFEST
     if path.suffix == safetensors_file.SUFFIX or not (run or listing.is_file()):
@@ -68,7 +69,12 @@ def find(reference: str, *, project: Project) -> Path:
         ReportError: There is no such run.
     """
     if not reference.endswith((torch_writer.SUFFIX, safetensors_file.SUFFIX)):
-        return checkpoints.last_whole(written_in(runs.find(project.runs_dir, reference))).path
+        folder = runs.find(project.runs_dir, reference)
+        whole = [one for one in checkpoints.listed(_written_in(folder)) if not one.problem]
+        if not whole:
+            fix = "`reprokit checkpoint verify` says what is wrong with each"
+            raise CheckpointError("no checkpoint of this run is whole", where=str(folder), fix=fix)
+        return next((one for one in reversed(whole) if one.step is not None), whole[-1]).path
     path = Path(reference)
     if (path.parent / MANIFEST).is_file():
         for one in checkpoints.listed(path.parent):
@@ -77,6 +83,25 @@ def find(reference: str, *, project: Project) -> Path:
                     one.problem, where=reference, fix="`reprokit checkpoint verify` says more"
                 )
     return path
+
+
+def _written_in(folder: Path) -> Path:
+    """Where the checkpoints of a run lie that somebody asks to see; there may be none to resume from."""
+    there = checkpoints.folder_of(folder)
+    if (there / MANIFEST).is_file() or any(there.glob(f"*{torch_writer.SUFFIX}")):
+        return written_in(folder)
+    kinds = (torch_writer.SUFFIX, safetensors_file.SUFFIX)
+    own = sorted(path for path in (folder / OUTPUT).rglob("*") if path.suffix in kinds and path.is_file())
+    fix = f"of a file that its program wrote: `reprokit checkpoint show {own[0] if own else 'FILE'}`"
+    record = runs.read(folder, verify=False).record
+    if not (record.get("program") or record.get("plain_command")):
+        fix = "logging.save_interval in the recipe says how often one is written"
+    why = (
+        "it wrote none"
+        if record.get("outcome") == Outcome.COMPLETED
+        else "it was stopped before its first checkpoint"
+    )
+    raise CheckpointError(f"this run has no checkpoints: {why}", where=str(folder), fix=fix)
 
 
 def exit_code(found: Iterable[Verified]) -> int:

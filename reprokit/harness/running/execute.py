@@ -35,6 +35,7 @@ _SHOWN = 3
 WhyStop = Callable[[Path], Explanation | None]
 #: From a run's folder and how it ended, before it is closed, to how it is closed.
 BeforeClose = Callable[[Path, RunResult], RunResult]
+_WORTH_A_LINE_BYTES = 4 << 30  # takes several seconds to be read
 
 
 def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
@@ -186,6 +187,7 @@ def _run_and_close(
         progress.note(f"{label}: {result.message}")
     try:
         record = _environment(spec, folder, result, host, plan=plan)
+        _tell_of_size(label, folder, progress=progress)
         runs.finish(folder, result, environment=record, secrets=secrets, facts=found)
     except WorkspaceError as error:
         result = replace(result, outcome=Outcome(error.outcome), message=error.told(), remedy=error.fix or "")
@@ -208,6 +210,12 @@ def _is_confined(spec: RunSpec, plan: Plan) -> bool:
     A variation changes folders too; the libraries of accelerators write where no variable leads them.
     """
     return spec.realisation is not None and spec.device == "cpu" and "varied" not in plan.facts
+
+
+def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
+    num_bytes = sum(one.num_bytes for one in file_tree.walk(folder))
+    if num_bytes > _WORTH_A_LINE_BYTES:
+        progress.note(f"{label}: {num_bytes / (1 << 30):,.1f} GiB of files are digested")
 
 
 def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:

@@ -190,6 +190,29 @@ def test_a_run_stopped_before_its_first_checkpoint_is_told_so(run, capsys, verb)
     assert "it was stopped before its first checkpoint" in err
 
 
+@pytest.mark.parametrize("verb", ["verify", "show", "diff"])
+def test_a_run_without_checkpoints_says_so_and_names_a_file_that_its_program_wrote(run, capsys, verb):
+    shutil.rmtree(run / "checkpoints")
+    record = json.loads((run / "run.json").read_text())
+    record |= {"plain_command": ["python", "t.py"], "outcome": "completed"}
+    (run / "run.json").write_text(json.dumps(record))
+    (run / "output").mkdir()
+    write(run / "output" / "model.pt", STATE)
+    code, _, err = reprokit(capsys, verb, *([run, run] if verb == "diff" else [run]))
+    assert code == 2
+    assert "this run has no checkpoints: it wrote none" in err
+    assert f"reprokit checkpoint show {run}/output/model.pt" in err
+    assert "resume" not in err
+
+
+def test_a_run_with_none_but_damaged_checkpoints_says_so(run, capsys):
+    for path in (run / "checkpoints").glob("*.pt"):
+        path.write_bytes(b"torn")
+    code, _, err = reprokit(capsys, "show", run)
+    assert code == 2
+    assert "no checkpoint of this run is whole" in err
+
+
 def test_a_file_that_lies_in_no_run_is_read_and_nobody_vouches_for_it(capsys, tmp_path):
     alone = write(tmp_path / "copied.pt", STATE)
     code, out, _ = reprokit(capsys, "verify", alone)
