@@ -23,7 +23,7 @@ from reprokit.errors import MetricsError
 #: Endings of names that say little about what is inside.
 ENDINGS = frozenset({".json", ".txt", ".log", ".out", ".dat"})
 
-_LOOKED_AT_BYTES = 1 << 20
+_LOOKED_AT_BYTES = 1 << 18
 _NAME = re.compile(r"[^\W\d][\w ./()%@#:-]{0,80}")
 
 

@@ -28,7 +28,7 @@ MAX_BYTES = 32 << 20
 
 #: Words in the names of documents that hold results; others hold settings.
 _RESULTS = re.compile(
-    r"metric|result|score|hist|eval|valid|test|log|loss|stat|report|summary|scalar|progress|epoch|perf|bench",
+    r"metric|result|score|hist|eval|valid|test|log|loss|stat|summary|scalar|progress|epoch|perf|bench",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"(?P<begin>.*?)(?P<number>\d{1,12})(?P<end>\D*)\.json", re.ASCII | re.IGNORECASE)

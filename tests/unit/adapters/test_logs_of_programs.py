@@ -142,6 +142,7 @@ def test_what_is_known_by_its_name_is_read_alone(tmp_path):
     ("name", "text"),
     [
         ("config.json", '{"lr": 0.1, "epochs": 3}'),
+        ("report.json", '{"checks": [1, 2], "seconds": 0.5}'),
         ("args.json", '{\n "lr": 0.1\n}'),
         ("requirements.txt", "numpy==2.4.6\nscipy==1.17.0\n"),
         ("notes.txt", "Chapter 1 begins here.\nIt has 3 pages.\n"),
