@@ -189,8 +189,11 @@ def test_numbers_in_a_line_are_called_by_the_text_before_them(tmp_path, line, re
 RANKS = [(at, rank, 1 / (at + 1) + rank) for at in range(4) for rank in range(2)]
 
 
-def ranks_log(path, order, last=2.5):
-    rows = [f'{{"step": {at}, "rank": {rank}, "loss": {loss}}}' for at, rank, loss in order]
+def ranks_log(path, order, last=2.5, late=0):
+    rows = [
+        f'{{"step": {at}, "rank": {rank}, "loss": {loss}, "timestamp": {at + rank + late}}}'
+        for at, rank, loss in order
+    ]
     path.write_text("\n".join([*rows, f'{{"step": 9, "loss": {last}}}']) + "\n")
     return path
 
@@ -201,6 +204,8 @@ def test_the_same_records_in_another_order_are_different_and_said_to_be_the_same
     code, out = diff(a, ranks_log(tmp_path / "b.jsonl", swapped))
     assert code == 1
     assert "warning: other_order, both: both sides hold the same records, in another order" in out
+    _, out = diff(a, ranks_log(tmp_path / "b.jsonl", swapped, late=1))
+    assert "in another order: but for clocks" in out
     for other in (
         ranks_log(tmp_path / "c.jsonl", swapped, last=2.75),
         ranks_log(tmp_path / "d.jsonl", RANKS[:-1]),
