@@ -126,8 +126,11 @@ def test_a_document_of_records_or_lists_is_compared_in_place(tmp_path, diff):
             f'[{{"epoch": 0, "loss": 0.5}},\n {{"epoch": 1, "loss": {last}}}]'
         )
         (tmp_path / f"{name}-lists.json").write_text(f'{{"loss": [0.5, {last}],\n "x": 1}}')
+        (tmp_path / f"{name}-table.json").write_text(f'{{"epoch": [1, 2],\n "loss": [0.5, {last}]}}')
     code, out = diff(tmp_path / "a.json", tmp_path / "b.json")
     assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at step 1 (record 1), metric loss")
+    code, out = diff(tmp_path / "a-table.json", tmp_path / "b-table.json")
+    assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at step 2 (record 1), metric loss")
     code, out = diff(tmp_path / "a-lists.json", tmp_path / "b-lists.json")
     assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at record 0, metric loss[1]")
 
