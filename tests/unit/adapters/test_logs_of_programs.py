@@ -360,3 +360,11 @@ def test_a_log_that_ended_early_is_compared_with_a_whole_one(tmp_path, diff, nam
     assert (code, "missing_record" in out) == (1, True)
     code, out = diff(tmp_path / "whole" / name, tmp_path / "empty" / name)
     assert (code, out.splitlines()[0]) == (2, "CANNOT COMPARE: the file is empty")
+
+
+def test_a_folder_of_very_many_files_is_a_data_set(tmp_path):
+    for at in range(1_001):
+        (tmp_path / f"sample{at}.txt").write_text("0 0.5 0.25\n1 0.75 0.5\n")
+    assert adapters.find_all(tmp_path) == ()
+    (tmp_path / "sample0.txt").unlink()
+    assert len(adapters.find_all(tmp_path)) == 1_000
