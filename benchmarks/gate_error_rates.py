@@ -172,7 +172,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=("false-alarms", "margin"))
     parser.add_argument("--gates", type=int, default=10_000)
-    parser.add_argument("--margin-gates", type=int, default=150)
+    parser.add_argument("--margin-gates", type=int, default=1_000)
     options = parser.parse_args()
     too_many: list[str] = []
     if options.only != "margin":

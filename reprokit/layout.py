@@ -35,6 +35,9 @@ SBOM = "sbom.cdx.json"
 IMAGE_PROVENANCE = "image-provenance.json"
 MOUNTED = ".mounted"  # only as long as the run is under way
 
+#: In a virtual environment: byte-code of its packages and of its Python's library, where runs look for it.
+BYTE_CODE = "byte-code"
+
 # A golden, besides METRICS and TRACE.
 PROVENANCE = "provenance.json"
 # The folder of a golden of many seeds, and its file: one line a seed.

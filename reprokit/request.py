@@ -21,6 +21,7 @@ class Request:
         repeats: How many runs with the one seed.
         overrides: ``path=value`` settings; ``platform=NAME`` is no change, but asks for those of a platform.
         ignore: Patterns of metrics to leave out (plain commands).
+        outputs: Patterns of output files that count as metrics do (plain commands).
         strict: Advisory rows are required too.
         attribute: On a mismatch with the golden, find out whether code or environment is to blame.
         timeout_s: Limit for each run, seconds.
@@ -44,6 +45,7 @@ class Request:
     repeats: int = 2
     overrides: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    outputs: Sequence[str] = ()
     strict: bool = False
     attribute: bool = False
     timeout_s: float | None = None

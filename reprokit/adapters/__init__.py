@@ -19,7 +19,15 @@ from reprokit.adapters.foreign_log import ForeignLog, compare_at_steps, read_for
 from reprokit.adapters.reading import Adapter, MetricsSource, MetricsSummary, Reading, Series
 from reprokit.adapters.run_folders import Pair, compare_paths, compare_runs, no_metrics, pair_runs
 from reprokit.adapters.sources import adapter_named, adapters, find, find_all, is_by_content, source_of
-from reprokit.adapters.summaries import ignored_metrics, read_from, read_series, series_of_pairs, summarise
+from reprokit.adapters.summaries import (
+    fits_no_metric,
+    ignored_metrics,
+    must_fit,
+    read_from,
+    read_series,
+    series_of_pairs,
+    summarise,
+)
 
 __all__ = [
     "Adapter",
@@ -43,9 +51,11 @@ __all__ = [
     "compare_sources",
     "find",
     "find_all",
+    "fits_no_metric",
     "ignored_metrics",
     "is_by_content",
     "machine_metrics",
+    "must_fit",
     "no_metrics",
     "pair_runs",
     "read_columns",

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from reprokit.adapters import printed_numbers, sources
 from reprokit.adapters.reading import Reading
 from reprokit.core import json_values, problems, steps
+from reprokit.core.metric_names import nearest, quoted
 from reprokit.core.texts import PathPlaceholders, Places
 from reprokit.errors import MetricsError
 
@@ -34,11 +35,13 @@ class Canonical:
         records: Lines of ``metrics.jsonl``, without line ends.
         sources: Name of each source → its format.
         volatile: Metric that was left out → why, as the recipe says.
+        idle: Pattern of metrics to leave out that fits none → the nearest names, for a sentence.
     """
 
     records: tuple[bytes, ...]
     sources: Mapping[str, str]
     volatile: Mapping[str, str]
+    idle: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,23 +74,40 @@ def canonical_records(
     found = [*_in_files(output, by_content=not printed), *(_in_logs(logs, printed) if printed else ())]
     records: list[bytes] = []
     left_out: dict[str, str] = {}
+    names: dict[str, None] = {}
     kept = 0
     text = PathPlaceholders(places)
     for source in found:
         prefix = f"{source.name}:" if len(found) > 1 else ""
+        own: dict[str, None] = {}
         for position, reading in enumerate(source.read()):
             record = _whole(reading, source)
+            own |= dict.fromkeys(record)
             line, metrics = _canonical(record, position, prefix, volatile, left_out, text)
             kept += metrics
             if metrics or not set(record) - {
                 steps.name_in(record)
             }:  # one of which all is volatile is left out
                 records.append(line)
+        names |= dict.fromkeys(f"{prefix}{name}" for name in own)
     if not kept:
         raise _nothing(found, left_out, output)
     return Canonical(
-        records=tuple(records), sources={source.name: source.form for source in found}, volatile=left_out
+        records=tuple(records),
+        sources={source.name: source.form for source in found},
+        volatile=left_out,
+        idle={
+            pattern: ", ".join(map(quoted, nearest(pattern, names)))
+            for pattern, _ in volatile
+            if not any(_fits(name, pattern, prefixed=len(found) > 1) for name in names)
+        },
     )
+
+
+def _fits(full: str, pattern: str, *, prefixed: bool) -> bool:
+    """Whether a pattern fits a metric by its own name, or by that with its source's before it."""
+    names = [full, *(full[at + 1 :] for at, one in enumerate(full) if one == ":" and prefixed)]
+    return any(fnmatchcase(name, pattern) for name in names)
 
 
 def _in_files(output: Path, *, by_content: bool) -> list[_Source]:

@@ -21,6 +21,7 @@ from reprokit.adapters.reading import MetricsSource
 from reprokit.core import json_values, problems, steps
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison
+from reprokit.core.metric_names import nearest
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import MetricsError
 
@@ -80,7 +81,7 @@ def read_foreign(path: Path, *, metrics: Sequence[str], renamed: Mapping[str, st
         if numbers:
             names |= dict.fromkeys(numbers)
             lines.append(json.dumps({_STEP: record[step_name], **numbers}, ensure_ascii=False))
-    _must_have({renamed.get(name, name) for name in wanted or ()}, names, path)
+    _must_have(wanted or (), names, renamed, source)
     return ForeignLog(
         records=tuple(line.encode("utf-8", "surrogatepass") for line in lines),
         metrics=tuple(names),
@@ -119,11 +120,18 @@ def _wanted_in(record: Mapping[str, Any], step_name: str, wanted: Collection[str
             yield name
 
 
-def _must_have(wanted: Collection[str], names: Collection[str], path: Path) -> None:
-    missing = sorted(set(wanted) - set(names))
-    if missing or not names:
-        what = f"the log has no number called {missing[0]!r}" if missing else "the log holds no number"
-        raise MetricsError(what, kind="unknown_metric", where=str(path))
+def _must_have(
+    wanted: Collection[str], names: Collection[str], renamed: Mapping[str, str], source: MetricsSource
+) -> None:
+    missing = sorted(name for name in wanted if renamed.get(name, name) not in names)
+    if not missing and names:
+        return
+    what, fix = "the log holds no number", None
+    if missing:
+        near = nearest(missing[0], (name for record in _records(source) for name in record))
+        what = f"the log has no number called {missing[0]!r}"
+        fix = f"correct the name; the nearest: {', '.join(map(repr, near))}"
+    raise MetricsError(what, kind="unknown_metric", where=str(source.path), fix=fix)
 
 
 class _Seen:

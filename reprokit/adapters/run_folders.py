@@ -10,9 +10,12 @@ from pathlib import Path
 from reprokit.adapters import sources
 from reprokit.adapters.comparing import compare_first, compare_sources
 from reprokit.adapters.reading import MetricsSource
+from reprokit.adapters.summaries import names_in
 from reprokit.compressed import stored
 from reprokit.core import problems
+from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Comparison, Divergence, MetricSummary, Problem
+from reprokit.core.metric_names import nearest, quoted, within
 from reprokit.core.problems import ProblemLog
 from reprokit.core.records import Outcome
 from reprokit.core.texts import Placeholders, Places
@@ -105,6 +108,7 @@ def compare_runs(
     Raises:
         MetricsError: Neither folder holds metrics, or a file cannot be opened.
     """
+    of_outputs = _compare_outputs(expected, actual)
     pairs, log = pair_runs(expected, actual)
     if not pairs and not log.has(problems.DIFFERENCE):
         raise no_metrics(expected)
@@ -117,16 +121,41 @@ def compare_runs(
             right,
             tolerances=tolerances,
             metrics=None if metrics is None else [name.removeprefix(own) for name in metrics],
-            ignore=[pattern.removeprefix(own) for pattern in ignore],
+            ignore=[one for pattern in ignore for one in within(pattern, left.name)],
             placeholders=placeholders,
         )
-        if len(pairs) == 1 and not log.has(problems.DIFFERENCE):
+        if len(pairs) == 1 and not log.has(problems.DIFFERENCE) and of_outputs is None:
             return replace(comparison, problems=(*log.problems(), *comparison.problems))
-        found.append(_prefixed(comparison, left.name))
+        found.append(_prefixed(comparison, left.name) if len(pairs) > 1 else comparison)
     for name in metrics or ():
         if not any(known == name or known.endswith(f":{name}") for one in found for known in one.per_metric):
-            log.add("unknown_metric", problems.BOTH, detail=f"'{name}'")
-    return _merged(found, log.problems())
+            names = [known for pair in pairs for source in pair for known in names_in(source)]
+            near = ", ".join(map(quoted, nearest(name, names)))
+            log.add("unknown_metric", problems.BOTH, detail=f"{quoted(name)}; the nearest: {near}")
+    return _merged([*found, *([of_outputs] if of_outputs else ())], log.problems())
+
+
+def _compare_outputs(expected: Path, actual: Path) -> Comparison | None:
+    """The output files that count beside the metrics, by the digests in ``run.json``; None where none do.
+
+    Raises:
+        MetricsError: Other files were asked for in one run than in the other.
+    """
+    records = [read_json(folder / RECORD) for folder in (expected, actual)]
+    patterns = [record.get("outputs") or [] for record in records]
+    if not any(patterns) or any(record.get("program") for record in records):
+        return None  # of a recipe's run, they stand in its metrics
+    if patterns[0] != patterns[1]:
+        raise MetricsError(
+            "the runs were made with other output files to compare",
+            where=str(actual),
+            expected=f"--output {' --output '.join(map(str, patterns[0])) or 'left out'}",
+            actual=f"--output {' --output '.join(map(str, patterns[1])) or 'left out'}",
+            fix="compare runs that were made with the same --output",
+        )
+    comparer = Comparer()
+    comparer.add(*(record.get("output_digests") or {} for record in records))
+    return comparer.finish()
 
 
 def pair_runs(expected: Path, actual: Path) -> tuple[list[Pair], ProblemLog]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice, pairwise
 from pathlib import Path
@@ -21,9 +22,10 @@ from reprokit.adapters import from_jsonl, sources
 from reprokit.adapters.reading import MetricsSource, MetricsSummary, Reading, Series
 from reprokit.core import json_values, problems, steps
 from reprokit.core.json_values import MISSING
+from reprokit.core.metric_names import nearest, quoted, within
 from reprokit.core.problems import ProblemLog
 from reprokit.core.steps import StepWatch
-from reprokit.errors import MetricsError
+from reprokit.errors import MetricsError, UsageError
 
 _NO_STEPS = "step"
 
@@ -151,19 +153,54 @@ def ignored_metrics(run_dirs: Iterable[Path], patterns: Sequence[str]) -> dict[s
     ignored: dict[str, str] = {}
     for run_dir in run_dirs:
         for source in sources.find_all(run_dir):
-            for name in _names_in(source):
-                spellings = name, f"{source.name}:{name}"
+            for name in names_in(source):
                 for pattern in patterns:
-                    if any(fnmatchcase(spelling, pattern) for spelling in spellings):
+                    if any(fnmatchcase(name, one) for one in within(pattern, source.name)):
                         ignored.setdefault(name, pattern)
     return ignored
 
 
-def _names_in(source: MetricsSource) -> list[str]:
-    try:
-        return list(dict.fromkeys(name for reading in read(source) for name in reading.record or ()))
-    except MetricsError:
-        return []
+def must_fit(found: Iterable[MetricsSource], patterns: Sequence[str], *, option: str) -> None:
+    """Refuse patterns of which one fits no metric of some sources; nothing where these hold no metric.
+
+    Raises:
+        UsageError: One fits none, with the nearest names.
+    """
+    idle, names = dict.fromkeys(patterns), dict[str, None]()
+    for source in found if patterns else ():
+        for name in _iter_names(source):
+            names[name] = None
+            for pattern in [*idle]:
+                if any(fnmatchcase(name, one) for one in within(pattern, source.name)):
+                    del idle[pattern]
+            if not idle:
+                return
+    for pattern in idle if names else ():
+        raise fits_no_metric(pattern, names, option=option)
+
+
+def fits_no_metric(pattern: str, names: Iterable[str], *, option: str) -> UsageError:
+    """The error for a pattern that fits no metric."""
+    near = ", ".join(map(quoted, nearest(pattern, names)))
+    return UsageError(
+        f"no metric fits {quoted(pattern)}", where=option, fix=f"correct it; the nearest names: {near}"
+    )
+
+
+def names_in(source: MetricsSource) -> list[str]:
+    """The names in a source, its step's too; none where it cannot be read."""
+    return list(dict.fromkeys(_iter_names(source)))
+
+
+def _iter_names(source: MetricsSource) -> Iterator[str]:
+    """The names of each record of a source, as they are read, those of its end too."""
+    known: set[str] = set()
+    with suppress(MetricsError):
+        for reading in read(source):
+            for name in reading.record or ():
+                if name not in known:
+                    known.add(name)
+                    yield name
 
 
 def as_float(value: Any, *, otherwise: float | None = None) -> Any:

@@ -20,6 +20,7 @@ from reprokit.core.rows import (
     CheckResult,
     Finding,
     Status,
+    listed,
     not_applicable,
     relaxations,
     requirements,
@@ -30,6 +31,7 @@ from reprokit.plugin_files import PluginFolder, load
 __all__ = ["discover", "registry", "run_all"]
 
 _SHOWN = 8
+_LISTED = 100  # files, in the evidence of a row
 #: Rows that need a program which tells reprokit of its seeds, settings, updates and checkpoints.
 _OF_TRAINERS = frozenset(
     {"checkpoints_complete", "config_saved", "distinct", "numerics_in_force", "seeded", "trace_equal"}
@@ -66,7 +68,7 @@ def run_all(evidence: Evidence, *, checks: Sequence[Check] | None = None) -> tup
     """
     judged = discover() if checks is None else checks
     rows = [_row(check, evidence) for check in judged]
-    left_out = (*_volatile(evidence), *_ignored(evidence))
+    left_out = (*_volatile(evidence), *_ignored(evidence), *_outputs(evidence), *_left(evidence))
     return (*rows, *left_out, *_malformed(evidence, {check.ID for check in judged}))
 
 
@@ -170,6 +172,17 @@ def _volatile(evidence: Evidence) -> list[CheckResult]:
             required=False,
         )
         for name, because in sorted(evidence.volatile_metrics.items())
+    ] + [
+        CheckResult(
+            id=f"volatile_metric/{pattern}",
+            title=f"Metrics that match {pattern} were left out",
+            status=Status.SKIPPED,
+            reason=f"`volatile` in the recipe has {pattern!r}, which fits no metric: nothing was left out",
+            remedy=f"correct it; the nearest names: {near}",
+            evidence={"metric": None, "pattern": pattern},
+            required=False,
+        )
+        for pattern, near in sorted(evidence.volatile_idle.items())
     ]
 
 
@@ -196,6 +209,44 @@ def _ignored(evidence: Evidence) -> Iterator[CheckResult]:
             why = f"--ignore-metric {pattern!r} left nothing out: no metric matches it"
             title = f"Metrics that match {pattern} were left out"
             yield left_out(None, pattern, title, why, _near_metrics(pattern, evidence))
+
+
+def _outputs(evidence: Evidence) -> Iterator[CheckResult]:
+    """A row of the output files that differ, where there are any: nothing compared them."""
+    found = evidence.outputs_differing
+    if not found:
+        return
+    counts = "`--output PATTERN`" if evidence.recipe is None else "`outputs` in recipe.yaml"
+    yield CheckResult(
+        id="output_files/not_compared",
+        title="Output files that differ were not compared",
+        status=Status.SKIPPED,
+        reason=f"{listed(found)}: other contents, or left by one run only, and not compared",
+        remedy=f"name those that must repeat with {counts}",
+        evidence={"files": dict(sorted(found.items())[:_LISTED]), "count": len(found)},
+        required=False,
+    )
+
+
+def _left(evidence: Evidence) -> Iterator[CheckResult]:
+    """A row of what earlier runs left where later ones could read it, or that this is not known."""
+    found, unknown = evidence.left_in_tree, evidence.tree_unknown
+    if not found and not unknown:
+        return
+    told = listed([f"{path} ({how})" for path, how in sorted(found.items())])
+    yield CheckResult(
+        id="tree/left_between_runs",
+        title="Files of the tree that changed between the runs",
+        status=Status.SKIPPED,
+        reason=f"a later run could read what an earlier one, or somebody else, left: {told}"
+        if found
+        else f"what the runs left in the tree was not looked at: {unknown}",
+        remedy="let the program write to {run_dir}, or remove these files and see whether it repeats"
+        if found
+        else "run it in a smaller folder",
+        evidence={"files": dict(sorted(found.items())[:_LISTED])},
+        required=False,
+    )
 
 
 def _near_metrics(pattern: str, evidence: Evidence) -> str:

@@ -129,9 +129,11 @@ def _against_foreign(evidence: Evidence, golden: GoldenEvidence) -> Finding:
 
 
 def _beside(evidence: Evidence) -> dict[str, str]:
-    """The run with another seed that was looked at, so that a report is judged again by it."""
+    """The runs with other seeds that were looked at, so that a report is judged again by them."""
     seen = evidence.seed_response
-    return {"other_seed": seen.run} if seen is not None and seen.run else {}
+    if seen is None or not seen.run:
+        return {}
+    return {"other_seed": seen.run, **({"third_seed": seen.third_run} if seen.third_run else {})}
 
 
 def _response(evidence: Evidence) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from reprokit.core.agreement import chance_of_another, difference, differing, why_not_repeated
 from reprokit.core.comparability import Objection
 from reprokit.core.ensemble_tier import excuses_difference, why_not_repeatable
-from reprokit.core.evidence import Evidence
+from reprokit.core.evidence import Evidence, fact
 from reprokit.core.rows import Finding, counted, failed, not_applicable, passed, skipped, unjudged
 
 ID = "repeatable"
@@ -18,6 +18,9 @@ _MANY = 10  # runs
 _SHOWN = 3  # names
 _WHOLE = "let them end: `reprokit reproduce`, or `reprokit verify --no-watch-golden`"
 _TWICE = "run it twice to the end: `reprokit reproduce`"
+_LATER_READ = "a later run read what was written while an earlier one ran"
+_CHANNELS = {"memory": "a run left shared memory that another could read", "files": _LATER_READ}
+_REMOVE = "let the program write to {run_dir} only; then remove what is named here and run again"
 _LOG = "let the program write its metrics (JSON lines, CSV, TensorBoard) into the folder that {run_dir} names"
 
 
@@ -36,11 +39,15 @@ def check(evidence: Evidence) -> Finding:
     objection = _insufficient(evidence)
     if objection is not None:
         return unjudged(objection.reason, _LOG if _logs_nothing(evidence) else _TWICE)
+    for kind, what in _CHANNELS.items():
+        if left := _shared(evidence, kind):
+            return unjudged(f"{what}: {left}", _REMOVE)
     records, metrics = evidence.repeats[0].records_compared, evidence.repeats[0].metrics_compared
     num_runs = len(evidence.runs)
     in_what = f"{counted(records, 'record')} of {counted(metrics, 'metric')}"
     return passed(
-        f"{num_runs} runs agree in {in_what}, bit for bit{_unproven(evidence)}{_strength(num_runs)}",
+        f"{num_runs} runs agree in {in_what}, bit for bit{_unproven(evidence)}{_kept(evidence)}"
+        f"{_strength(num_runs)}",
         records=records,
         metrics=metrics,
         runs=num_runs,
@@ -56,6 +63,20 @@ def _unproven(evidence: Evidence) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     verb = "holds" if len(names) == 1 else "hold"
     return f"; {', '.join(names[:_SHOWN])}{more} {verb} not one finite value, which is no evidence"
+
+
+def _shared(evidence: Evidence, kind: str) -> str:
+    """What runs left for each other outside their folders: the first names; "" where nothing, or unknown."""
+    told = (fact(run.run, f"shared.{kind}") for run in evidence.runs)
+    names = sorted({str(name) for found in told if isinstance(found, list | tuple) for name in found})
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _kept(evidence: Evidence) -> str:
+    """Files in caches and packages: libraries keep them there, so that they are named, no more."""
+    names = _shared(evidence, "kept")
+    return f"; {_LATER_READ}: {names}" if names else ""
 
 
 def _strength(num_runs: int) -> str:

@@ -8,7 +8,7 @@ recorded what every generator was seeded with, in these runs and in one with ano
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from reprokit.core import seed_following
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
@@ -64,7 +64,7 @@ def _of_watched(evidence: Evidence) -> Finding:
         return skipped(f"not every generator could be seen: {lacking[0]}", _RELAX, all=lacking[:_MOST_SHOWN])
     sites = seed_following.sites_of(runs[0].instrument)
     if not sites:
-        return not_applicable("the program seeds no generator and draws from none", _GIVE)
+        return not_applicable(_silent(seed_following.watched(runs)), _GIVE)
     other = fact(runs[0].other_seed, "run.seed")
     kinds = dict.fromkeys(site[1] for site in sites)
     seeds = sum(map(len, sites.values()))
@@ -74,6 +74,14 @@ def _of_watched(evidence: Evidence) -> Finding:
     )
     lines = sorted({f"{file}:{line}" for _, _, file, line in sites})
     return passed(reason, lines=lines[:_MOST_SHOWN], other_seed=other)
+
+
+def _silent(watched: Sequence[str]) -> str:
+    """That nothing was seen to be seeded or drawn from, and where nobody looked."""
+    if not watched:  # a record of before
+        return "the program seeds no generator and draws from none"
+    what = "the program seeds and draws from none of the generators that are watched"
+    return f"{what} ({', '.join(watched)}); others were not looked at"
 
 
 def _problem(run: RunEvidence) -> str:

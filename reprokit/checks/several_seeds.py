@@ -45,7 +45,7 @@ def check(evidence: Evidence) -> Finding:
 
 
 def _alike(sweep: SweepEvidence, finished: set[int]) -> Finding | None:
-    """Why the seeds are not several: their metrics are the same bytes; None where enough differ."""
+    """Why the seeds are not several: their metrics are the same; None where enough differ."""
     runs = list(sweep.runs)
     unread = sorted(seed for seed in finished if not sweep.metrics_digests.get(seed))
     if unread:
@@ -53,7 +53,9 @@ def _alike(sweep: SweepEvidence, finished: set[int]) -> Finding | None:
         return unjudged(f"the metrics of seeds {unread} were not compared", remedy, runs=runs)
     distinct = {sweep.metrics_digests[seed] for seed in finished}
     if len(distinct) == 1:
-        told = f"{len(finished)} seeds gave the same metrics, byte for byte: they are one result"
+        told = (
+            f"{len(finished)} seeds gave the same metrics, but for what repeats the seed: they are one result"
+        )
         return failed(told, _USE_SEED, seeds=sorted(finished), runs=runs)
     if len(distinct) < FEWEST:
         told = f"only {len(distinct)} of {len(finished)} seeds gave metrics of their own"

@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import time
 import traceback
 from types import FrameType
 from typing import NoReturn
@@ -20,6 +21,7 @@ from typing import NoReturn
 import click
 
 from reprokit import __version__
+from reprokit.cli import streams
 from reprokit.cli.options import examples
 from reprokit.errors import ReprokitError
 from reprokit.redaction import redact_text
@@ -57,10 +59,34 @@ VERBS = {
     "help": ("help", "Show a page of the documentation, or list them."),
 }
 
+#: 16 MiB less than the limit, so that a process that has loaded a little more gets through, too.
+_LOADED_FIRST = """
+import resource, reprokit.cli
+soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (max(soft - (16 << 20), 0), hard))
+import numpy, scipy.linalg
+"""
+
+_LOADED_WITHIN_S = 20.0
+
 _COMPLETE = "_REPROKIT_COMPLETE"  # set by a shell that asks for completions
 
-#: Writing to stdout fails with these: its reader is gone, or the disk is full.
-_OUTPUT_ERRORS = {errno.EPIPE, errno.ENOSPC}
+#: Each stops what is running; a terminal that is closed sends HUP, and Ctrl-\\ sends QUIT.
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+_HELD_BACK_S = 10.0  # as long as a container may take to stop
+
+#: What this machine has too little of → what is to be done.
+_NO_ROOM = {
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room: the quota of this user is used up",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EMFILE: "raise the limit on open files (ulimit -n)",
+    errno.ENFILE: "end programs that hold many files open",
+    errno.EROFS: "choose a folder that can be written, with --runs-dir and --reports-dir",
+}
+
+#: How libraries say that no memory is left, where it is not a MemoryError.
+_NO_MEMORY = re.compile(r"can't start new thread|failed to map segment|[Cc]annot allocate memory")
 
 
 class LazyGroup(click.Group):
@@ -117,20 +143,34 @@ def root() -> None:
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM, raised like Ctrl-C so that the same cleanup happens."""
+    """A signal that is not SIGINT, raised like Ctrl-C so that the same cleanup happens."""
 
 
-def _on_terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise _Terminated
+def _stop_on_signals() -> None:
+    """Raise on each signal that ends a program; hold further ones back while what is running is stopped.
+
+    A signal that the caller ignores, as ``nohup`` ignores HUP, stays ignored.
+    """
+    began: list[float] = []
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if began and time.monotonic() - began[0] < _HELD_BACK_S:
+            return
+        began[:] = [time.monotonic()]
+        raise KeyboardInterrupt if number == signal.SIGINT else _Terminated
+
+    for number in _ENDING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its exit code."""
-    signal.signal(signal.SIGTERM, _on_terminate)
+    _stop_on_signals()
     try:
-        code = _run(arguments)
+        code = streams.must_be_open() or _memory_code() or _run(arguments)
     except OSError as error:
-        code = _output_error_code(error)
+        code = streams.exit_code_of(error)
     sys.exit(code)
 
 
@@ -148,16 +188,67 @@ def _run(arguments: list[str] | None) -> int:
         click.echo(redact_text(said.getvalue()), err=True, nl=False)
         code = 2
     except (KeyboardInterrupt, click.exceptions.Abort) as error:
-        click.echo("Interrupted; everything that was running has been stopped.", err=True)
+        streams.say("Interrupted; everything that was running has been stopped.")
         terminated = isinstance(error, _Terminated) or isinstance(error.__cause__, _Terminated)
         code = 143 if terminated else 130
     except Exception as error:  # "differs" is exit code 1: a fault of the tool must never look like an answer
-        if isinstance(error, OSError) and error.errno in _OUTPUT_ERRORS:
+        if streams.is_of_output(error):
             raise
-        click.echo(redact_text(traceback.format_exc()), err=True, nl=False)
-        click.echo("Error: this is a bug in reprokit, not in your program.", err=True)
-        code = 3
+        code = _fault(error)
     return code if isinstance(code, int) else 0
+
+
+def _memory_code() -> int:
+    """0, or 3 where the limit on memory is too low for the libraries for numbers.
+
+    OpenBLAS ends the process that loads it with 1, "differs", where it gets no memory, or tries for ever: so
+    another process loads it first, under the same limit, and then this one, before it uses more.
+    """
+    import resource
+
+    if resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return 0
+    import subprocess
+
+    try:
+        words = [sys.executable, "-c", _LOADED_FIRST]
+        tried = subprocess.run(words, capture_output=True, check=False, timeout=_LOADED_WITHIN_S)
+        ended = tried.returncode
+        if ended == 0:
+            import numpy as np  # noqa: F401
+            import scipy.linalg  # noqa: F401
+    except (OSError, MemoryError, ImportError, subprocess.TimeoutExpired):
+        ended = 1
+    return _too_little_memory() if ended else 0
+
+
+def _too_little_memory() -> int:
+    streams.say("Error: there is not enough memory for reprokit.")
+    streams.say("Hint: raise the limit (ulimit -v), or end other programs")
+    return 3
+
+
+def _fault(error: Exception) -> int:
+    """Say what went wrong outside of our errors: no memory, or a fault of the tool."""
+    if _lacks_memory(error):
+        return _too_little_memory()
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        where = f"{error.filename}: " if error.filename else ""
+        streams.say(redact_text(f"Error: {where}{error.strerror}\nHint: {_NO_ROOM[error.errno]}"))
+    else:
+        streams.say(redact_text(traceback.format_exc()).removesuffix("\n"))
+        streams.say("Error: this is a bug in reprokit, not in your program.")
+    return 3
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:
+            return True
+        if isinstance(error, OSError | RuntimeError | ImportError) and _NO_MEMORY.search(str(error)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _answer(arguments: list[str]) -> object:
@@ -168,18 +259,6 @@ def _answer(arguments: list[str]) -> object:
         return shell_complete(root, {}, "reprokit", _COMPLETE, instruction)
     with root.make_context("reprokit", list(arguments)) as context:
         return root.invoke(context)
-
-
-def _output_error_code(error: OSError) -> int:
-    """The exit code if stdout cannot be written: 141 if its reader is gone, as shells say it, else 3."""
-    gone = isinstance(error, BrokenPipeError)
-    if not gone:
-        click.echo(f"Error: cannot write to standard output: {error.strerror}", err=True)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.__stdout__, sys.__stderr__) if gone else (sys.__stdout__,):
-        if stream is not None:  # or Python fails once more when it flushes at its end
-            os.dup2(nowhere, stream.fileno())
-    return 141 if gone else 3
 
 
 def _error_text(error: ReprokitError) -> str:

@@ -18,6 +18,7 @@ _REFUSED = {
     "platform": "--platform",
     "golden_dir": "--golden",
     "ignore": "--ignore-metric",
+    "outputs": "--output",
     "resume": "--resume",
     "stop_at": "--stop-at",
     "vary": "--vary",

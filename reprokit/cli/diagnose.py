@@ -111,7 +111,8 @@ def command(
     The values that one run drew at a suspicious line are replayed in another run, at that line only: if
     that makes the runs equal, the line is the cause. If two runs are equal, their environment is varied.
 
-    Exit codes: 0 nothing differs; 1 the runs differ; 2 wrong usage, or nothing to compare; 3 could not run.
+    Exit codes: 0 nothing differs; 1 the runs differ; 2 wrong usage, or nothing to compare; 3 could not run;
+    4 a variation named by --vary was not made.
     """
     from reprokit.cli import show_report
     from reprokit.harness.diagnosing import (
@@ -158,7 +159,7 @@ def command(
 
 
 def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:
-    """Keep and print the answer; returns 1 if the runs differ."""
+    """Keep and print the answer; returns 1 if the runs differ, 4 if what was asked for was not varied."""
     from reprokit.reports import diagnosis_page, diagnosis_screen, terminal_style
 
     root = Path.cwd()
@@ -173,7 +174,7 @@ def _show(found: Diagnosis, *, subject: str, as_json: bool) -> int:
     else:
         page = diagnosis_page.page_lines(found, root=root)
         print_answer((*page, *(f"Again: {line}" for line in again)), data=found.as_data, as_json=as_json)
-    return 1 if found.verdict == "NONDETERMINISTIC" else 0
+    return {"NONDETERMINISTIC": 1, "UNJUDGED": 4}.get(found.verdict, 0)
 
 
 def _show_across(

@@ -82,6 +82,8 @@ def command(
             side = "expected" if (error.where or "").startswith(str(expected)) else "actual"
             print_json(comparison.to_json(comparison.unreadable(error, side=side)))
         raise
+    every = (source for pair in pairs for source in pair)
+    adapters.must_fit(every, ignore, option="--ignore-metric")
     for folder in (expected, actual):
         if (folder / RECORD).is_file() and not (folder / MARKER).is_file():
             click.echo(f"Warning: {folder} is an incomplete run; it proves nothing.", err=True)

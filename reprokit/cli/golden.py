@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,6 +22,9 @@ from reprokit.cli.options import (
 from reprokit.cli.output import print_answer, print_json
 from reprokit.layout import ENSEMBLE, RECORD
 from reprokit.project import Project, settings_of
+
+if TYPE_CHECKING:
+    from reprokit.harness.curation import WhichSweep
 
 
 @click.group(
@@ -86,6 +89,7 @@ def show_golden(path: Path, as_json: bool) -> int:
         "reprokit golden promote --from reports/pg/TIME --reason 'discount less'",
         "reprokit golden promote --stale --reason 'numpy 2.5'",
         "reprokit golden promote cartpole_baseline --sweep --reason 'first ensemble'",
+        "reprokit golden promote walk --sweep-name walk-9c518afb --reason 'again'",
     ),
 )
 @click.argument("what", nargs=-1, metavar="RECIPE | RUN RUN…")
@@ -103,6 +107,9 @@ def show_golden(path: Path, as_json: bool) -> int:
     help="Take the runs that this report judged: its folder, or its report.json.",
 )
 @click.option("--sweep", is_flag=True, help="Promote the newest sweep of RECIPE to its ensemble.")
+@click.option(
+    "--sweep-name", default="", metavar="NAME", help="The same of this sweep, as `sweep` prints it."
+)
 @number_option(
     "--min-seeds", least=10, default=20, help="With --sweep: how many seeds an ensemble must have."
 )
@@ -154,21 +161,29 @@ def promote(
     project = project_of(options, may_lack_goldens=True)
     allowed = {name: options[name] for name in ("allow_nonfinite", "allow_failed")}
     if stale:
-        if report is not None or seed is not None or platform is not None or any(allowed.values()):
+        of_a_sweep = sweep or options["sweep_name"]
+        if (
+            of_a_sweep
+            or report is not None
+            or seed is not None
+            or platform is not None
+            or any(allowed.values())
+        ):
             raise click.UsageError("--stale takes the newest runs of every recipe as they are")
         return _promote_stale(
             what, project, reason=reason, write=not dry_run, allow_dirty=allow_dirty, as_json=as_json
         )
-    if sweep:
+    if sweep or options["sweep_name"]:
         if len(what) != 1 or report is not None or seed is not None or any(allowed.values()):
-            raise click.UsageError("--sweep takes one recipe, and every finished seed of its newest sweep")
+            raise click.UsageError("--sweep takes one recipe, and every finished seed of one sweep")
         return _promote_sweep(
             what[0],
             project,
             reason=reason,
             min_seeds=options["min_seeds"],
-            kind=options["machines"],
-            platform=platform or "",
+            which=curation.WhichSweep(
+                name=options["sweep_name"], kind=options["machines"], platform=platform or ""
+            ),
             allow_dirty=allow_dirty,
             as_json=as_json,
         )
@@ -220,8 +235,7 @@ def _promote_sweep(
     *,
     reason: str,
     min_seeds: int,
-    kind: str,
-    platform: str,
+    which: WhichSweep,
     allow_dirty: bool,
     as_json: bool,
 ) -> int:
@@ -237,8 +251,7 @@ def _promote_sweep(
         reason=reason,
         now=datetime.now(UTC).isoformat(timespec="seconds"),
         min_seeds=min_seeds,
-        kind=kind,
-        platform=platform,
+        which=which,
         allow_dirty=allow_dirty,
     )
     print_answer(

@@ -208,7 +208,8 @@ def verify_image(variant: str, num_builds: int, use: tuple[str, ...], base: str,
     """
     from dataclasses import asdict
 
-    from reprokit.images import cache, verify
+    from reprokit.images import cache
+    from reprokit.images.checking import verify
     from reprokit.reports import image_page
 
     lock = _lock()
@@ -250,7 +251,8 @@ def rebuild_image(report: Path, as_json: bool) -> int:
     """
     from dataclasses import asdict
 
-    from reprokit.images import cache, rebuild
+    from reprokit.images import cache
+    from reprokit.images.checking import rebuild
     from reprokit.reports import image_page
 
     found = rebuild.rebuild(_lock(), report, cache=cache.cache_folder(None), on_progress=_print_progress)
@@ -278,7 +280,8 @@ def show_image(variant: str, show_all: bool, as_json: bool) -> int:
     vulnerability scanners) and `image-provenance.json` (in-toto, SLSA 1.0).
     """
     from reprokit import images
-    from reprokit.images import cache, image_documents
+    from reprokit.images import cache
+    from reprokit.images.checking import image_documents
     from reprokit.reports import image_page
 
     image = images.resolve(variant, project=_lock().root, kind="image", on_progress=_print_progress).reference
@@ -348,7 +351,7 @@ def lock_packages(
 
     Exit codes: 0 nothing to do, or written; 1 with --check, something changes; 3 something cannot be pinned.
     """
-    from reprokit.images import own_variants, relock
+    from reprokit.images.locking import own_variants, relock
 
     picked = own_variants.Choice(**{key: value or None for key, value in choice.items()})
     if sources or picked != own_variants.Choice():

@@ -120,6 +120,12 @@ def ignore_option(
     return click.option("--ignore-metric", "ignore", multiple=True, metavar="PATTERN", help=help)
 
 
+def output_option() -> Callable[[_Function], _Function]:
+    """``--output``: files that are compared beside the metrics."""
+    about = "Compare these files of {run_dir} too, such as '*.pt' (plain commands only)."
+    return click.option("--output", "outputs", multiple=True, metavar="PATTERN", help=about)
+
+
 class _Seed(click.ParamType[int]):
     name = "seed"
 

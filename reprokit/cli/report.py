@@ -92,6 +92,7 @@ def show_report(
     if len(paths) == 1 and (stored := _report_file(paths[0])) is not None:
         answer = to_json.load(stored)
     else:
+        harness.must_leave_out(paths, ignore)
         answer = harness.judge_again(paths, request_of(options, ignore=ignore), project=project_of(options))
     show_report.report(answer, folder=None, as_json=as_json, verbose=verbose)
     return answer.exit_code

@@ -18,6 +18,7 @@ from reprokit.cli.options import (
     folder_options,
     ignore_option,
     judge_options,
+    output_option,
     project_of,
     recipe_or_command,
     request_of,
@@ -45,6 +46,7 @@ from reprokit.layout import PROVENANCE
 @click.argument("recipe", required=False, metavar="RECIPE | FILE.tar.gz | -- COMMAND…")
 @bundle_options
 @ignore_option()
+@output_option()
 @sign_option
 @attribute_option
 @why_options
@@ -69,6 +71,8 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     file = bundle_file(recipe, {**options, "ignore": ignore})
     if ignore and recipe:
         raise click.UsageError("--ignore-metric is for plain commands; a recipe declares tolerances")
+    if options["outputs"] and recipe:
+        raise click.UsageError("--output is for plain commands; a recipe declares `outputs`")
     if plain and (options["resume"] or options["stop_at"] is not None):
         raise click.UsageError("--resume is for recipes; for a plain command: reprokit diagnose --resume")
     if plain and options["vary"]:

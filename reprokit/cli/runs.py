@@ -292,9 +292,15 @@ def attach(sweep: Path, as_json: bool, **options: Any) -> int:
     with sweep_display.SweepDisplay() as progress:
         answer = harness.attach(sweep, project=project_of(options), progress=progress)
     lines = sweep_table.sweep_lines(
-        answer.members, answer.actions, name=answer.name, path=answer.path, dry_run=False
+        answer.members,
+        answer.actions,
+        name=answer.name,
+        path=answer.path,
+        dry_run=False,
+        warnings=answer.warnings,
     )
-    told = {**runs.sweeps.as_data(answer.name, answer.members), "exit_code": answer.exit_code}
+    found = runs.sweeps.as_data(answer.name, answer.members)
+    told = {**found, "warnings": list(answer.warnings), "exit_code": answer.exit_code}
     print_answer(lines, data=lambda: told, as_json=as_json)
     return answer.exit_code
 

@@ -24,8 +24,8 @@ _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
     ),
 )
 @click.argument("recipe", required=False)
-@number_option("--faults", "num_faults", least=0, most=10**6, default=1000, help="How many faults.")
-@number_option("--clean", "num_clean", least=0, most=10**6, default=100, help="How many clean copies.")
+@number_option("--faults", "num_faults", least=1, most=10**6, default=1000, help="How many faults.")
+@number_option("--clean", "num_clean", least=1, most=10**6, default=100, help="How many clean copies.")
 @number_option("--seed", least=0, most=2**32 - 1, default=0, help="Seed that the faults are drawn from.")
 @click.option("--only", metavar="ID", help="Plant only this fault, by the ID that was printed.")
 @click.option(

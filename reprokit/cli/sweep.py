@@ -112,7 +112,12 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
         _write_page(answer, project=project, path=options["html"])
 
     lines = sweep_table.sweep_lines(
-        answer.members, answer.actions, name=answer.name, path=answer.path, dry_run=dry_run
+        answer.members,
+        answer.actions,
+        name=answer.name,
+        path=answer.path,
+        dry_run=dry_run,
+        warnings=answer.warnings,
     )
     code = 0 if dry_run else answer.exit_code
     print_answer(lines, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
@@ -124,7 +129,7 @@ def _data(answer: Sweep) -> dict[str, Any]:
 
     found = runs.sweeps.as_data(answer.name, answer.members)
     rows = [{**row, "action": action} for row, action in zip(found["members"], answer.actions, strict=True)]
-    return {**found, "members": rows, "path": answer.path}
+    return {**found, "members": rows, "warnings": list(answer.warnings), "path": answer.path}
 
 
 def _write_page(answer: Sweep, *, project: Project, path: Path) -> None:

@@ -142,13 +142,19 @@ class SeedResponse:
         why_not: Why nothing shows it, as a clause; "" where something does.
         run: The run with another seed that was compared, or "".
         seed: The seed of that run.
-        metrics: Those that responded in it.
+        third_run: The run with a third seed, where the second one could not tell, or "".
+        third_seed: The seed of that run.
+        needs_third: Whether nothing shows it only because a third seed was not run.
+        metrics: Those that responded in them.
     """
 
     shown_by: str = ""
     why_not: str = ""
     run: str = ""
     seed: int | None = None
+    third_run: str = ""
+    third_seed: int | None = None
+    needs_third: bool = False
     metrics: tuple[str, ...] = ()
 
 
@@ -159,7 +165,8 @@ class SweepEvidence:
     Attributes:
         final_values: Seed → metric → its last value, of each finished run.
         windowed: Seed → the same as of a run.
-        metrics_digests: Seed → digest of its ``metrics.jsonl``; those of other seeds were not read.
+        metrics_digests: Seed → digest of its metrics, without those that only repeat the seed; those of other
+            seeds were not read.
         failures: Seed → why its run is no finished one, of those that crashed or were changed afterwards.
         runs: The run folders of all of them.
         intervals: Expected metric → ``estimate``, ``low``, ``high``, ``method``, ``num_seeds`` and
@@ -300,6 +307,11 @@ class Evidence:
         reference_run: The run that these repeat, which stands in the golden's place; None else.
         golden_missing_because: Why there is none, one sentence.
         ignored_metrics: Name → pattern, for metrics left out on request.
+        volatile_idle: Pattern under ``volatile`` that fits no metric of any run → the nearest names.
+        outputs: Patterns of output files that count; None where the runs do not record it.
+        outputs_differing: Output file that differs between the runs and was not compared → what became of it.
+        left_in_tree: What earlier runs left in the tree that later ones began in: path → what became of it.
+        tree_unknown: Why that is not known, a clause; "" where it is.
         clock_metrics: Name → ``rate``, ``duration`` or ``time stamp``, where the runs of a plain command
             differ in nothing but metrics of the wall clock.
         locked: Package → version, as the lock of the runs' environment holds them for this
@@ -323,6 +335,11 @@ class Evidence:
     clock_metrics: Mapping[str, str] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     volatile_metrics: Mapping[str, str] = field(default_factory=dict)
+    volatile_idle: Mapping[str, str] = field(default_factory=dict)
+    outputs: tuple[str, ...] | None = None
+    outputs_differing: Mapping[str, str] = field(default_factory=dict)
+    left_in_tree: Mapping[str, str] = field(default_factory=dict)
+    tree_unknown: str = ""
     locked: Mapping[str, str] | None = None
     sweep: SweepEvidence | None = None
     resume: ResumeEvidence | None = None

@@ -8,8 +8,9 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
-from fnmatch import translate
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase, translate
+from itertools import islice
 from typing import Any
 
 from reprokit.core import json_values, problems
@@ -19,6 +20,13 @@ from reprokit.core.steps import Lines
 MAX_NAMES = 100_000
 #: What a metric that says how well a training does is called, most telling first; lower case.
 RESULT_WORDS = ("return", "reward", "score", "accuracy")
+_NEAREST = 5
+_LOOKED_THROUGH = 2_000  # names: more take seconds
+_SMALLER_IS_BETTER = ("loss", "error", "regret", "perplexity", "cost")
+_LARGER_IS_BETTER = (*RESULT_WORDS, "success", "auc", "f1")
+#: What a metric of data that was not trained on is called.
+_HELD_OUT = ("eval", "val", "test")
+HIGHER, LOWER = "higher", "lower"
 
 
 class Selection:
@@ -50,8 +58,8 @@ class Selection:
         """Note each metric that was asked for and that neither side has."""
         for name in sorted(self._asked_for or ()):
             if name not in seen and not self.ignores(name):
-                near = difflib.get_close_matches(name, list(seen), n=1)
-                hint = f"; did you mean {quoted(near[0])}?" if near else ""
+                near = ", ".join(map(quoted, nearest(name, self._known)))
+                hint = f"; the nearest: {near}" if near else ""
                 self._log.add("unknown_metric", problems.BOTH, detail=f"{quoted(name)}{hint}")
 
     def all_seen(self, seen: Collection[str]) -> bool:
@@ -64,6 +72,39 @@ class Selection:
             return False
         self._known[name] = wanted
         return wanted
+
+
+def better(name: str) -> str:
+    """``higher`` or ``lower``: which values are better, by the words in a name; "" where it does not say.
+
+    >>> better("eval/return"), better("train/loss"), better("lr")
+    ('higher', 'lower', '')
+    """
+    words = ((HIGHER, _LARGER_IS_BETTER), (LOWER, _SMALLER_IS_BETTER))
+    found = [way for way, said in words if any(word in name.lower() for word in said)]
+    return found[0] if len(found) == 1 else ""
+
+
+def results_first(
+    names: Iterable[str], *, expected: Sequence[str] = (), idle: Collection[str] = ()
+) -> list[str]:
+    """Names with the headline result first: what is expected, what is called a result, then a loss.
+
+    Args:
+        names: In any order, which they keep where nothing here says another one.
+        expected: Those that a recipe promises a result of.
+        idle: Those whose value never changes; they come last.
+    """
+
+    def place(name: str) -> tuple[object, ...]:
+        lower = name.lower()
+        promised = expected.index(name) if name in expected else len(expected)
+        word = next((at for at, one in enumerate(RESULT_WORDS) if one in lower), len(RESULT_WORDS))
+        says = {HIGHER: 0, LOWER: 1}.get(better(name), 2)
+        held_out = any(one in lower for one in _HELD_OUT)
+        return promised, name in idle, word, says, not held_out
+
+    return sorted(dict.fromkeys(names), key=place)
 
 
 def name_difference(
@@ -90,6 +131,28 @@ def name_difference(
             log.add("renamed_metric", "actual", line=lines[1], detail=f"{quoted(name)} is {quoted(twin)}")
     for name in unpaired:
         log.add("extra_metric", "actual", line=lines[1], detail=quoted(name))
+
+
+def within(pattern: str, source: str) -> tuple[str, ...]:
+    """The patterns of metrics that a pattern is within one source: as it is, and without ``source:``.
+
+    >>> within("logs/*.csv:time*", "logs/a.csv")
+    ('logs/*.csv:time*', 'time*')
+    """
+    parts = pattern.split(":")
+    cuts = ((":".join(parts[:at]), ":".join(parts[at:])) for at in range(1, len(parts)))
+    return (pattern, *(rest for file, rest in cuts if file == source or fnmatchcase(source, file)))
+
+
+def nearest(pattern: str, names: Iterable[str]) -> tuple[str, ...]:
+    """The names that are likest to a pattern which fits none of them, likest first."""
+    word = re.sub(r"[][*?!]", "", pattern).lower()
+
+    def likeness(name: str) -> float:
+        parts = {name, name[: len(word)], name.rpartition("/")[2], name.rpartition(":")[2]}
+        return max(difflib.SequenceMatcher(None, word, one.lower()).ratio() for one in parts)
+
+    return tuple(sorted(islice(dict.fromkeys(names), _LOOKED_THROUGH), key=likeness, reverse=True)[:_NEAREST])
 
 
 def quoted(name: str) -> str:

@@ -130,6 +130,8 @@ class RunSpec:
         mounts: What the program may read besides its environment.
         working_dir: Where the program starts (a mount's placeholder or a host path), or None.
         attempt: 1 for the first try.
+        confined: Whether a program on this host may write to its own folders only, as in a container; where
+            the system cannot see to that, ``RunResult.isolation`` says so.
     """
 
     recipe: str
@@ -144,6 +146,7 @@ class RunSpec:
     working_dir: str | None = None
     limits: Limits = field(default_factory=Limits)
     attempt: int = 1
+    confined: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

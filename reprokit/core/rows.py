@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -118,6 +118,16 @@ def counted(number: int, what: str) -> str:
     ('1 record', '1,200 records')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def listed(names: Iterable[str], most: int = 3) -> str:
+    """The first names, and how many more there are.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    every = list(names)
+    return ", ".join(every[:most]) + (f" and {len(every) - most:,} more" if len(every) > most else "")
 
 
 def relaxations(recipe: Mapping[str, Any] | None) -> dict[str, str]:

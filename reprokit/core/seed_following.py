@@ -73,6 +73,12 @@ def _is_constant(seeds: Sequence[str], other: Sequence[str]) -> bool:
     return bool(seeds) and Counter(seeds) == Counter(other)
 
 
+def watched(runs: Sequence[RunEvidence]) -> tuple[str, ...]:
+    """Whose generators were watched in every process, in words; () where a record does not say."""
+    found = [_texts(record, "watched") for run in runs for _, record in _processes(run.instrument)]
+    return tuple(found[0]) if found and all(one == found[0] for one in found) else ()
+
+
 def unseen(runs: Sequence[RunEvidence]) -> Iterator[str]:
     """A sentence for each thing that nobody could see, so that no seed is taken for one that follows."""
     for run in runs:

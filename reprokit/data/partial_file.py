@@ -6,10 +6,12 @@ import contextlib
 import hashlib
 import os
 import shutil
+import stat
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from reprokit import file_tree
 from reprokit.data.transfer import BLOCK_BYTES
 from reprokit.errors import DiskFullError, WorkspaceError
 from reprokit.workspace import cannot_write
@@ -25,6 +27,7 @@ class PartialFile:
     def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_what_is_no_file(self._path)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             self._stream = os.fdopen(os.open(self._path, flags, 0o600), "r+b", buffering=0)
             self._sha = hashlib.sha256()
@@ -89,6 +92,17 @@ class PartialFile:
         """Remove it."""
         with contextlib.suppress(OSError):
             self._path.unlink()
+
+
+def _remove_what_is_no_file(path: Path) -> None:
+    """Remove a link, also a hard one, a folder or a pipe: no download leaves any."""
+    if not os.path.lexists(path):
+        return
+    status = path.lstat()
+    if stat.S_ISDIR(status.st_mode):
+        file_tree.remove(path)
+    elif not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        path.unlink()
 
 
 def cache_unwritable(path: Path, error: OSError) -> WorkspaceError:

@@ -5,7 +5,8 @@ the run is over, stopped, or when the tool itself was killed.
 
 A recipe's program gets exactly the variables of its RunSpec and a minimal PATH, HOME, TMPDIR, TZ
 and LC_ALL. A plain command keeps the caller's variables and working directory. Neither can read
-the terminal. Nothing here confines what a program may read or write: that takes a container.
+the terminal. Where its RunSpec says so and the kernel can (landlock), a program writes to its own folders;
+nothing here confines what it may read: that takes a container.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import signal
 import sys
@@ -40,7 +42,13 @@ from reprokit.execution.outcome import (
 )
 from reprokit.execution.placeholders import fill, fill_folder, placeholders
 from reprokit.execution.run_folder import free_bytes, open_logs, stderr_tail
-from reprokit.layout import OUTPUT
+from reprokit.layout import BYTE_CODE, OUTPUT, PROGRAM
+
+_DENIED = re.compile(r"\[Errno (?:13|18)\]|Permission denied")
+_OWN_FOLDERS = (
+    "let the program write to {run_dir} and its temporary folder (TMPDIR) only, as in a container: "
+    "two runs could read all else, and packages come from the lock"
+)
 
 
 class LocalBackend:
@@ -80,6 +88,8 @@ class LocalBackend:
             except StopRunError as stop:
                 stopped = stop.why
         facts = program.facts()
+        if spec.confined:
+            isolation["confined"] = bool(facts.get("confined"))
         seen = _seen(spec, run_dir, facts, system_ran_out=_out_of_memory_kills() > out_of_memory_kills)
         why = _explain(spec, seen, facts, overdue=overdue, stopped=stopped, survivors=program.survivors)
         return watch.result(why, seen=seen, isolation=isolation)
@@ -95,6 +105,7 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         surroundings, working_dir = dict(os.environ), None
     else:
         surroundings, working_dir = _minimal_surroundings(python, scratch), str(output)
+        surroundings["PYTHONPYCACHEPREFIX"] = _byte_code(spec, given) or f"{scratch}/byte-code"
     return {
         "command": [fill(word, values) for word in spec.command],
         "environment": {**surroundings, **_visible_gpus(spec), **given},
@@ -103,8 +114,14 @@ def _plan(spec: RunSpec, *, output: Path) -> dict[str, Any]:
         # a GPU's driver maps more than it uses: there a limit on mappings would be no limit on memory
         "memory_bytes": spec.limits.memory_bytes if spec.device == "cpu" else None,
         "scratch": scratch,
+        "writable": _writable(output, scratch) if spec.confined else [],
         "mounts": {mount.target: mount.path for mount in spec.mounts},
     }
+
+
+def _writable(output: Path, scratch: str) -> list[str]:
+    """Where a confined program may write: its output, the copy of its own files, temporary files, devices."""
+    return [str(output), str(output.parent / PROGRAM), scratch, "/dev", "/proc"]
 
 
 def _visible_gpus(spec: RunSpec) -> dict[str, str]:
@@ -118,10 +135,19 @@ def _minimal_surroundings(python: str, scratch: str) -> dict[str, str]:
         "PATH": f"{Path(python).parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": f"{scratch}/home",
         "TMPDIR": f"{scratch}/tmp",  # noqa: S108
-        "PYTHONPYCACHEPREFIX": f"{scratch}/byte-code",  # no __pycache__ that lies beside a source is read
         "TZ": "UTC",
         "LC_ALL": "C.UTF-8",
     }
+
+
+def _byte_code(spec: RunSpec, given: Mapping[str, str]) -> str:
+    """The folder of an environment's own byte-code, "" where there is none or the program may write to it.
+
+    No ``__pycache__`` that is beside a source is read either way.
+    """
+    kept = Path(spec.realisation.reference) / BYTE_CODE if spec.realisation else Path()
+    is_read_only = bool(given.get("PYTHONDONTWRITEBYTECODE"))
+    return str(kept) if kept.name == BYTE_CODE and is_read_only and kept.is_dir() else ""
 
 
 def _seen(spec: RunSpec, run_dir: Path, facts: Mapping[str, Any], *, system_ran_out: bool) -> Seen:
@@ -162,7 +188,10 @@ def _explain(
             remedy="find out who killed it: a job scheduler, a person, or the kernel (dmesg)",
         )
     else:
-        return explain(seen)
+        why = explain(seen)
+        if facts.get("confined") and why.outcome is Outcome.CRASHED and _DENIED.search(why.message):
+            why = replace(why, remedy=_OWN_FOLDERS)
+        return why
     if survivors is None:
         return replace(why, message=f"{why.message}; processes that it had started may go on")
     if survivors:

@@ -9,9 +9,10 @@ standard output in lines of JSON:
     >>> {"pid": 4711}                                  # started; its process group has this number
     >>> {"errno": 2, "step": "exec", "error": "…"}     # or: not started, and why
     >>> {"status": -11, "max_rss_bytes": 98304000}     # ended: exit code, or minus the signal
+    >>> {"confined": true}                             # it may write to the folders of ``writable`` only
 
 On Linux, children that left the process group are found too (the guard adopts orphans), and
-the program is killed with the guard. Source: prctl(2), waitpid(2).
+the program is killed with the guard. Source: prctl(2), waitpid(2), landlock(7).
 """
 
 from __future__ import annotations
@@ -24,12 +25,17 @@ import resource
 import select
 import shutil
 import signal
+import struct
 import sys
 from pathlib import Path
 from typing import Any
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446  # on every architecture
+_LANDLOCK_KEEPS_LENGTHS = 3  # the first version that knows truncate(2), of Linux 6.2
+_WRITES = sum(1 << bit for bit in (1, *range(4, 15)))  # to write, make, remove, rename, shorten files
 _LINUX = sys.platform == "linux"
 
 
@@ -66,6 +72,9 @@ def _furnish(scratch: Path, mounts: dict[str, str]) -> None:
 
 def _run(plan: dict[str, Any], bell: int) -> dict[str, Any]:
     """From the program's start to the end of its last child; what to report of it."""
+    if plan["writable"]:
+        plan["writable"] = plan["writable"] if _can_confine() else []
+        _report({"confined": bool(plan["writable"])})
     program, trouble = _spawn(plan)
     if trouble:
         return trouble
@@ -137,8 +146,35 @@ def _become(plan: dict[str, Any], step: list[str]) -> None:
     if plan["working_dir"] is not None:
         step[0] = "chdir"
         os.chdir(plan["working_dir"])
+    if plan["writable"]:
+        step[0] = "confine"
+        _confine(plan["writable"])
     step[0] = "exec"
     os.execvpe(plan["command"][0], plan["command"], plan["environment"])  # noqa: S606
+
+
+def _can_confine() -> bool:
+    return _LINUX and ctypes.CDLL(None).syscall(_LANDLOCK_CREATE, None, 0, 1) >= _LANDLOCK_KEEPS_LENGTHS
+
+
+def _confine(folders: list[str]) -> None:
+    """From now on this process and its children write below these folders only."""
+    system = ctypes.CDLL(None, use_errno=True)
+
+    def call(*words: Any) -> int:
+        result = int(system.syscall(*words))
+        if result < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        return result
+
+    handled = ctypes.c_uint64(_WRITES)
+    rules = call(_LANDLOCK_CREATE, ctypes.byref(handled), ctypes.c_size_t(8), 0)
+    for folder in folders:
+        if os.path.isdir(folder):  # noqa: PTH112
+            beneath = struct.pack("=Qi", _WRITES, os.open(folder, os.O_PATH | os.O_CLOEXEC))
+            call(_LANDLOCK_ADD, rules, 1, beneath, 0)
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    call(_LANDLOCK_RESTRICT, rules, 0)
 
 
 def _follow(program: int, bell: int) -> tuple[int, int]:

@@ -6,10 +6,10 @@ varied that was not.
 
     $ python -I -S varied_start.py --umask 077 --cores 1 -- python train.py
 
-Options: ``--umask OCTAL``, ``--cores N,N``, ``--fixed-addresses`` (no address randomisation),
-``--no-network``, ``--processes N`` (so many process ids are used up first), ``--load CORE`` (a busy
-process there, as long as the program runs), ``--folder PATH`` (created if missing), ``--locale
-NAME,NAME`` (``LC_ALL`` is the first that the system has).
+Options: ``--umask OCTAL,OCTAL`` (the first that it is not already), ``--cores N,N``, ``--fixed-addresses``
+(no address randomisation), ``--no-network``, ``--processes N`` (so many process ids are used up first),
+``--load CORE`` (a busy process there, as long as the program runs), ``--folder PATH`` (created if missing),
+``--locale NAME,NAME`` (``LC_ALL`` is the first that the system has and that differs from the program's own).
 Source: personality(2), unshare(2), user_namespaces(7), sched_setaffinity(2), netdevice(7).
 """
 
@@ -27,6 +27,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 CANNOT = 125
+#: What the line on stderr begins with that says why.
+REFUSED = "reprokit: this cannot be changed here: "
 _ADDR_NO_RANDOMIZE = 0x0040000
 _ASK_PERSONALITY = 0xFFFFFFFF
 _CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
@@ -49,7 +51,7 @@ def main(words: list[str]) -> int:
             else:
                 _WITH_VALUE[name](options.pop(0))
         except (OSError, ValueError) as error:
-            sys.stderr.write(f"reprokit: this cannot be changed here: {name}: {error}\n")
+            sys.stderr.write(f"{REFUSED}{name}: {error}\n")
             return CANNOT
     if looked_after:
         return _look_after(
@@ -59,11 +61,19 @@ def main(words: list[str]) -> int:
 
 
 def _umask(octal: str) -> None:
-    os.umask(int(octal, 8))
+    before = os.umask(0)
+    wanted = next(
+        (number for number in (int(word, 8) for word in octal.split(",")) if number != before), None
+    )
+    os.umask(before if wanted is None else wanted)
+    if wanted is None:
+        raise OSError(f"it is {before:03o} already")
 
 
 def _cores(text: str) -> None:
     wanted = {int(word) for word in text.split(",")}
+    if os.sched_getaffinity(0) == wanted:
+        raise OSError(f"the program may run on {text} alone already")
     os.sched_setaffinity(0, wanted)
     if os.sched_getaffinity(0) != wanted:
         raise OSError(f"the system gave the cores {sorted(os.sched_getaffinity(0))}")
@@ -74,15 +84,30 @@ def _folder(path: str) -> None:
 
 
 def _locale(names: str) -> None:
-    """The first that the system has; a program that sets its locale from LC_ALL would end with any other."""
-    for name in names.split(","):
-        try:
-            locale.setlocale(locale.LC_ALL, name)
-        except locale.Error:
-            continue
-        os.environ["LC_ALL"] = name
-        return
-    raise OSError(f"the system has none of {names}")
+    """The first that the system has; a program that sets its locale from LC_ALL would end with any other.
+
+    One that gives what the program's own gives changes nothing.
+    """
+    own = _what_it_gives("")
+    given = {name: _what_it_gives(name) for name in names.split(",")}
+    there = [name for name, found in given.items() if found is not None]
+    chosen = next((name for name in there if given[name] != own), None)
+    if chosen is None:
+        what = f"all give the same as the program's own: {', '.join(there)}" if there else "there are none"
+        raise OSError(f"of {names} the system has no other one: {what}")
+    os.environ["LC_ALL"] = chosen
+
+
+def _what_it_gives(name: str) -> tuple[str, ...] | None:
+    """Encoding, way of writing numbers, dates and names of days; None where the system has no such locale."""
+    try:
+        locale.setlocale(locale.LC_ALL, name)
+    except locale.Error:
+        return None
+    asked = (locale.CODESET, locale.RADIXCHAR, locale.THOUSEP, locale.D_T_FMT, locale.DAY_1)
+    found = tuple(map(locale.nl_langinfo, asked))
+    locale.setlocale(locale.LC_ALL, "C")
+    return found
 
 
 def _fixed_addresses() -> None:
@@ -90,6 +115,8 @@ def _fixed_addresses() -> None:
     now = system.personality(ctypes.c_ulong(_ASK_PERSONALITY))
     if now == -1 or system.personality(ctypes.c_ulong(now | _ADDR_NO_RANDOMIZE)) == -1:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    if now & _ADDR_NO_RANDOMIZE:
+        raise OSError("addresses are not randomised already")
     if not system.personality(ctypes.c_ulong(_ASK_PERSONALITY)) & _ADDR_NO_RANDOMIZE:
         raise OSError("the kernel did not take it")
 
@@ -130,7 +157,11 @@ def _look_after(command: list[str], *, processes: int, load: int | None) -> int:
         if child == 0:
             os._exit(0)
         os.waitpid(child, 0)
-    busy = _keep_busy(load) if load is not None else None
+    try:
+        busy = _keep_busy(load) if load is not None else None
+    except OSError as error:
+        sys.stderr.write(f"{REFUSED}--load: {error}\n")
+        return CANNOT
     program = os.fork()
     if program == 0:
         _die_with_parent()
@@ -138,6 +169,9 @@ def _look_after(command: list[str], *, processes: int, load: int | None) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda caught, _frame: os.kill(program, caught))
     _, status = os.waitpid(program, 0)
+    if busy is not None and os.waitpid(busy, os.WNOHANG)[0]:
+        sys.stderr.write(f"{REFUSED}--load: the busy process was ended early\n")
+        return CANNOT
     if busy is not None:
         os.kill(busy, signal.SIGKILL)
         os.waitpid(busy, 0)
@@ -150,13 +184,26 @@ def _look_after(command: list[str], *, processes: int, load: int | None) -> int:
 
 
 def _keep_busy(core: int) -> int:
+    """A busy process there; an ``OSError`` where that core cannot be used."""
+    ready, tell = os.pipe()
     busy = os.fork()
     if busy == 0:
         _die_with_parent()
-        os.sched_setaffinity(0, {core})
+        try:
+            os.sched_setaffinity(0, {core})
+        except OSError:
+            os._exit(CANNOT)
+        os.write(tell, b"1")
+        os.close(tell)
         number = 1
         while True:
             number = number * 1_103_515_245 % 2_147_483_647
+    os.close(tell)
+    told = os.read(ready, 1)
+    os.close(ready)
+    if not told:
+        os.waitpid(busy, 0)
+        raise OSError(f"no process may run on core {core}")
     return busy
 
 

@@ -307,4 +307,5 @@ def _problem_of_response(responds: Any) -> str:
         return ""
     metrics = responds.get("metrics") if isinstance(responds, dict) else None
     whole = isinstance(metrics, list) and metrics and all(isinstance(name, str) for name in metrics)
-    return "" if whole and is_integer(responds.get("seed")) else "'responds' is malformed"
+    seeds = [responds.get("seed"), responds.get("third_seed", 0)] if whole else [None]
+    return "" if all(map(is_integer, seeds)) else "'responds' is malformed"

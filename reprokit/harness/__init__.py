@@ -8,6 +8,7 @@ story has a package with names of its own: ``diagnosing``, ``portability``, ``at
 from reprokit.harness.audit import Audit, audit
 from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
 from reprokit.harness.farm import FarmRow, record_goldens, verify_on
+from reprokit.harness.judging.left_out_metrics import must_leave_out
 from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
 from reprokit.harness.learning import Learned, learned
 from reprokit.harness.reproduce import (
@@ -73,6 +74,7 @@ __all__ = [
     "judging",
     "learned",
     "must_hold_reports",
+    "must_leave_out",
     "portability",
     "record_goldens",
     "reproduce",

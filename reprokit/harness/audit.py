@@ -117,14 +117,14 @@ def _beside(report: Report) -> RunsBesidePair:
     told = {row.id: row.evidence for row in report.checks}
     halves = told.get("resume_equal", {})
     varied = told.get("unchanged_when_varied", {}).get("runs")
-    other_seed = told.get("equals_golden", {}).get("other_seed")
+    other_seeds = (told.get("equals_golden", {}).get(name) for name in ("other_seed", "third_seed"))
     seeds = told.get("several_seeds", {}).get("runs")
     new_seeds = told.get("equals_golden", {}).get("new_seeds")
     return RunsBesidePair(
         stopped=Path(str(halves["stopped"])) if halves.get("stopped") else None,
         resumed=Path(str(halves["resumed"])) if halves.get("resumed") else None,
         varied=tuple(Path(str(one)) for one in varied) if isinstance(varied, list | tuple) else (),
-        other_seed=Path(str(other_seed)) if other_seed else None,
+        other_seeds=tuple(Path(str(one)) for one in other_seeds if one),
         seeds=tuple(Path(str(one)) for one in seeds) if isinstance(seeds, list | tuple) else (),
         new_seeds=tuple(Path(str(one)) for one in new_seeds) if isinstance(new_seeds, list | tuple) else None,
     )

@@ -122,9 +122,7 @@ def reproduce_bundle(
         ReprokitError: Nothing of it could be run.
     """
     with _unpacked_into(keep) as folder:
-        found = bundling.opened(
-            file.absolute(), folder, request, sha256=sha256, home=home, on_progress=progress.note
-        )
+        found = bundling.opened(file, folder, request, sha256=sha256, home=home, on_progress=progress.note)
         _prepare_again(found, note=progress.note)
         return reproduce(found.recipe.name, found.request, project=found.project, progress=progress)
 

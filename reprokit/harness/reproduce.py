@@ -17,8 +17,9 @@ from reprokit.harness.diagnosing.cause_in_report import with_cause
 from reprokit.harness.diagnosing.vary_recipe import vary
 from reprokit.harness.judging.build_report import report_of
 from reprokit.harness.judging.gather import gather
+from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
 from reprokit.harness.judging.runs_beside_pair import RunsBesidePair, runs_at_hand
-from reprokit.harness.judging.seed_response import agree, find_another_seed
+from reprokit.harness.judging.seed_response import agree, find_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.harness.judging.watched_golden import golden_to_watch
 from reprokit.harness.running.clock import Phases, now, stamp
@@ -63,16 +64,17 @@ def reproduce(name: str, request: Request, *, project: Project, progress: Progre
         find_golden = golden_to_watch(recipe, request, golden_dir=project.golden_dir)
     pair = WholeRun(repeats=request.repeats, beside_other_seed=True, find_golden=find_golden)
     folders = run_recipe(recipe, request, pair, project=project, phases=phases)
+    tell_idle_patterns(recipe, folders, progress=progress)
     stopped = resumed = None
     if _is_resumed(recipe, folders, request):
         stopped, resumed = interrupt(recipe, request, whole=folders[0], project=project, phases=phases)
     changed = vary(recipe, folders, request, project=project, phases=phases) if request.vary else ()
-    other_seed = find_another_seed(recipe, folders, request, project=project, phases=phases)
+    other_seeds = find_other_seeds(recipe, folders, request, project=project, phases=phases)
     beside = RunsBesidePair(
         stopped=stopped,
         resumed=resumed,
         varied=changed,
-        other_seed=other_seed,
+        other_seeds=other_seeds,
         seeds=runs_of_sweeps(folders[0]),
         new_seeds=run_new_seeds(recipe, folders, request, project=project, phases=phases),
     )
@@ -99,7 +101,9 @@ def run_once(name: str, request: Request, *, project: Project, progress: Progres
         return _go_on(name, request, project=project, progress=progress)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     tell_false_claims(recipe, project=project, progress=progress)
-    return run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))[0]
+    folders = run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))
+    tell_idle_patterns(recipe, folders, progress=progress)
+    return folders[0]
 
 
 def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
@@ -136,11 +140,12 @@ def reproduce_command(
     """
     phases = Phases(progress)
     folders = run_command(command, request, project=project, phases=phases)
-    recipe, other = _recipe_of(folders, project), None
+    recipe = _recipe_of(folders, project)
+    others: tuple[Path, ...] = ()
     if recipe is not None:
         again = partial(run_command, command, project=project, phases=phases)
-        other = find_another_seed(recipe, folders, request, project=project, phases=phases, run=again)
-    beside = RunsBesidePair(other_seed=other)
+        others = find_other_seeds(recipe, folders, request, project=project, phases=phases, run=again)
+    beside = RunsBesidePair(other_seeds=others)
     return _answer(
         recipe, folders, request, project=project, phases=phases, beside=beside, command=tuple(command)
     )
@@ -279,13 +284,17 @@ def rerun_line(
     seed, plain, options = record.get("seed"), record.get("plain_command"), _places_asked(record)
     if plain:
         left_out = [word for pattern in ignore for word in ("--ignore-metric", pattern)]
+        left_out += [word for pattern in record.get("outputs") or () for word in ("--output", str(pattern))]
         golden = record.get("golden_asked")
         left_out += ["--golden", str(golden)] if golden and "--golden" not in options else []
         return shell_line(["reprokit", "reproduce", "--seed", str(seed), *left_out, *options, "--", *plain])
     sets = [word for override in record.get("modified") or () for word in ("--set", str(override))]
     asked, bundle = record.get("backend_asked"), record.get("bundle")
     if isinstance(bundle, Mapping):  # seed and settings are the bundle's
-        words = ["reprokit", "reproduce", str(bundle.get("file")), "--sha256", str(bundle.get("sha256"))]
+        file = str(
+            bundle.get("path") or bundle.get("file")
+        )  # as it was typed; older runs have its name alone
+        words = ["reprokit", "reproduce", file, "--sha256", str(bundle.get("sha256"))]
         line = shell_line([*words, *(["--backend", "local"] if asked == "local" else [])])
         return f"{line}  # {record.get('recipe')}"
     further = [*sets, *(["--backend", asked] if asked in {"docker", "local"} else []), *_resuming(stopped)]

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 
-from reprokit import adapters, runs
+from reprokit import adapters, recipes, runs
 from reprokit.adapters import Columns
+from reprokit.adapters.columns import Numbers
 from reprokit.compressed import stored
+from reprokit.core.metric_names import LOWER, better, results_first
 from reprokit.core.statistics import describe
 from reprokit.core.statistics.describe import Between, Curves, MetricStatistics
+from reprokit.core.statistics.ranking import Ranking, rank
 from reprokit.core.statistics.windows import Window
-from reprokit.errors import CannotJudgeError, UsageError
+from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.harness.judging.golden_curves import GoldenCurves, golden_curves
 from reprokit.harness.judging.runs_over_seeds import Group, LeftOut, group_of
 from reprokit.harness.sweep import finished_runs
+from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.layout import METRICS, SWEEP, SWEEPS
 from reprokit.project import Project
-from reprokit.runs.sweeps import Member, is_mixed
+from reprokit.runs import sweeps
+from reprokit.runs.sweeps import Member, group_names, is_mixed
 
 SHOWN_WINDOWS = ("last", "mean_last_10")
 ALL_WINDOWS = (*SHOWN_WINDOWS, "best_high", "best_low", "auc", "auc_mean")
@@ -38,12 +44,40 @@ class GroupStatistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """The settings of a sweep by one metric and window; the places are those of the groups.
+
+    Attributes:
+        direction: Which values are better: ``higher``, ``lower``, or "" where nothing says so: then higher
+            values come first.
+    """
+
+    metric: str
+    window: str
+    direction: str
+    ranking: Ranking
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """The answer: every group, and each later group held against the first, metric by metric."""
+    """The answer: every group, and each later group held against the first, metric by metric.
+
+    Attributes:
+        groups: In the order in which they were asked for; of each the headline metric first.
+        between: Names of both groups, and what differs.
+        rankings: Of one sweep of several settings: by its headline metric, or those that were asked for.
+        sweep: Its name; "" where other things, or several, were asked for.
+        warnings: What is odd about its results: settings that change nothing.
+        expected: The metrics that the recipes promise a result of.
+    """
 
     groups: tuple[GroupStatistics, ...]
-    between: tuple[tuple[str, str, tuple[Between, ...]], ...]  # names of both groups, and what differs
+    between: tuple[tuple[str, str, tuple[Between, ...]], ...]
     bootstrap_seed: int
+    rankings: tuple[Ranked, ...] = ()
+    sweep: str = ""
+    warnings: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
 
 
 def statistics(
@@ -75,14 +109,74 @@ def statistics(
         raise UsageError(str(error), where="--window") from error
     groups = [group for target in targets for group in _groups(target, project=project, like=like)]
     generator = np.random.default_rng(bootstrap_seed)
-    found = tuple(_described(one, asked, patterns=metrics, generator=generator) for one in groups)
-    if metrics and not any(one.metrics for one in found):
-        raise UsageError("no metric has such a name", where="--metric", actual=" ".join(metrics))
+    promised = _promised(groups, project=project)
+    for pattern in metrics:
+        names = dict.fromkeys(name for one in groups for name in _numbers_of(one))
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise adapters.fits_no_metric(pattern, names, option="--metric")
+    found = tuple(
+        _described(one, asked, patterns=metrics, expected=list(promised), generator=generator)
+        for one in groups
+    )
     pairs = tuple(
         (first.group.name, other.group.name, tuple(_between(first, other, generator=generator)))
         for first, other in _compared(found)
     )
-    return Statistics(groups=found, between=pairs, bootstrap_seed=bootstrap_seed)
+    record = _sweep_of(targets[0], project=project) if len(targets) == 1 else None
+    return Statistics(
+        groups=found,
+        between=pairs,
+        bootstrap_seed=bootstrap_seed,
+        rankings=tuple(_ranked(found, promised, all_metrics=bool(metrics))) if record else (),
+        sweep=(record if record.is_dir() else record.parent).resolve().name if record else "",
+        warnings=_warnings(record) if record else (),
+        expected=tuple(promised),
+    )
+
+
+def _promised(groups: Sequence[Group], *, project: Project) -> dict[str, str]:
+    """The metrics that the groups' recipes promise a result of, and which values are better, or ""."""
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(one.name.split(maxsplit=1)[0] for one in groups):
+        with suppress(ReprokitError):  # the runs of a recipe may outlive it
+            recipe = recipes.load(name, recipes_dir=project.recipes_dir)
+            found |= {metric: better(metric) for metric in recipe.expected}
+            found |= {one.metric: one.direction for one in recipe.statistical}
+    return found
+
+
+def _ranked(
+    found: Sequence[GroupStatistics], promised: Mapping[str, str], *, all_metrics: bool
+) -> Iterator[Ranked]:
+    """The groups by the first metric that they have in common, or by all of them."""
+    having = [one for one in found if one.metrics]
+    kinds = {(one.group.kind, one.group.is_mixed) for one in having}
+    if len(found) < 2 or not having or len(kinds) > 1 or (having[0].group.is_mixed):
+        return
+    common = [
+        one.metric
+        for one in having[0].metrics
+        if all(one.metric in {other.metric for other in group.metrics} for group in having)
+    ]
+    for metric in common if all_metrics else common[:1]:
+        window = having[0].metrics[0].windows[0].window
+        values = [_values(one, metric, window) for one in found]
+        direction = promised.get(metric) or better(metric)
+        ranking = rank(values, higher_is_better=direction != LOWER)
+        yield Ranked(metric=metric, window=window, direction=direction, ranking=ranking)
+
+
+def _values(one: GroupStatistics, metric: str, window: str) -> Mapping[int, float]:
+    """Seed → number, of a group; nothing where no mean of them can be had."""
+    if all(each.metric != metric for each in one.metrics):
+        return {}
+    found = next(each for each in one.metrics if each.metric == metric).of(window)
+    return {} if found.summary.mean is None else found.values
+
+
+def _warnings(record: Path) -> tuple[str, ...]:
+    folder = (record if record.is_dir() else record.parent).resolve()
+    return equal_results(tuple(finished_runs(record).folders), runs_dir=folder.parents[1])
 
 
 def _compared(found: Sequence[GroupStatistics]) -> Iterator[tuple[GroupStatistics, GroupStatistics]]:
@@ -106,11 +200,16 @@ def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves
     return {name: golden for name, golden in named.items() if golden is not None}
 
 
+def _sweep_of(target: str, *, project: Project) -> Path | None:
+    """The record of the sweep that is meant; None where it is a recipe."""
+    places = (Path(target), project.runs_dir / SWEEPS / target)
+    return next((one for one in places if (one / SWEEP).is_file() or one.name == SWEEP), None)
+
+
 def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Group]:
-    for place in (Path(target), project.runs_dir / SWEEPS / target):
-        if (place / SWEEP).is_file() or place.name == SWEEP:
-            yield from _groups_of_sweep(place)
-            return
+    if record := _sweep_of(target, project=project):
+        yield from _groups_of_sweep(record)
+        return
     folders = runs.list_all(project.runs_dir, recipe=target)
     if not folders:
         raise UsageError(
@@ -133,7 +232,8 @@ def _groups_of_sweep(record: Path) -> Iterator[Group]:
             actual="; ".join(map(_why_missing, found.missing[:3])),
             fix="`reprokit sweep`, as it was typed before, tries them again",
         )
-    for name in dict.fromkeys(one.group for one in (*found.folders, *found.missing)):
+    labels = group_names((*found.folders, *found.missing))
+    for name in dict.fromkeys(one.group for one in sweeps.read(record)):
         members = {one: folder for one, folder in found.folders.items() if one.group == name}
         mixed = is_mixed(tuple(members))
         group = group_of(list(members.values()), name=name, mixed=mixed) if members else _EMPTY
@@ -142,7 +242,8 @@ def _groups_of_sweep(record: Path) -> Iterator[Group]:
             for member in found.missing
             if member.group == name
         ]
-        yield replace(group, name=name, left_out=(*group.left_out, *absent))
+        label = labels[name] if len(labels) > 1 else ""
+        yield replace(group, name=name, label=label, left_out=(*group.left_out, *absent))
 
 
 def _why_missing(member: Member) -> str:
@@ -150,11 +251,18 @@ def _why_missing(member: Member) -> str:
 
 
 def _described(
-    group: Group, windows: Sequence[Window], *, patterns: Sequence[str], generator: np.random.Generator
+    group: Group,
+    windows: Sequence[Window],
+    *,
+    patterns: Sequence[str],
+    expected: Sequence[str],
+    generator: np.random.Generator,
 ) -> GroupStatistics:
     found = [(member.seed, _read(member.folder)) for member in group.members]
     names = dict.fromkeys(name for _, columns in found for name in columns.series)
-    wanted = [name for name in names if not patterns or any(fnmatchcase(name, one) for one in patterns)]
+    idle = {name for name in names if all(map(_is_idle, (columns.series.get(name) for _, columns in found)))}
+    ordered = results_first(names, expected=expected, idle=idle)
+    wanted = [name for name in ordered if not patterns or any(fnmatchcase(name, one) for one in patterns)]
     curves = []
     for name in wanted:
         having = [(seed, columns.series[name]) for seed, columns in found if name in columns.series]
@@ -168,6 +276,16 @@ def _described(
         )
     described = describe.describe(curves, windows=windows, generator=generator)
     return GroupStatistics(group=group, metrics=tuple(described), notes=tuple(_notes(found, curves)))
+
+
+def _numbers_of(group: Group) -> Iterator[str]:
+    """The metrics of a group's runs that are numbers."""
+    return (name for member in group.members for name in _read(member.folder).series)
+
+
+def _is_idle(series: tuple[Numbers, Numbers] | None) -> bool:
+    """Whether a metric has several values in a run, which are one and the same."""
+    return series is None or (len(series[1]) > 1 and bool((series[1] == series[1][0]).all()))
 
 
 def _read(folder: Path) -> Columns:

@@ -22,6 +22,7 @@ from reprokit.harness.running.start_runs import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import Board, SweepProgress, carry_out
 from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere
+from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import (
     Group,
     as_they_stand,
@@ -31,6 +32,7 @@ from reprokit.harness.sweeping.groups import (
     refuse_twins,
     side_by_side,
 )
+from reprokit.harness.sweeping.idle_seeds import seeds_that_do_nothing
 from reprokit.harness.sweeping.machines import on_machines, settled_before
 from reprokit.harness.sweeping.what_was_asked import read_asked, write_asked
 from reprokit.layout import MACHINES, SWEEP
@@ -61,12 +63,14 @@ class Sweep:
         path: Its ``sweep.json``.
         members: In the order in which they were asked for.
         actions: What the call did with each, or would do: ``reuse``, ``run``, ``retry``, ``not_started``.
+        warnings: What is odd about the results: seeds that do nothing, settings that change nothing.
     """
 
     name: str
     path: Path
     members: tuple[Member, ...]
     actions: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -154,6 +158,7 @@ def sweep(
         path=folder / SWEEP,
         members=tuple(members),
         actions=tuple(_ACTIONS.get(member.state, "run") for member in before),
+        warnings=() if dry_run else _warnings(members, group_of, project=project),
     )
 
 
@@ -231,6 +236,7 @@ def _named(groups: Sequence[Group]) -> tuple[list[Member], dict[int, Group]]:
     pairs = [(group, member) for group in groups for member in members_of(group)]
     members = [member for _, member in pairs]
     refuse_twins(members)
+    members = sweeps.named(members)
     return members, dict(enumerate(group for group, _ in pairs))
 
 
@@ -290,3 +296,12 @@ def _carried_out(
 def _phase(member: Member) -> str:
     """How a member stands before the call begins its runs."""
     return str(member.state) if member.state in {State.COMPLETE, State.NOT_STARTED} else str(State.WAITING)
+
+
+def _warnings(
+    members: Sequence[Member], group_of: Mapping[int, Group], *, project: Project
+) -> tuple[str, ...]:
+    return (
+        *seeds_that_do_nothing(members, group_of, project=project),
+        *equal_results(members, runs_dir=project.runs_dir),
+    )

@@ -20,6 +20,7 @@ from reprokit.harness.running.run_inputs import whole_runs
 from reprokit.harness.running.start_runs import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import Board, SweepProgress
+from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.harness.sweeping.groups import Group, load_recipes, make_ready, side_by_side
 from reprokit.harness.tuning.asked import AfterSearch, Asked
 from reprokit.harness.tuning.best import fresh_seeds, must_be_free, must_be_fresh, save_best
@@ -76,6 +77,7 @@ def tune(
 
     Raises:
         UsageError: The space does not fit the recipe, or the search cannot be as asked.
+        UsageError: The first trial that ran to its end never logged the metric; its run is kept.
         CannotRunError: Nothing can run here, or the extra is not installed.
         WorkspaceBusyError: Another call carries out the same search now.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
@@ -106,7 +108,9 @@ def tune(
                 )
             pool = Pool(workers=jobs, cores=usable_cores(), progress=progress)
             carry_out(search, trials=trials, pool=pool)
-            study = _with_fresh(_study(search, folder, trials), search, report_seeds, pool)
+            study = _study(search, folder, trials)
+            warnings = equal_results(search.board.members, runs_dir=project.runs_dir)
+            study = _with_fresh(replace(study, warnings=warnings), search, report_seeds, pool)
             _write(study, search)
             return _saved(study, recipe, after.save_as, project=project)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,19 +21,15 @@ from reprokit.errors import UsageError
 
 __all__ = [
     "cache",
+    "changed_since",
     "forecast",
     "housekeeping",
-    "image_documents",
     "inventory",
     "kept_with_runs",
     "locks",
-    "own_variants",
-    "rebuild",
-    "relock",
     "resolve",
     "variables",
     "vendor",
-    "verify",
 ]
 
 
@@ -63,7 +59,8 @@ def resolve(
         ImageError: It cannot be made; the message says why and what to do.
         WorkspaceError: The cache cannot be written.
     """
-    from reprokit.images import bases, build, cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images import cache, locks, vendor, venvs, wheels  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images.building import bases, build  # noqa: PLC0415  (the docker SDK)
 
     lock = locks.read_lock(project)
     chosen = lock.variant(variant)
@@ -125,7 +122,8 @@ def kept_with_runs(
         ImageError: ``images/`` cannot be read.
         WorkspaceError: The cache cannot be reached.
     """
-    from reprokit.images import cache, image_documents, locks, packages, venvs  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images import cache, locks, packages, venvs  # noqa: PLC0415  (the docker SDK)
+    from reprokit.images.checking import image_documents  # noqa: PLC0415  (the docker SDK)
 
     variant = locks.read_lock(project).variant(realisation.variant)
     path = variant.packages_path
@@ -138,3 +136,17 @@ def kept_with_runs(
         return {}, lock
     found = venvs.installed(variant, folder, cache=folder.parent.parent, whole=whole)
     return {"installed": found.as_fact()}, lock
+
+
+def changed_since(installed: Mapping[str, Any], realisation: Realisation) -> tuple[str, ...]:
+    """What of a virtual environment is not as it was before its runs, a sentence each.
+
+    Args:
+        installed: The fact of that name that ``kept_with_runs`` gave; nothing is looked at where that says
+            that files were foreign already, or where there is none, as of an image.
+        realisation: The environment.
+    """
+    from reprokit.images import installed_files  # noqa: PLC0415  (start-up time)
+
+    state = installed.get("state")
+    return installed_files.changed_since(state, Path(realisation.reference)) if state else ()

@@ -15,8 +15,10 @@ from pathlib import Path
 from docker import DockerClient
 
 from reprokit.errors import EngineError, ImageError
-from reprokit.images import bases, build, image_documents, image_store, venvs, wheels
+from reprokit.images import venvs, wheels
+from reprokit.images.building import bases, build, image_store
 from reprokit.images.cache import held
+from reprokit.images.checking import image_documents
 from reprokit.images.installed_files import MARKER, list_of
 from reprokit.images.locks import Lock, read_lock
 from reprokit.images.packages import Target, digest_of

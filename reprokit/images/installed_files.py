@@ -1,8 +1,8 @@
 """Every file of a virtual environment compared with what was installed from the lock.
 
-When an environment is made, its files are listed with their digests, beside it. A file whose size, times and
-inode are as at the last look is not read again; where something moved, or on request, all are, and then the
-wheels of the lock are compared too.
+When an environment is made, its files and those of the library of its Python are listed with their digests,
+beside it. A file whose size, times and inode are as at the last look is not read again; where something was
+moved, or on request, all are, and then the wheels of the lock are compared too.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from reprokit.workspace import sha256_of, write_json
 
 MARKER = "reprokit.json"
 _MOST_NAMED = 10
+#: Of a Python's library not compared: byte-code, which no run reads there, and what is made when it is used.
+NOT_LIBRARY = frozenset({"__pycache__", "site-packages", "dist-packages", "test", "lib2to3"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +38,7 @@ class Installed:
     num_files: int  # files that were installed
     whole: bool  # whether their content was read, or only that nothing moved since it was
     foreign: tuple[str, ...]  # what is not as installed, a sentence each
+    state: str = ""  # digest of sizes, times and inodes, where nothing is foreign
 
     def as_fact(self) -> dict[str, object]:
         """As ``run.json`` says it."""
@@ -45,6 +48,7 @@ class Installed:
             "whole": self.whole,
             "foreign": named,
             "num_foreign": len(self.foreign),
+            "state": self.state,
         }
 
 
@@ -53,20 +57,41 @@ def list_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.files.json")
 
 
-def listed(folder: Path) -> Mapping[str, str]:
-    """The files of an environment with their digests, as they were when it was made; empty without a list."""
+def listed(folder: Path, *, what: str = "files") -> Mapping[str, str]:
+    """The files of an environment with their digests, as they were when it was made; empty without a list.
+
+    Args:
+        folder: The environment.
+        what: ``library_files`` for those of the library of its Python.
+    """
     try:
-        files = json.loads(list_of(folder).read_text(encoding="utf-8"))["files"]
+        files = json.loads(list_of(folder).read_text(encoding="utf-8"))[what]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return files if isinstance(files, dict) else {}
 
 
-def write_list(folder: Path) -> None:
-    """List the files of an environment that was made this moment."""
-    seen = _stats(folder)
-    files = {name: _content(folder / name, status) for name, status in seen.items()}
-    write_json(list_of(folder), {"files": files, "unchanged": _digest_of(seen)})
+def write_list(folder: Path, *, library: Path | None = None) -> None:
+    """List the files of an environment that was made this moment, and of the library of its Python."""
+    seen = _Seen.of(folder, str(library or ""))
+    known = {"files": seen.contents(folder), "library": str(library or ""), "unchanged": seen.digest()}
+    write_json(list_of(folder), {**known, "library_files": seen.library_contents()})
+
+
+def changed_since(state: str, folder: Path) -> tuple[str, ...]:
+    """What is not as it was when an environment was looked at before a run, a sentence each.
+
+    Args:
+        state: What that look found, ``Installed.state``.
+        folder: The environment.
+    """
+    try:
+        library = str(json.loads(list_of(folder).read_text(encoding="utf-8"))["library"])
+        if _Seen.of(folder, library).digest() == state:
+            return ()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pass  # the look says what of it is gone
+    return check(folder, wheels=None, whole=True).foreign or ("files were written and put back",)
 
 
 def check(folder: Path, *, wheels: Path | None, packages: tuple[Package, ...] = (), whole: bool) -> Installed:
@@ -74,6 +99,7 @@ def check(folder: Path, *, wheels: Path | None, packages: tuple[Package, ...] = 
     try:
         known = json.loads(list_of(folder).read_text(encoding="utf-8"))
         files: dict[str, str] = dict(known["files"])
+        dict(known.get("library_files", {}))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return Installed(num_files=0, whole=False, foreign=("there is no list of what was installed",))
     try:
@@ -97,49 +123,80 @@ def _looked_at(
     Raises:
         OSError: A folder or a wheel went away meanwhile, or may not be read.
     """
-    seen = _stats(folder)
-    now = _digest_of(seen)
+    seen = _Seen.of(folder, str(known.get("library", "")))
+    now = seen.digest()
     if known.get("unchanged") == now and not whole:
-        return Installed(num_files=len(files), whole=False, foreign=())
-    found = [f"{name} is not from the lock" for name in seen if name not in files]
-    found += [f"{name} is missing" for name in files if name not in seen]
+        return Installed(num_files=len(files), whole=False, foreign=(), state=now)
+    found = list(_unlike(files, seen.contents(folder)))
+    of_library = known.get("library_files", {})
     found += [
-        f"{name} is not as installed"
-        for name, content in files.items()
-        if name in seen and _content(folder / name, seen[name]) != content
+        f"{seen.library}/{one}, of the Python itself"
+        for one in _unlike(of_library if isinstance(of_library, dict) else {}, seen.library_contents())
     ]
     if wheels is not None and wheels.is_dir():
         found += _against_wheels(files, wheels, packages)
     foreign = tuple(sorted(found))
     if not foreign:
         with contextlib.suppress(WorkspaceError):  # without it the next look reads everything again
-            write_json(list_of(folder), {"files": files, "unchanged": now})
-    return Installed(num_files=len(files), whole=True, foreign=foreign)
+            write_json(list_of(folder), {**known, "unchanged": now})
+    return Installed(num_files=len(files), whole=True, foreign=foreign, state="" if foreign else now)
 
 
-def _stats(folder: Path) -> dict[str, os.stat_result]:
-    """Every file and link of an environment but its marker; links are not followed."""
+def _unlike(known: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """Each file that is not as listed, a sentence."""
+    yield from (f"{name} is not from the lock" for name in now if name not in known)
+    yield from (f"{name} is missing" for name in known if name not in now)
+    yield from (f"{name} is not as installed" for name in known if name in now and now[name] != known[name])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """Every file, link and folder of an environment, and every file of the library of its Python."""
+
+    inside: Mapping[str, os.stat_result]
+    library: str  # its folder, or ""
+    of_library: Mapping[str, os.stat_result]
+
+    @classmethod
+    def of(cls, folder: Path, library: str) -> _Seen:
+        found = _stats(Path(library), leave_out=NOT_LIBRARY) if library else {}
+        # other tools write byte-code there, which moves the times of its folders
+        files = {name: one for name, one in found.items() if not stat.S_ISDIR(one.st_mode)}
+        return cls(inside=_stats(folder), library=library, of_library=files)
+
+    def contents(self, folder: Path) -> dict[str, str]:
+        files = {name: one for name, one in self.inside.items() if not stat.S_ISDIR(one.st_mode)}
+        return {name: _content(folder / name, status) for name, status in files.items()}
+
+    def library_contents(self) -> dict[str, str]:
+        return {name: _content(Path(self.library) / name, one) for name, one in self.of_library.items()}
+
+    def digest(self) -> str:
+        """What changes when a file is written, added or removed; its change time cannot be set back."""
+        sha = hashlib.sha256()
+        for seen in (self.inside, self.of_library):
+            for name in sorted(seen):
+                one = seen[name]
+                size = 0 if stat.S_ISDIR(one.st_mode) else one.st_size
+                facts = (one.st_mode, size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
+                sha.update(f"{name}\0{facts}\n".encode("utf-8", "surrogateescape"))
+        return f"sha256:{sha.hexdigest()}"
+
+
+def _stats(folder: Path, *, leave_out: frozenset[str] = frozenset()) -> dict[str, os.stat_result]:
+    """Every file, link and folder below a folder but its marker; links are not followed."""
     found, left = {}, [""]
     while left:
         here = left.pop()
         with os.scandir(folder / here) as children:
             for child in children:
                 name = f"{here}/{child.name}".lstrip("/")
+                if name == MARKER or child.name in leave_out:
+                    continue
+                found[name] = child.stat(follow_symlinks=False)
                 if child.is_dir(follow_symlinks=False):
                     left.append(name)
-                elif name != MARKER:
-                    found[name] = child.stat(follow_symlinks=False)
     return found
-
-
-def _digest_of(seen: Mapping[str, os.stat_result]) -> str:
-    """What changes when a file is written, replaced or moved; its change time cannot be set back."""
-    sha = hashlib.sha256()
-    for name in sorted(seen):
-        one = seen[name]
-        facts = (one.st_mode, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
-        sha.update(f"{name}\0{facts}\n".encode("utf-8", "surrogateescape"))
-    return f"sha256:{sha.hexdigest()}"
 
 
 def _content(path: Path, status: os.stat_result) -> str:
@@ -154,7 +211,8 @@ def _content(path: Path, status: os.stat_result) -> str:
 def _against_wheels(files: Mapping[str, str], wheels: Path, packages: tuple[Package, ...]) -> Iterator[str]:
     """Where the list itself is not what the wheels of the lock hold."""
     allowed = {one for package in packages for one in package.hashes}
-    site = next((name.partition("site-packages/")[0] for name in files if "site-packages/" in name), "")
+    inside = (name for name in files if name.startswith("lib/") and "site-packages/" in name)
+    site = next(inside, "").partition("site-packages/")[0]
     for wheel in sorted(wheels.glob("*.whl")):
         if sha256_of(wheel) not in allowed:
             yield f"the wheel {wheel.name} is not in the lock"

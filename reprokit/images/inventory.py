@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reprokit.errors import EngineError
-from reprokit.images import bases, build, cache, image_store, venvs
+from reprokit.images import cache, venvs
+from reprokit.images.building import bases, build, image_store
 from reprokit.images.locks import Lock, read_lock
 from reprokit.images.packages import digest_of
 

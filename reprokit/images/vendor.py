@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images import bootstrap, debian_packages, image_store, wheels
+from reprokit.images import wheels
+from reprokit.images.building import bootstrap, debian_packages, image_store
 from reprokit.images.cache import Progress
 from reprokit.images.locks import Lock, Variant
 from reprokit.images.packages import Target, digest_of

@@ -32,7 +32,7 @@ from reprokit.images.packages import Target, digest_of, packages_for, read_packa
 from reprokit.images.subprocesses import heartbeat, run_command
 from reprokit.workspace import cannot_write, write_json
 
-_RECIPE_VERSION = 2  # of how an environment is made; raise it when `_make` changes what comes out
+_RECIPE_VERSION = 4  # of how an environment is made; raise it when `_make` changes what comes out
 _DESCRIBE = (
     "import json, os, platform, sys; print(json.dumps({'version': platform.python_version(), "
     "'implementation': platform.python_implementation(), 'path': os.path.realpath(sys.executable)}))"
@@ -70,9 +70,9 @@ def realise(variant: Variant, *, cache: Path, on_progress: Progress) -> Realisat
                 from_wheels = wheels.fetch(variant, target, cache=cache, on_progress=on_progress)
                 earlier = _of_interpreter(cache, interpreter)
                 _make(folder, interpreter, from_wheels, variant, earlier, on_progress=on_progress)
-                with heartbeat(on_progress, f"environment of {variant.name}: listing its files"):
-                    installed_files.write_list(folder)
                 write_json(folder / MARKER, {"variant": variant.name, **made_from})
+                with heartbeat(on_progress, f"environment of {variant.name}: listing its files"):
+                    installed_files.write_list(folder, library=library_of(folder))
     mark_used(folder / MARKER)
     return Realisation(
         variant=variant.name,
@@ -179,7 +179,7 @@ def _describe(path: str, python: str) -> Interpreter | None:
 
 
 def _is_whole(folder: Path, made_from: Mapping[str, Any]) -> bool:
-    """Whether the marker, written last, is there and names the same inputs, and Python runs."""
+    """Whether the marker and the list, written last, are there, it names the same inputs, and Python runs."""
     try:
         facts = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -201,6 +201,7 @@ def _make(
     """Make the environment where it will stay: its scripts name their own place."""
     try:
         shutil.rmtree(folder, ignore_errors=True)
+        installed_files.list_of(folder).unlink(missing_ok=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from error
@@ -213,8 +214,23 @@ def _make(
         _step(f"{title}: installing packages", install, folder, environment, on_progress)
     with heartbeat(on_progress, f"{title}: compiling packages"):
         byte_code.write(folder, python=variant.python, earlier=earlier, environment=environment)
+        byte_code.write_library(folder, library_of(folder), earlier=earlier, environment=environment)
     check = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--isolated", "--python", python]
     _step(f"{title}: checking packages", [*check, "check"], folder, environment, on_progress)
+
+
+def library_of(folder: Path) -> Path:
+    """The folder of the library of an environment's Python, as that Python names it.
+
+    Raises:
+        ImageError: It does not say.
+    """
+    ask = "import sysconfig; print(sysconfig.get_path('stdlib'))"
+    python = str(folder / "bin" / "python")
+    asked = subprocess.run([python, "-I", "-c", ask], capture_output=True, text=True, check=False)
+    if asked.returncode or not Path(asked.stdout.strip()).is_dir():
+        raise ImageError("the environment's Python does not say where its library is", where=python)
+    return Path(asked.stdout.strip())
 
 
 def _step(

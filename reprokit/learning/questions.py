@@ -19,6 +19,8 @@ _EVALUATIONS = ("eval/return_mean", "eval/mean_reward")
 _PROBE = "`reprokit learning RUN --probe` checks it inside the environment"
 _FIND_OPERATION = "`reprokit learning RUN --probe` finds the operation that made it"
 
+_ALL, _MOST = 0.99, 0.5  # shares of what is clipped at which one should look
+
 
 def _answer(name: str, question: str, health: Health, told: str, remedy: str = "") -> Answer:
     return Answer(id=name, question=question, health=health, told=told, remedy=remedy)
@@ -143,9 +145,10 @@ def gradients(seen: Seen) -> Answer:
         return answer(Health.UNKNOWN, "no gradient norm was logged", "log optim/grad_norm")
     usual, last = median(curve.finite), fmean(curve.part(-0.1))
     told = f"median norm {usual:.3g}, {max(curve.finite):.3g} at most, {last:.3g} at the end"
-    bound = seen.training.get("max_grad_norm")
+    bound, clipped = seen.training.get("max_grad_norm"), 0.0
     if isinstance(bound, int | float):
-        told += f"; above max_grad_norm {bound:g} in {_share(curve.finite, bound):.0%} of the records"
+        clipped = _share(curve.finite, bound)
+        told += f"; above max_grad_norm {bound:g} in {clipped:.0%} of the records"
     if max(curve.finite) == 0 or (dead and len(dead) == len(norms)):
         remedy = "nothing is learned: does the loss depend on the parameters?"
         return answer(Health.WRONG, told, remedy)
@@ -154,6 +157,9 @@ def gradients(seen: Seen) -> Answer:
         return answer(Health.LOOK, told, "a dead layer, or a parameter that nothing uses")
     if last > 10 * usual > 0:
         return answer(Health.LOOK, told, "lower training.learning_rate, or training.max_grad_norm")
+    if clipped >= _ALL:
+        remedy = "every gradient is scaled to one length: raise training.max_grad_norm, or scale the losses"
+        return answer(Health.LOOK, told, remedy)
     return answer(Health.FINE, told)
 
 
@@ -226,6 +232,8 @@ def updates(seen: Seen) -> Answer | None:
             health, remedy = Health.LOOK, "updates are large: lower learning_rate or n_epochs, set target_kl"
     if (clipped := seen.curves.get("policy/clip_fraction")) and clipped.finite:
         told.append(f"{fmean(clipped.finite):.0%} of ratios clipped")
+        if fmean(clipped.finite) >= _MOST:
+            health, remedy = Health.LOOK, "most updates end at the clip: lower learning_rate or n_epochs"
     if (explained := seen.curves.get("value/explained_variance")) and explained.finite:
         told.append(f"the critic explains {fmean(explained.part(-0.1)):.2f} of the variance at the end")
     if not told:

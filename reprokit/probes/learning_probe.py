@@ -126,10 +126,8 @@ def _memorise(
     folder.mkdir()
     metrics, trace = MetricsWriter(folder / METRICS), Trace(folder / TRACE)
     asked = {"action": "first" if first else "last", "steps": _STEPS}
-    with (
-        _run(folder, options, metrics=metrics, trace=trace) as run,
-        environments_made_by(lambda one: one_transition(one, first=first), evaluation=True),
-    ):
+    limited = environments_made_by(lambda one: one_transition(one, first=first), evaluation=True)
+    with _run(folder, options, metrics=metrics, trace=trace) as run, limited:
         try:
             module.train(configuration.build(module.Config, _shortened(config)), run)
         except Exception as error:  # not every environment can be wrapped so: reported, never judged

@@ -26,6 +26,6 @@ def secrets_in(text: str, data: Any, overrides: Sequence[str], *, where: str) ->
         if redact_text(override) != override:
             found = True
             name = override.partition("=")[0]
-            yield RecipeError("a setting cannot be a secret", where=f"--set {redact_text(name)}", fix=_FIX)
+            yield RecipeError("a setting cannot be a secret", where=f"--set ({redact_text(name)})", fix=_FIX)
     if not found and redact(data) != data:
         yield RecipeError("a recipe cannot hold a secret", where=where, fix=_FIX)

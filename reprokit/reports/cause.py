@@ -12,6 +12,7 @@ from reprokit.reports.format_values import Facts, value_text
 _MOST_TAPS = 40
 _MOST_ROWS = 60
 _DIFFERS = "NONDETERMINISTIC"
+_TONES = {_DIFFERS: "bad", "UNJUDGED": "unknown"}
 _CARD_TEXTS = ("function", "source", "what", "fix", "confidence")
 
 
@@ -65,7 +66,7 @@ def cause_page(found: Mapping[str, Any] | None) -> CausePage | None:
     taps = list(found.get("taps") or ())
     return CausePage(
         headline=_headline(found, cards),
-        tone="unknown" if found.get("problem") else "bad" if found.get("verdict") == _DIFFERS else "good",
+        tone="unknown" if found.get("problem") else _TONES.get(str(found.get("verdict")), "good"),
         first=_first(found),
         cards=cards,
         known=_lines(found.get("known")),

@@ -48,7 +48,7 @@ def headline(found: Any, *, root: Path) -> str:
     """Where, what, which line, and the fix: one sentence."""
     where, cause = what_differs(found), found.cause
     if found.divergence is None:
-        return f"REPEATABLE: {where}"
+        return f"{'UNJUDGED' if found.verdict == 'UNJUDGED' else 'REPEATABLE'}: {where}"
     if cause is None:
         return f"NONDETERMINISTIC: {where}; cause unknown: no experiment shows one"
     fix = f"; fix: {shown(cause.fix)}" if cause.fix else ""
@@ -58,6 +58,8 @@ def headline(found: Any, *, root: Path) -> str:
 
 def what_differs(found: Any) -> str:
     """Where the runs first differ, and once what changes; or that nothing differs."""
+    if found.verdict == "UNJUDGED":
+        return "; ".join(f"{shown(one.what)}: not varied: {shown(one.how)}" for one in found.not_varied)
     if found.divergence is None:
         varied = f"nothing differs in {found.runs} runs, under equal conditions or varied ones"
         return found.equality or varied

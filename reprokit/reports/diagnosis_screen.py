@@ -25,7 +25,7 @@ _TITLES = {"high": "Cause", "medium": "Cause, probably", "low": "Suspected cause
 
 def draw(found: Any, *, subject: str, root: Path, again: Sequence[str], style: Style) -> str:
     """The screen as text that ends with a line end, in the style that the stream can show."""
-    tone = "bad" if found.verdict == "NONDETERMINISTIC" else "good"
+    tone = {"NONDETERMINISTIC": "bad", "UNJUDGED": "unknown"}.get(found.verdict, "good")
     lines = screen(found, subject=subject, root=root, again=again, width=style.width)
     return writable(draw_lines(lines, style=style, tone=tone), style=style)
 

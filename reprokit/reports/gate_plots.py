@@ -22,6 +22,7 @@ from reprokit.reports.plots import (
     Plot,
     RowLabel,
     Rule,
+    Span,
     limits_of,
     room_for_labels,
     traced,
@@ -35,7 +36,10 @@ _HEAD, _ROW = 26.0, 44.0
 _DRAWS, _POINTS = 500, 61
 _NUM_COLOURS = 6
 _NEEDED = 0.8  # the power with which a drop of the margin must be found before anything is EQUIVALENT
-_KEY = "Dot: difference. Ring: the smallest drop that would be found with 80 % power. Shaded: acceptable."
+_KEY = (
+    "Dot: difference, line: its interval. Ring: the smallest drop that would be found with 80 % power. "
+    "Shaded: acceptable; EQUIVALENT needs an interval that ends within it, or beyond it on the better side."
+)
 _EITHER_SIDE = "The report does not say which side is worse, so the margin is drawn on both."
 _ODD = "Some values are not finite, so there is no difference of means: their numbers were compared."
 
@@ -63,7 +67,14 @@ class JudgedLook:
     def in_words(self) -> str:
         difference = self.number("difference")
         told = "no difference of means" if difference is None else f"difference {difference:.6g}"
-        return f"{self.label}: {told}"
+        limits = self.limits
+        return f"{self.label}: {told}" + (f", interval {limits[0]:.6g} to {limits[1]:.6g}" if limits else "")
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The interval of the difference; None where there is none, as in reports of before."""
+        low, high = self.number("difference_low"), self.number("difference_high")
+        return None if low is None or high is None else (low, high)
 
     @property
     def worse_is(self) -> float:
@@ -99,6 +110,17 @@ def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float |
         rules=(
             Rule(at=axis.at(0.0), is_vertical=True, kind=""),
             *(() if margin is None else (_margin(axis.at(side * margin), margin, axis) for side in sides)),
+        ),
+        spans=tuple(
+            Span(
+                left=max(axis.start, axis.at(one.limits[0])),  # of three seeds they are far apart
+                right=min(axis.end, axis.at(one.limits[1])),
+                y=y + 28,
+                kind="run-0",
+                told=one_line(one.in_words),
+            )
+            for y, one in zip(tops, looks, strict=True)
+            if one.limits
         ),
         rows=tuple(RowLabel(y=y + 12, text=one_line(one.label)) for y, one in zip(tops, looks, strict=True)),
         marks=tuple(

@@ -29,6 +29,7 @@ _HEAD = (
     "reference mean",
     "new mean",
     "difference",
+    "interval",
     "p-value",
     "adjusted p",
     "least p",
@@ -139,6 +140,7 @@ def _cells(look: JudgedLook) -> tuple[object, ...]:
         counted(look.num_new, "new seed"),
         f"{look.level:.3g}",
         *(_shown(look.number(key)) for key in ("reference_mean", "new_mean", "difference")),
+        " to ".join(map(_shown, look.limits or ())),
         *(
             _shown(look.number(key), digits=3)
             for key in ("p_value", "adjusted_p_value", "smallest_possible_p_value")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from reprokit.reports.tables import table
 
 if TYPE_CHECKING:
+    from reprokit.images.checking.rebuild import Rebuilt
+    from reprokit.images.checking.verify import Verified
     from reprokit.images.housekeeping import Held, Plan
     from reprokit.images.inventory import Row
-    from reprokit.images.rebuild import Rebuilt
-    from reprokit.images.verify import Verified
 
 
 def image_table(rows: Sequence[Row]) -> list[str]:

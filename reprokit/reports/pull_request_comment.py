@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reprokit.core.checklist import Report, Status, Verdict
 from reprokit.reports.collected import Collected
@@ -44,7 +44,8 @@ class Origin:
 
 
 def comment(found: Collected, *, origin: Origin | None = None) -> str:
-    """Markdown for all that a gate judged, the recipes that did not pass first."""
+    """Markdown for all that a gate judged, each result once, the recipes that did not pass first."""
+    found, repeated = _distinct(found)
     rows = sorted(found.reports, key=lambda one: _GRAVEST_FIRST.index(one[0].exit_code))
     bad = [(row, report) for row, report in rows if row.exit_code != 0]
     believed = origin is None or origin.conclusion == "success" or found.gate.exit_code != 0
@@ -54,6 +55,11 @@ def comment(found: Collected, *, origin: Origin | None = None) -> str:
         parts.append(
             f"The reports say that every recipe passed, but the workflow run ended with "
             f"{_code(origin.conclusion)}: believe the workflow run."
+        )
+    if repeated:
+        parts.append(
+            f"{repeated:,} of {repeated + len(found.reports):,} rows of the gate repeat another row "
+            "(the same recipe, seed and runs): each result is counted once."
         )
     if found.gate.exit_code != 0 and not bad:
         parts.append(f"No recipe explains the gate's exit code {found.gate.exit_code}: look at its log.")
@@ -83,6 +89,21 @@ def _joined(head: Sequence[str], told: Sequence[str], foot: Sequence[str]) -> st
     cut = len(told) - len(shown)
     note = [f"{cut} more did not pass; their reports are in the artifact."] if cut else []
     return "\n\n".join(part for part in (*head, *shown, *note, *foot) if part) + "\n"
+
+
+def _distinct(found: Collected) -> tuple[Collected, int]:
+    """The answers without rows that repeat another one, and how many those are.
+
+    Two reports of the same runs are one result, however often and in however many copies they are named.
+    """
+    first: dict[object, tuple[GateRow, Report | None]] = {}
+    for row, report in found.reports:
+        told = (row.recipe, row.seed, row.verdict, row.error, row.left_out)
+        made = report and (report.platform, tuple(report.runs))
+        first.setdefault((told, made), (row, report))
+    rows = tuple(first.values())
+    gate = replace(found.gate, recipes=tuple(row for row, _ in rows))
+    return replace(found, gate=gate, reports=rows), len(found.reports) - len(rows)
 
 
 def _counts(found: Collected) -> str:

@@ -20,7 +20,7 @@ from reprokit.reports.shorten import from_root, short_digests
 MEANING: Mapping[Verdict, Visible] = {
     Verdict.REPRODUCED: Visible("the runs are equal to each other and to the golden"),
     Verdict.EQUIVALENT: Visible(
-        "not the golden's bits; new seeds do not differ from its ensemble, and a drop would be seen"
+        "not the golden's bits; new seeds do not differ from its ensemble, and their interval excludes a drop"
     ),
     Verdict.REPEATABLE: Visible("the runs are equal to each other; a plain command has no golden"),
     Verdict.NONDETERMINISTIC: Visible("two runs with one seed differ"),

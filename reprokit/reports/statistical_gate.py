@@ -26,6 +26,7 @@ def _facts(found: Mapping[str, Any]) -> Facts:
     metrics = looks[-1]["metrics"][:_MAX_METRICS] if looks else ()
     facts = [
         *((one["name"], _metric(one)) for one in metrics),
+        *(("difference", told) for one in metrics if (told := _interval(one))),
         *(("smallest visible drop", _visible(one)) for one in metrics),
         ("new seeds", f"{_listed(found['new'])} (looks after {_listed(look['num_new'] for look in looks)})"),
         *_rates(found["rates"]),
@@ -51,6 +52,16 @@ def _metric(one: Mapping[str, Any]) -> str:
     return f"{direction} by {_number(abs(one['difference']))}: {means} ({p_value})"
 
 
+def _interval(one: Mapping[str, Any]) -> str:
+    """The difference and its limits; "" where there are none, as in reports of before."""
+    low, high = one.get("difference_low"), one.get("difference_high")
+    if low is None or high is None:
+        return ""
+    excluded = "excludes" if one["excludes_margin"] else "does not exclude"
+    limits = f"{_number(one['difference'])}, interval {_number(low)} to {_number(high)}"
+    return f"{one['name']}: {limits}, which {excluded} a drop of the margin {_number(one['margin'])}"
+
+
 def _visible(one: Mapping[str, Any]) -> str:
     drop = one["smallest_visible_drop"]
     seen = "none" if drop is None else _number(drop)
@@ -71,13 +82,12 @@ def rate_facts(rates: object) -> Facts:
 
 def _rates(rates: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "false alarms", f"at most {rates['false_alarms_at_most']:.0%} of gates where nothing changed"
-    known = rates["wrong_passes_at_margin"].items()
-    told = ", ".join(f"{name} in {rate:.1%}" for name, rate in known if rate is not None)
-    most = f"EQUIVALENT is said only where that is at most {rates['wrong_passes_at_most']:.0%}"
-    missed = "a drop of exactly the margin in every seed would be missed by this look"
-    yield "wrong passes", f"{missed}{f' ({told} of gates)' if told else ''}; {most}"
+    passed = "a drop of exactly the margin in every seed is passed in"
+    yield "wrong passes", f"{passed} at most {rates['wrong_passes_at_most']:.1%} of gates"
     low, high = rates["one_seed_in_five_passes"]
-    yield "blind spot", f"a drop in only one seed of five was passed in {low:.0%} to {high:.0%} of gates"
+    blind = f"a drop in only one seed of five was passed in {low:.0%} to {high:.0%} of gates"
+    none = rates.get("one_seed_in_five_hits_none")
+    yield "blind spot", blind if none is None else f"{blind}; it hits none of so few new seeds in {none:.0%}"
 
 
 def _no_variance(one: Mapping[str, Any]) -> str:

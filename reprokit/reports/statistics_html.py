@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from reprokit.core.metric_names import RESULT_WORDS
+from reprokit.core.metric_names import results_first
 from reprokit.core.rows import counted
 from reprokit.core.statistics.variability import LIMITS
 from reprokit.core.statistics.windows import LAST
@@ -16,7 +16,7 @@ from reprokit.reports.format_values import Facts, spelt
 from reprokit.reports.html_tables import Table, html_table
 from reprokit.reports.plots import WIDTH, Plot
 from reprokit.reports.seed_plots import Curve, SeedResults, curve_plot, result_plot
-from reprokit.reports.sweep_table import AGAIN, member_rows, mixed_lines, why_unfinished
+from reprokit.reports.sweep_table import AGAIN, common_settings, member_rows, mixed_lines, why_unfinished
 from reprokit.reports.to_html import page
 
 if TYPE_CHECKING:
@@ -40,6 +40,15 @@ class GroupSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankingSection:
+    """The settings of a sweep, best first, by one metric."""
+
+    title: Visible
+    rows: Table
+    caveats: tuple[Visible, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatisticsPage:
     """The page, ready to be drawn. ``tone`` is ``good``, ``bad`` or ``unknown``."""
 
@@ -52,6 +61,7 @@ class StatisticsPage:
     legend: tuple[tuple[Visible, str], ...]
     figures: tuple[tuple[Plot, ...], ...]
     not_drawn: tuple[Visible, ...]
+    rankings: tuple[RankingSection, ...]
     groups: tuple[GroupSection, ...]
     between: tuple[tuple[Visible, Table], ...]
 
@@ -63,15 +73,17 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         found: A ``harness.stats.Statistics``.
         goldens: Group → its ``GoldenCurves``.
     """
-    names = [one.group.name for one in found.groups]
-    seeds = [f"{one.group.name}: {statistics_page.seeds_line(one)}" for one in found.groups]
+    names = [one.group.called for one in found.groups]
+    seeds = [f"{one.group.called}: {statistics_page.seeds_line(one)}" for one in found.groups]
+    ranked = bool(found.rankings)
+    title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     return _drawn(
         kicker="statistics over seeds",
-        title=names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
+        title=found.sweep if ranked else title,
         tone="plain",
-        sentence="; ".join(seeds),
+        sentence=statistics_page.sweep_line(found) if ranked else "; ".join(seeds),
         members=None,
-        remarks=(),
+        remarks=[f"Warning: {one}" for one in found.warnings],
         **_of_groups(found, goldens),
     )
 
@@ -93,7 +105,13 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
         tone="bad" if done < len(answer.members) else "unknown" if mixed else "good",
         sentence=f"{done} of {counted(len(answer.members), 'member')} finished{', mixed' if mixed else ''}",
         members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
-        remarks=(*mixed, *why_unfinished(answer.members), *([AGAIN] if done < len(answer.members) else [])),
+        remarks=(
+            *([f"Every member has {common}"] if (common := common_settings(answer.members)) else []),
+            *(f"Warning: {one}" for one in answer.warnings),
+            *mixed,
+            *why_unfinished(answer.members),
+            *([AGAIN] if done < len(answer.members) else []),
+        ),
         **(_of_groups(found, goldens) if found else _of_groups(None, {})),
     )
 
@@ -116,31 +134,36 @@ def _words() -> dict[str, str]:
 def _of_groups(found: Any, goldens: Mapping[str, Any]) -> dict[str, Any]:
     groups = found.groups if found else ()
     kinds = {one.group.name: f"run-{at % _NUM_COLOURS}" for at, one in enumerate(groups)}
-    metrics = _results_first(dict.fromkeys(metric.metric for one in groups for metric in one.metrics))
+    called = statistics_page.names_of(found) if found else {}
+    every = dict.fromkeys(metric.metric for one in groups for metric in one.metrics)
+    metrics = results_first(every, expected=found.expected if found else ())
     figures = [_figures(name, groups, kinds, goldens) for name in metrics[:_MOST_METRICS]]
     drawn_goldens = [golden for golden in goldens.values() if not golden.problem]
     return {
         "legend": (
-            *((one_line(name, limit=80), kind) for name, kind in kinds.items()),
+            *((one_line(called[name]), kind) for name, kind in kinds.items()),
             *((one_line(one.label), "golden") for one in drawn_goldens),
         ),
         "figures": tuple(_side_by_side([plots for plots, _ in figures])),
         "not_drawn": (
             *(one_line(told) for _, told in figures if told),
-            *(one_line(f"{name}: {one.problem}") for name, one in goldens.items() if one.problem),
+            *dict.fromkeys(
+                one_line(one.problem if len(goldens) > 1 else f"{name}: {one.problem}")
+                for name, one in goldens.items()
+                if one.problem
+            ),
             *_more_metrics(len(metrics)),
         ),
+        "rankings": tuple(_ranking(one, groups) for one in (found.rankings if found else ())),
         "groups": tuple(map(_section, groups)),
         "between": tuple(
-            (one_line(f"{second} against {first}"), html_table(statistics_page.between_table(rows)))
+            (
+                one_line(f"{called[second]} against {called[first]}"),
+                html_table(statistics_page.between_table(rows)),
+            )
             for first, second, rows in (found.between if found else ())
         ),
     }
-
-
-def _results_first(names: Iterable[str]) -> list[str]:
-    """Metrics that say how well a training does, before its losses and the rest."""
-    return sorted(names, key=lambda name: not any(word in name.lower() for word in RESULT_WORDS))
 
 
 def _side_by_side(figures: Sequence[tuple[Plot, ...]]) -> Iterator[tuple[Plot, ...]]:
@@ -157,11 +180,19 @@ def _more_metrics(count: int) -> Iterator[Visible]:
         )
 
 
+def _ranking(one: Any, groups: Sequence[Any]) -> RankingSection:
+    return RankingSection(
+        title=one_line(f"{one.metric}, {one.window}: {statistics_page.BETTER[one.direction]}"),
+        rows=html_table(statistics_page.ranking_table(one, groups)),
+        caveats=tuple(map(one_line, statistics_page.ranking_caveats(one, groups))),
+    )
+
+
 def _figures(
     name: str, groups: Sequence[Any], kinds: Mapping[str, str], goldens: Mapping[str, Any]
 ) -> tuple[tuple[Plot, ...], str]:
     """The plots of one metric, and why its curve is missing, or ""."""
-    having = [(one.group.name, metric) for one in groups for metric in one.metrics if metric.metric == name]
+    having = [(one.group, metric) for one in groups for metric in one.metrics if metric.metric == name]
     curves = [
         Curve(
             label=f"golden of {group}" if len(groups) > 1 else golden.label,
@@ -172,11 +203,13 @@ def _figures(
         for group, golden in goldens.items()
         if name in golden.series
     ]
-    curves += [_curve(group, metric, kinds[group]) for group, metric in having]
+    curves += [_curve(group.called, metric, kinds[group.name]) for group, metric in having]
     curve = curve_plot(name, curves)
     window = having[0][1].windows[0].window
     results = result_plot(
-        name, _across(window), [_results(group, metric.windows[0], kinds[group]) for group, metric in having]
+        name,
+        _across(window),
+        [_results(group.called, metric.windows[0], kinds[group.name]) for group, metric in having],
     )
     missing = (
         ""
@@ -218,7 +251,7 @@ def _section(one: Any) -> GroupSection:
         for window in metric.windows
     ]
     return GroupSection(
-        name=one_line(one.group.name),
+        name=one_line(one.group.called),
         seeds=one_line(statistics_page.seeds_line(one)),
         remarks=tuple(map(one_line, statistics_page.remarks(one))),
         summary=html_table(statistics_page.summary_table(one)),

@@ -13,11 +13,12 @@ from reprokit.core.rows import counted
 from reprokit.core.statistics.intervals import measured_coverage
 from reprokit.core.statistics.variability import LIMITS, TOLERANCE
 from reprokit.reports.format_values import json_number
-from reprokit.reports.tables import aligned, shown
+from reprokit.reports.tables import aligned, fitting, folded, shown, without_dashes
 
 if TYPE_CHECKING:
     from reprokit.core.statistics.describe import Between, MetricStatistics, WindowStatistics
     from reprokit.core.statistics.hypothesis_tests import Tested
+    from reprokit.core.statistics.ranking import Paired
 
 SUMMARY_HEAD = (
     "metric",
@@ -30,6 +31,16 @@ SUMMARY_HEAD = (
     "IQM",
     "min",
     "max",
+)
+RANKING_HEAD = (
+    "rank",
+    "setting",
+    "seeds",
+    "mean",
+    "95 % interval",
+    "IQM",
+    "minus the best, 95 % interval",
+    "p",
 )
 _SHAPES = {
     "normal": "normal returns",
@@ -49,13 +60,117 @@ def page_lines(found: Any, *, verbose: bool = False) -> Iterator[str]:
         found: A ``harness.stats.Statistics``.
         verbose: Add what varies, whether values look normal, and the learning curves.
     """
+    if found.rankings:
+        yield from _ranked_lines(found)
+        if not verbose:
+            yield ""
+            yield "-v shows every metric of each setting."
+            return
+        yield ""
     for at, one in enumerate(found.groups):
         if at:
             yield ""
         yield from _group_lines(one, verbose=verbose)
+    called = names_of(found)
     for first, second, rows in found.between:
         yield ""
-        yield from _between_lines(first, second, rows)
+        yield from _between_lines(called[first], called[second], rows)
+
+
+def names_of(found: Any) -> dict[str, str]:
+    """Name of each group → what a person calls it."""
+    return {one.group.name: one.group.called for one in found.groups}
+
+
+def _ranked_lines(found: Any) -> Iterator[str]:
+    yield folded(f"{shown(found.sweep)}: {sweep_line(found)}", indent=2)
+    for one in found.groups:
+        yield from (
+            folded(f"  {shown(one.group.called, limit=1000)}: {line}", indent=4) for line in remarks(one)
+        )
+    yield from (folded(f"Warning: {shown(line, limit=10_000)}", indent=2) for line in found.warnings)
+    for one in found.rankings:
+        yield ""
+        yield folded(f"{shown(one.metric, limit=1000)}, {one.window}: {BETTER[one.direction]}", indent=2)
+        yield from fitting(ranking_table(one, found.groups), num_left=2)
+        yield ""
+        yield from (folded(line, indent=2) for line in ranking_caveats(one, found.groups))
+    yield ""
+    yield from (
+        folded(line, indent=2) for line in _worth(min(len(each.group.members) for each in found.groups))
+    )
+
+
+BETTER = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "": "higher values first; nothing says which are better",
+}
+
+
+def sweep_line(found: Any) -> str:
+    """How many settings a sweep has, and which seeds."""
+    seeds = {tuple(member.seed for member in one.group.members) for one in found.groups}
+    same = f", {seeds_line(found.groups[0])} each" if len(seeds) == 1 else ""
+    return f"{counted(len(found.groups), 'setting')}{same}"
+
+
+def ranking_table(one: Any, groups: Sequence[Any]) -> list[tuple[str, ...]]:
+    """The settings of a sweep, best first, each held against the best, below the names of the columns."""
+    rows: list[tuple[str, ...]] = [RANKING_HEAD]
+    for place, at in enumerate(one.ranking.order, start=1):
+        metric = next(each for each in groups[at].metrics if each.metric == one.metric)
+        window = metric.of(one.window)
+        apart = one.ranking.differences.get(at)
+        interval = window.intervals[0]
+        rows.append(
+            (
+                str(place),
+                shown(groups[at].group.called, limit=1000),
+                str(len(window.values)),
+                number(window.summary.mean),
+                _pair(interval.low, interval.high),
+                number(window.summary.iqm),
+                *(_minus_the_best(apart) if apart else ("", "")),
+            )
+        )
+    table = without_dashes(rows, num_left=2)
+    same = len({row[2] for row in rows[1:]}) == 1
+    return [row[:2] + row[3:] for row in table] if same and len(table[0]) > 2 else table
+
+
+def _minus_the_best(apart: Paired) -> tuple[str, str]:
+    interval = "" if apart.low is None else f" {_pair(apart.low, apart.high)}"
+    p_value = "-" if apart.corrected is None else f"{apart.corrected:.2g}"
+    return f"{number(apart.mean)}{interval}", p_value
+
+
+def ranking_caveats(one: Any, groups: Sequence[Any]) -> Iterator[str]:
+    """Which settings have no place and why, and what the differences and p-values are."""
+    for at, each in enumerate(groups):
+        if at not in one.ranking.order:
+            reasons = [
+                reason
+                for metric in each.metrics
+                if metric.metric == one.metric
+                for reason in metric.of(one.window).summary.refused.values()
+            ]
+            why = (
+                reasons[0] if reasons else "no member is finished" if not each.group.members else "not logged"
+            )
+            yield f"not ranked: {shown(each.group.called, limit=1000)}: {shown(why, limit=1000)}"
+    for at, apart in one.ranking.differences.items():
+        if apart.refused:
+            yield f"{shown(groups[at].group.called, limit=1000)}: {apart.refused} with the best"
+    number_of = one.ranking.num_comparisons
+    if number_of:
+        yield (
+            "Minus the best: seed by seed, over the seeds that both have. p: paired t-test, which takes the "
+            f"differences to be normal, corrected by Holm's method for {counted(number_of, 'comparison')} "
+            "(every pair of settings, because the best was chosen by the same numbers)."
+        )
+    elif one.ranking.differences:
+        yield "Minus the best: seed by seed. With one seed in common there is neither interval nor test."
 
 
 def to_data(found: Any) -> dict[str, Any]:
@@ -77,8 +192,21 @@ def to_data(found: Any) -> dict[str, Any]:
         "bootstrap_seed": found.bootstrap_seed,
         "groups": groups,
         "between": between,
+        "sweep": found.sweep,
+        "rankings": [_ranking_data(one, found.groups) for one in found.rankings],
+        "warnings": list(found.warnings),
         "score_does_not_say": list(LIMITS),
     }
+
+
+def _ranking_data(one: Any, groups: Sequence[Any]) -> dict[str, Any]:
+    """A ranking with names of groups in place of their places."""
+    rows = [
+        {"group": groups[at].group.name, "minus_best": _data(one.ranking.differences.get(at))}
+        for at in one.ranking.order
+    ]
+    told = {name: getattr(one, name) for name in ("metric", "window", "direction")}
+    return {**told, "settings": rows, "num_comparisons": one.ranking.num_comparisons}
 
 
 def _metric_data(metric: MetricStatistics) -> dict[str, Any]:
@@ -104,8 +232,19 @@ def _data(value: Any) -> Any:
 def seeds_line(one: Any) -> str:
     """Which seeds a group has."""
     seeds = [member.seed for member in one.group.members]
-    named = ", ".join(map(str, seeds[:12])) + (f", … {seeds[-1]}" if len(seeds) > 12 else "")
-    return f"{counted(len(seeds), 'seed')} ({named})"
+    return (
+        f"{counted(len(seeds), 'seed')} ({', '.join(_ranges(seeds) if len(seeds) > 12 else map(str, seeds))})"
+    )
+
+
+def _ranges(seeds: Sequence[int]) -> Iterator[str]:
+    """Rising numbers, those that follow one another as ``0..9``."""
+    start = 0
+    for at in range(1, len(seeds) + 1):
+        if at == len(seeds) or seeds[at] != seeds[at - 1] + 1:
+            first, last = seeds[start], seeds[at - 1]
+            yield f"{first}..{last}" if at - start > 2 else ", ".join(map(str, seeds[start:at]))
+            start = at
 
 
 def remarks(one: Any) -> Iterator[str]:
@@ -122,7 +261,9 @@ def remarks(one: Any) -> Iterator[str]:
 
 def summary_table(one: Any) -> list[tuple[str, ...]]:
     """Every metric and window of a group, below the names of the columns."""
-    return [SUMMARY_HEAD, *(_row(metric, window) for metric, window in _rows(one))]
+    return without_dashes(
+        [SUMMARY_HEAD, *(_row(metric, window) for metric, window in _rows(one))], num_left=2
+    )
 
 
 def caveats(one: Any) -> Iterator[str]:
@@ -136,18 +277,20 @@ def _rows(one: Any) -> list[tuple[MetricStatistics, WindowStatistics]]:
 
 
 def _group_lines(one: Any, *, verbose: bool) -> Iterator[str]:
-    yield f"{shown(one.group.name)}: {seeds_line(one)}"
-    yield from (f"  {line}" for line in remarks(one))
+    yield folded(f"{shown(one.group.called, limit=1000)}: {seeds_line(one)}", indent=2)
+    yield from (folded(f"  {line}", indent=4) for line in remarks(one))
+    if len(table := summary_table(one)) > 1:
+        yield ""
+        yield from fitting(table, num_left=2)
     yield ""
-    yield from aligned(summary_table(one), num_left=2)
-    yield ""
-    yield from caveats(one)
+    yield from (folded(line, indent=2) for line in caveats(one))
     if verbose:
+        if len(table := variability_table(one)) > 1:
+            yield ""
+            yield from fitting(table, num_left=2)
         yield ""
-        yield from aligned(variability_table(one), num_left=2)
-        yield ""
-        yield SCORE
-        yield from (f"  {one}" for one in LIMITS)
+        yield folded(SCORE, indent=2)
+        yield from (folded(f"  {one}", indent=4) for one in LIMITS)
         yield ""
         for metric in one.metrics:
             yield from _curve_lines(metric)
@@ -210,7 +353,7 @@ def variability_table(one: Any) -> list[tuple[str, ...]]:
                 _pair(iqm.low, iqm.high),
             )
         )
-    return table
+    return without_dashes(table, num_left=2)
 
 
 def _curve_lines(metric: MetricStatistics) -> Iterator[str]:
@@ -225,7 +368,8 @@ def _curve_lines(metric: MetricStatistics) -> Iterator[str]:
         if band.num_steps_left_out
         else ""
     )
-    yield f"{shown(metric.metric)}: mean and 95 % t-interval at single steps, {len(at)} of {count}{left}"
+    title = f"{shown(metric.metric)}: mean and 95 % t-interval at single steps, {len(at)} of {count}{left}"
+    yield folded(title, indent=2)
     rows = [
         (
             f"  {number(float(band.steps[i]))}",
@@ -238,9 +382,9 @@ def _curve_lines(metric: MetricStatistics) -> Iterator[str]:
 
 
 def _between_lines(first: str, second: str, rows: Sequence[Between]) -> Iterator[str]:
-    yield f"{shown(second)} against {shown(first)}"
-    yield from aligned(between_table(rows), num_left=2)
-    yield POWER
+    yield folded(f"{shown(second, limit=1000)} against {shown(first, limit=1000)}", indent=2)
+    yield from fitting(between_table(rows), num_left=2)
+    yield folded(POWER, indent=2)
 
 
 def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
@@ -274,7 +418,7 @@ def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
                 *_p_and_power(tests["brown_forsythe"]),
             )
         )
-    return table
+    return without_dashes(table, num_left=2)
 
 
 def _p_and_power(test: Tested) -> tuple[str, str]:

@@ -74,24 +74,54 @@ class SweepDisplay(ProgressDisplay):
             return
         by_need = sorted(self._members.items(), key=lambda item: _ORDER.get(item[1].phase, 3))
         shown = {label for label, _ in by_need[:_MOST_ROWS]}
-        rows = [_cells(label, row) for label, row in self._members.items() if label in shown]
-        yield from aligned([_HEADS, *rows])
+        rows = [(label, row) for label, row in self._members.items() if label in shown]
+        yield from _table(rows, room)
         if len(by_need) > _MOST_ROWS:
             rest = [row.phase for _, row in by_need[_MOST_ROWS:]]
             counts = ", ".join(f"{rest.count(phase)} {phase}" for phase in dict.fromkeys(rest))
             yield f"and {len(rest)} more: {one_line(counts)}"
 
 
-def _cells(label: str, row: _Row) -> tuple[str, ...]:
-    steps = "-" if row.step is None else f"{row.step:,}"
-    return (
-        one_line(label, limit=60),
-        one_line(row.phase, limit=20),
-        steps if row.total is None else f"{steps} of {row.total:,}",
-        "-" if row.steps_per_s is None else f"{row.steps_per_s:,.0f}",
-        "-" if row.last_return is None else few_digits(row.last_return),
-        one_line(row.place or "-", limit=20),
+def _table(rows: list[tuple[str, _Row]], room: int) -> list[str]:
+    """As many columns as there is room for, and the members' names at any rate: they say what differs."""
+    longest = max(len(one_line(label)) for label, _ in rows)
+    left_out: tuple[str, ...] = ()
+    for column in (None, "steps/s", "place", "steps", "last return"):
+        left_out = (*left_out, column) if column else ()
+        heads = [head for head in _HEADS if head not in left_out]
+        cells = [heads, *([_cells(label, row, limit=longest)[head] for head in heads] for label, row in rows)]
+        lines = aligned(cells)
+        if max(map(len, lines)) <= room:
+            return lines
+    least = max(room - len("  interrupted"), 8)
+    return aligned(
+        [("member", "phase"), *((shortened(label, width=least), one_line(row.phase)) for label, row in rows)]
     )
+
+
+def shortened(label: str, *, width: int) -> str:
+    """A name in at most so many columns; what has no room is left out of its middle, and an ellipsis says so.
+
+    >>> shortened("train lr=0.001 seed 42", width=14)
+    'train …seed 42'
+    """
+    text = one_line(label)
+    if len(text) <= width:
+        return text
+    end = width // 2
+    return f"{text[: width - end - 1]}…{text[len(text) - end :]}"
+
+
+def _cells(label: str, row: _Row, *, limit: int) -> dict[str, str]:
+    steps = "-" if row.step is None else f"{row.step:,}"
+    return {
+        "member": one_line(label, limit=limit),
+        "phase": one_line(row.phase, limit=20),
+        "steps": steps if row.total is None else f"{steps} of {row.total:,}",
+        "steps/s": "-" if row.steps_per_s is None else f"{row.steps_per_s:,.0f}",
+        "last return": "-" if row.last_return is None else few_digits(row.last_return),
+        "place": one_line(row.place or "-", limit=20),
+    }
 
 
 def _line(label: str, row: _Row) -> str:
@@ -106,4 +136,4 @@ def _line(label: str, row: _Row) -> str:
         parts.append(row.place)
     if row.told and row.phase != "training":
         parts.append(row.told)
-    return f"{one_line(label, limit=120)}: {one_line(', '.join(parts))}"
+    return f"{one_line(label)}: {one_line(', '.join(parts))}"

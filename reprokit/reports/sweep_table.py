@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from reprokit.reports.tables import few_digits, shown, table
+from reprokit.core.setting_names import told_apart
+from reprokit.reports.tables import few_digits, fits, folded, shown, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,19 +24,45 @@ _DONE = {"reuse": "finished earlier", "run": "run now", "retry": "tried again no
 
 
 def sweep_lines(
-    members: Sequence[Member], actions: Sequence[str], *, name: str, path: object, dry_run: bool
+    members: Sequence[Member],
+    actions: Sequence[str],
+    *,
+    name: str,
+    path: object,
+    dry_run: bool,
+    warnings: Sequence[str] = (),
 ) -> Iterator[str]:
     """The members of a sweep, below the names of the columns; why one is not finished; what to do next."""
-    yield from table(member_rows(members, actions, dry_run=dry_run))
-    yield from why_unfinished(members)
-    yield from mixed_lines(members)
+    if common := common_settings(members):
+        yield folded(f"Every member has {shown(common, limit=10_000)}", indent=2)
+    yield from _as_wide_as_there_is_room(member_rows(members, actions, dry_run=dry_run))
+    yield from (folded(line, indent=2) for line in (*why_unfinished(members), *mixed_lines(members)))
+    yield from (folded(f"Warning: {shown(line, limit=10_000)}", indent=2) for line in warnings)
     done = sum(member.state == "complete" for member in members)
     if dry_run:
         yield f"{done} of {len(members)} members are finished; nothing was run."
         return
-    yield f"{done} of {len(members)} members are finished. Sweep {shown(name)}: {shown(path, limit=1000)}"
+    where = f"Sweep {shown(name)}: {shown(path, limit=1000)}"
+    yield folded(f"{done} of {len(members)} members are finished. {where}", indent=2)
     if done < len(members):
-        yield AGAIN
+        yield folded(AGAIN, indent=2)
+
+
+def _as_wide_as_there_is_room(rows: list[dict[str, Any]]) -> list[str]:
+    """The table, on a narrow terminal without what sweep.json says too."""
+    lines = table(rows)
+    for column in ("run", "this call", "machines", "last return"):
+        if fits(lines) or not rows or column not in rows[0]:
+            continue
+        rows = [{key: value for key, value in row.items() if key != column} for row in rows]
+        lines = table(rows)
+    return lines
+
+
+def common_settings(members: Sequence[Member]) -> str:
+    """The settings that all members have, or ""."""
+    common = [one for one in members[0].settings if all(one in other.settings for other in members)]
+    return " ".join(common)
 
 
 def mixed_lines(members: Sequence[Member]) -> Iterator[str]:
@@ -61,16 +88,17 @@ def why_unfinished(members: Sequence[Member]) -> Iterator[str]:
     """Why members are not finished, of those that say so."""
     for member in members:
         if member.state != "complete" and member.message:
-            yield f"{shown(member.label)}: {shown(member.message, limit=1000)}"
+            yield f"{shown(member.label, limit=1000)}: {shown(member.message, limit=1000)}"
 
 
 def member_rows(members: Sequence[Member], actions: Sequence[str], *, dry_run: bool) -> list[dict[str, Any]]:
-    """A row for each member: name of the column → value, None for none."""
+    """A row for each member: name of the column → value, None for none; of its settings those that differ."""
     words = _PLANS if dry_run else _DONE
+    apart = told_apart([member.settings for member in members])
     rows = [
         {
             "recipe": member.recipe,
-            "settings": " ".join(member.settings),
+            "settings": settings,
             "seed": member.seed,
             "machines": _kind(member.kind) or ("any" if member.mixed else ""),
             "state": str(member.state),
@@ -78,7 +106,7 @@ def member_rows(members: Sequence[Member], actions: Sequence[str], *, dry_run: b
             "last return": None if member.last_return is None else few_digits(member.last_return[1]),
             "run": member.run,
         }
-        for member, action in zip(members, actions, strict=True)
+        for member, action, settings in zip(members, actions, apart, strict=True)
     ]
     absent = {name for name in ("settings", "machines") if not any(row[name] for row in rows)}
     return [{key: value for key, value in row.items() if key not in absent} for row in rows]

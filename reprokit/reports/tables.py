@@ -28,7 +28,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Lines of a table: the keys of the first row, then the rows."""
     if not rows:
         return []
-    return aligned([[*rows[0]], *([shown(row[key]) for key in rows[0]] for row in rows)])
+    return aligned([[*rows[0]], *([shown(row[key], limit=1000) for key in rows[0]] for row in rows)])
 
 
 def aligned(rows: Sequence[Sequence[str]], *, num_left: int | None = None) -> list[str]:
@@ -42,6 +42,46 @@ def aligned(rows: Sequence[Sequence[str]], *, num_left: int | None = None) -> li
         ).rstrip()
         for row in rows
     ]
+
+
+def without_dashes(rows: Sequence[Sequence[str]], *, num_left: int) -> list[tuple[str, ...]]:
+    """A table, its names of columns first, without rows and columns of dashes or nothing.
+
+    The first ``num_left`` columns say which row it is; they stay.
+    """
+    head, *others = rows
+    empty = {"-", ""}
+    kept = [row for row in others if not empty.issuperset(row[num_left:])]
+    columns = [
+        at for at in range(len(head)) if at < num_left or not empty.issuperset(row[at] for row in kept)
+    ]
+    return [tuple(row[at] for at in columns) for row in (head, *kept)]
+
+
+def fitting(rows: Sequence[Sequence[str]], *, num_left: int) -> list[str]:
+    """A table, its names of columns first, as lines; on a terminal that is too narrow, several tables.
+
+    Nothing is cut: each of them begins with the first ``num_left`` columns, and all that has no room in one
+    follows in the next, after an empty line.
+    """
+    lines = aligned(rows, num_left=num_left)
+    if fits(lines):
+        return lines
+    left, others = list(range(num_left)), range(num_left, len(rows[0]))
+    found: list[str] = []
+    columns: list[int] = []
+    for at in others:
+        if columns and not fits(_some(rows, [*left, *columns, at], num_left=num_left)):
+            found += [*_some(rows, [*left, *columns], num_left=num_left), ""]
+            columns = []
+        columns.append(at)
+    return [*found, *_some(rows, [*left, *columns], num_left=num_left)]
+
+
+def _some(rows: Sequence[Sequence[str]], columns: Sequence[int], *, num_left: int) -> list[str]:
+    """Some columns of a table, without rows that have nothing in them."""
+    parts = [[row[at] for at in columns] for row in rows]
+    return aligned([part for part in parts if any(part[num_left:])], num_left=num_left)
 
 
 def few_digits(value: float) -> str:
@@ -65,13 +105,25 @@ def bytes_text(size: float) -> str:
     return f"{size / 1024:,.1f} TiB"
 
 
+def room() -> int | None:
+    """Columns of the terminal that standard output is; None where it is none."""
+    return max(shutil.get_terminal_size().columns, 20) if sys.stdout.isatty() else None
+
+
+def fits(lines: Sequence[str]) -> bool:
+    """Whether no line is wider than the terminal; always where there is none."""
+    columns = room()
+    return columns is None or all(len(line) <= columns for line in lines)
+
+
 def folded(text: str, *, indent: int) -> str:
     """A line, wrapped and indented on a terminal; elsewhere left whole, for ``grep``."""
-    if not sys.stdout.isatty():
+    columns = room()
+    if columns is None:
         return text
     return textwrap.fill(
         text,
-        max(shutil.get_terminal_size().columns, indent + 20),
+        max(columns, indent + 20),
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from reprokit.reports.tables import shown, table
+from reprokit.reports.tables import folded, shown, table
 
 if TYPE_CHECKING:
     from reprokit.recipes import Distribution
@@ -41,11 +41,12 @@ def study_lines(study: Any, *, dry_run: bool) -> Iterator[str]:
     """A row for each trial, why trials failed, which one is the best, and what to do with it."""
     yield from table(_rows(study, dry_run=dry_run))
     for number, message in sorted(study.messages.items()):
-        yield f"trial {number}: {shown(message, limit=1000)}"
+        yield folded(f"trial {number}: {shown(message, limit=1000)}", indent=2)
+    yield from (folded(f"Warning: {shown(one, limit=10_000)}", indent=2) for one in study.warnings)
     best = study.best
     done = sum(trial.state != "WAITING" for trial in study.trials)
     where = "" if dry_run else f" Study {study.definition.name}: {shown(study.path, limit=1000)}"
-    yield f"{done} of {len(study.trials)} trials have ended.{where}"
+    yield folded(f"{done} of {len(study.trials)} trials have ended.{where}", indent=2)
     if best is None:
         return
     objective = study.definition.objective

@@ -7,12 +7,13 @@ here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from reprokit.core.records import SCHEMA_VERSION, Outcome
+from reprokit.core.setting_names import told_apart
 from reprokit.errors import ReportError
 from reprokit.layout import SWEEP, SWEEPS, read_json
 from reprokit.runs.reading import StoredRun
@@ -52,6 +53,8 @@ class Member:
         kind: Where a sweep has several kinds of machines: what of its own can change numbers, as a digest.
         mixed: Whether machines of any kind may run it, so that members of its sweep differ by more than seeds
             and settings.
+        called: What a person calls it beside the other members of its sweep, by what differs; "" for all of
+            it. It is no part of the record.
     """
 
     recipe: str
@@ -66,6 +69,7 @@ class Member:
     last_return: tuple[str, float] | None = None
     kind: str = ""
     mixed: bool = False
+    called: str = ""
 
     @property
     def group(self) -> str:
@@ -76,10 +80,35 @@ class Member:
     @property
     def label(self) -> str:
         """What a person calls it."""
-        return f"{self.group} seed {self.seed}"
+        return self.called or f"{self.group} seed {self.seed}"
 
 
-_NAMES = tuple(one.name for one in fields(Member))
+_NAMES = tuple(one.name for one in fields(Member) if one.name != "called")
+
+
+def group_names(members: Sequence[Member]) -> dict[str, str]:
+    """Group of each member → its name beside the others: by the recipe, settings and machines that differ."""
+    groups = {member.group: member for member in members}
+    several = len({member.recipe for member in members}) > 1
+    found: dict[str, str] = {}
+    for one, settings in zip(groups, told_apart([one.settings for one in groups.values()]), strict=True):
+        member = groups[one]
+        machines = one.removeprefix(" ".join((member.recipe, *member.settings))).strip()
+        recipe = member.recipe if several or not (settings or machines) else ""
+        found[one] = " ".join(filter(None, (recipe, settings, machines)))
+    return found if len(set(found.values())) == len(found) else {one: one for one in groups}
+
+
+def named(members: Sequence[Member]) -> list[Member]:
+    """The members of a sweep, each called by what differs between them, where they differ by more than seeds.
+
+    >>> [one.label for one in named([Member(recipe="a", settings=(f"lr={lr}",), seed=3) for lr in (1, 2)])]
+    ['lr=1 · s3', 'lr=2 · s3']
+    """
+    names = group_names(members)
+    if len(names) < 2:
+        return list(members)
+    return [replace(member, called=f"{names[member.group]} · s{member.seed}") for member in members]
 
 
 def short_kind(kind: str) -> str:
@@ -95,6 +124,11 @@ def is_mixed(members: Sequence[Member]) -> bool:
 def folder_of(runs_dir: Path, name: str) -> Path:
     """Where the record of a sweep lies."""
     return runs_dir / SWEEPS / name
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be a sweep's name: one part of a path, no way out of the folder of sweeps."""
+    return bool(text) and text not in {".", ".."} and not set(text) & set("/\\\0")
 
 
 def write(folder: Path, members: Sequence[Member]) -> Path:
@@ -136,22 +170,24 @@ def read(path: Path) -> list[Member]:
             where=str(file),
             fix="name a sweep that `reprokit sweep` printed, or run that command again",
         )
-    return [
-        Member(
-            recipe=row["recipe"],
-            settings=tuple(row.get("settings") or ()),
-            seed=row["seed"],
-            inputs=row["inputs"],
-            identity=row["identity"],
-            state=State(row["state"]),
-            run=str(row.get("run") or ""),
-            message=str(row.get("message") or ""),
-            attempts=row.get("attempts") or 0,
-            kind=row.get("kind") or "",
-            mixed=row.get("mixed") or False,
-        )
-        for row in rows
-    ]
+    return named(
+        [
+            Member(
+                recipe=row["recipe"],
+                settings=tuple(row.get("settings") or ()),
+                seed=row["seed"],
+                inputs=row["inputs"],
+                identity=row["identity"],
+                state=State(row["state"]),
+                run=str(row.get("run") or ""),
+                message=str(row.get("message") or ""),
+                attempts=row.get("attempts") or 0,
+                kind=row.get("kind") or "",
+                mixed=row.get("mixed") or False,
+            )
+            for row in rows
+        ]
+    )
 
 
 def list_all(runs_dir: Path) -> Iterator[list[Member]]:

@@ -2,13 +2,14 @@
 
 To add a variation, add a file: its name is the variation's, and it has what ``Maker`` asks for. A variation
 that cannot be made is an ``Unmade`` with its reason, never left out: what was not varied may still matter.
+One that is made counts only where the varied run shows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from reprokit import plugin_files
 
@@ -49,6 +50,11 @@ class Variation:
     # Words for `execution/varied_start.py`, which changes what a process inherits
     start: tuple[str, ...] = ()
     cpu: str = ""  # the CPU to emulate, or ""
+    # What shows in the process itself that it is in force, beside ``vary`` and ``environment``: a condition
+    # (see ``reprokit_hook/conditions.py``) → the values that it may have
+    shows: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    # Conditions that must not be those of the run of which nothing is varied, where that one's are known
+    differs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,5 +24,8 @@ def vary(there: There) -> Variation | Unmade:
     if not randomised:
         return Unmade(why="address randomisation is off in this kernel")
     return Variation(
-        category="process_identity", fix="let no number depend on addresses", start=("--fixed-addresses",)
+        category="process_identity",
+        fix="let no number depend on addresses",
+        start=("--fixed-addresses",),
+        shows={"fixed_addresses": (True,)},
     )

@@ -15,4 +15,5 @@ def vary(there: There) -> Variation | Unmade:
         category="concurrency",
         fix="take no number of workers or threads from the cores",
         start=("--cores", str(there.cores[-1])),
+        shows={"cores": ([there.cores[-1]],)},
     )

@@ -19,4 +19,5 @@ def vary(there: There) -> Variation | Unmade:
         fix="numerics: portable, which is bit-equal on every CPU with AVX2",
         seldom="it takes many times as long",
         cpu=_CPU,
+        differs=("cpu",),
     )

@@ -1,10 +1,14 @@
-"""Variation ``locale``: Turkish, whose letters I are not English ones, or another that this system has."""
+"""Variation ``locale``: Turkish, whose letters I are not English ones, or another that this system has.
+
+One that gives what the program's own locale gives is none: where a system has no languages, ``C`` (ASCII)
+stands against ``C.UTF-8``.
+"""
 
 from reprokit.variations import There, Variation
 
 ORDER = 70
 SAYS = "the locale"
-#: The first that the system has is set: a program that asks for one that is not there ends.
+#: The first that the system has and that differs is set: a program that asks for one that is not there ends.
 _LOCALES = ("tr_TR.UTF-8", "de_DE.UTF-8", "en_US.UTF-8", "C.UTF-8", "C")
 
 
@@ -13,6 +17,7 @@ def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     return Variation(
         category="environment",
         fix="sort and format without the locale",
-        environment={"LC_ALL": _LOCALES[0]},
         start=("--locale", ",".join(_LOCALES)),
+        shows={"LC_ALL": _LOCALES},
+        differs=("locale",),
     )

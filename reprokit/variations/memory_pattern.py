@@ -27,4 +27,5 @@ def vary(there: There) -> Variation | Unmade:
             "MALLOC_PERTURB_": str(_BYTE),
             "GLIBC_TUNABLES": f"{tunables}:{own}" if tunables else own,
         },
+        shows={"fresh_memory": (_BYTE ^ 0xFF,)},
     )

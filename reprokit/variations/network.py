@@ -13,5 +13,8 @@ def vary(there: There) -> Variation | Unmade:
     if not there.network:
         return Unmade(why="only root may create a network namespace on this system")
     return Variation(
-        category="environment", fix="fetch data before the run, and name its digest", start=("--no-network",)
+        category="environment",
+        fix="fetch data before the run, and name its digest",
+        start=("--no-network",),
+        differs=("interfaces",),
     )

@@ -9,5 +9,8 @@ SAYS = "the process id"
 def vary(there: There) -> Variation:  # noqa: ARG001 - the same anywhere
     """The change."""
     return Variation(
-        category="process_identity", fix="derive the value from the seed", start=("--processes", "37")
+        category="process_identity",
+        fix="derive the value from the seed",
+        start=("--processes", "37"),
+        differs=("process_id",),
     )

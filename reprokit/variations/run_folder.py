@@ -11,4 +11,6 @@ def vary(there: There) -> Variation | Unmade:
     if there.container:
         why = "a run in a container has its folder at one path, whatever the host calls it"
         return Unmade(why=why, held=True)
-    return Variation(category="environment", fix="let no number depend on the path", run_folder="x")
+    return Variation(
+        category="environment", fix="let no number depend on the path", run_folder="x", differs=("output",)
+    )

@@ -7,8 +7,10 @@ import json
 import pytest
 
 from reprokit import adapters
+from reprokit.errors import CannotJudgeError
 from reprokit.harness import Request, judge_again, selftest
-from reprokit.harness.selftest import gate
+from reprokit.harness.selftest import gate, judging
+from reprokit.reports.selftest_score import end_lines
 from reprokit.workspace import sha256_of_tree
 
 
@@ -45,13 +47,24 @@ def test_one_fault_is_planted_again_by_its_id(study, samples):
     [
         (("--only", "nan/nowhere/sealed/0"), 2, "no fault has the ID"),
         (("no_such_recipe",), 2, "there is no recipe"),
-        (("--faults", "0", "--clean", "0"), 4, "cannot be trusted: 0 of 0"),
+        (("--faults", "0"), 2, "Invalid value for '--faults': 0"),
+        (("--clean", "0"), 2, "Invalid value for '--clean': 0"),
     ],
 )
 def test_what_cannot_be_done_is_said(study, arguments, code, words):
     answer = study.reprokit("selftest", *arguments)
     assert answer.code == code
     assert words in answer.out + answer.err
+
+
+def test_a_selftest_that_could_plant_nothing_proves_nothing(samples, silent, monkeypatch):
+    def no_place(*_arguments: object, **_options: object) -> None:
+        raise CannotJudgeError("no place for it")
+
+    monkeypatch.setattr(judging, "judged", no_place)
+    score = selftest.run(samples, num_faults=20, num_clean=2, seed=0, progress=silent)
+    assert (score.planted, score.clean.right, score.exit_code) == (0, 2, 4)
+    assert "The gate cannot be trusted: 0 of 0 faults" in list(end_lines(score, command=[]))[-1]
 
 
 def test_runs_that_differ_prove_nothing_about_the_gate(study, samples):

@@ -2,11 +2,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from reprokit import variations
 
 PROGRAM = """
 import json, os, sys
@@ -16,7 +19,7 @@ with open(sys.argv[1] + "/metrics.jsonl", "w") as out:
 """
 
 
-def diagnose(tmp_path, body, *options, **environment):
+def diagnose(tmp_path, body, *options, command=(sys.executable, "train.py", "{run_dir}"), **environment):
     (tmp_path / "train.py").write_text(PROGRAM.format(body=body))
     done = subprocess.run(
         [
@@ -29,9 +32,7 @@ def diagnose(tmp_path, body, *options, **environment):
             str(tmp_path / "reports"),
             *options,
             "--",
-            sys.executable,
-            "train.py",
-            "{run_dir}",
+            *command,
         ],
         cwd=tmp_path,
         capture_output=True,
@@ -40,7 +41,9 @@ def diagnose(tmp_path, body, *options, **environment):
         check=False,
         env={**os.environ, **environment},
     )
-    return json.loads(done.stdout) if done.stdout.startswith("{") else done.stderr
+    if not done.stdout.startswith("{"):
+        return done.stderr
+    return {**json.loads(done.stdout), "code": done.returncode}
 
 
 def test_a_umask_that_reaches_a_number_is_named_and_its_page_is_kept(tmp_path):
@@ -69,8 +72,10 @@ def test_what_a_process_inherits_is_named(tmp_path, name, body):
 @pytest.mark.slow
 def test_a_program_that_cannot_bear_a_variation_is_told_and_the_others_are_still_made(tmp_path):
     answer = diagnose(tmp_path, "assert os.umask(18) == 18\nused = 1", "--vary", "umask", "--vary", "locale")
-    assert answer["verdict"] == "REPEATABLE"
-    assert {"what": "the umask", "how": "with it changed the program does not finish"} in answer["not_varied"]
+    assert answer["verdict"] == "UNJUDGED"
+    (told,) = answer["not_varied"]
+    assert told["what"] == "the umask"
+    assert told["how"].startswith("with it changed the program does not finish: ")
     assert "the locale" in {one["what"] for one in answer["ruled_out"]}
 
 
@@ -102,3 +107,64 @@ def test_a_number_of_threads_that_a_variable_and_the_cores_decide_together_is_na
         pytest.skip("OpenBLAS adds in one order here, whatever the number of its threads")
     assert answer["cause"]["category"] == "nonportable_numerics"
     assert "OpenBLAS (2, then 1)" in answer["cause"]["what"]
+
+
+def asked(*names):
+    return [word for name in names for word in ("--vary", name)]
+
+
+def test_every_variation_that_is_asked_for_was_in_force_in_the_run_or_is_no_pass(tmp_path):
+    names = [name for name in variations.names() if name != "cpu_model"]
+    command = (sys.executable, "train.py", "{run_dir}", "{seed}")
+    answer = diagnose(tmp_path, "used = 1", *asked(*names), command=command)
+    ruled_out = {one["what"] for one in answer["ruled_out"]}
+    left = {one["what"]: one["how"] for one in answer["not_varied"]}
+    says = {variations.discover()[name].SAYS for name in names}
+    assert says == ruled_out | set(left)
+    assert not ruled_out & set(left)
+    assert not [how for how in left.values() if "not in force" in how], left
+    assert (answer["verdict"], answer["code"]) == (("UNJUDGED", 4) if left else ("REPEATABLE", 0))
+
+
+@pytest.mark.skipif(not shutil.which("qemu-x86_64"), reason="takes qemu-user")
+def test_a_program_that_is_found_on_the_path_runs_on_the_emulated_cpu(tmp_path):
+    command = ("python3", "train.py", "{run_dir}")
+    answer = diagnose(tmp_path, "used = 1", "--vary", "cpu_model", command=command)
+    assert (answer["verdict"], answer["code"]) == ("REPEATABLE", 0), answer["not_varied"]
+    traces = sorted(Path(answer["folder"], "traces").glob("*/trace-0.json"))
+    cpus = [json.loads(one.read_text())["facts"]["conditions 0"]["cpu"] for one in traces]
+    assert cpus[0] == cpus[1]
+    assert "Haswell" in cpus[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("locale", ("env", "LC_ALL=C.UTF-8", sys.executable, "train.py", "{run_dir}")),
+        ("umask", ("sh", "-c", f"umask 022; {sys.executable} train.py {{run_dir}}")),
+        ("time_zone", ("sh", "-c", f"TZ=UTC {sys.executable} train.py {{run_dir}}")),
+        ("threads", ("env", "OMP_NUM_THREADS=3", sys.executable, "train.py", "{run_dir}")),
+        ("hash_seed", ("env", "PYTHONHASHSEED=0", sys.executable, "train.py", "{run_dir}")),
+        ("cpu_model", ("sh", "-c", f"{sys.executable} train.py {{run_dir}}")),
+        ("leftovers", (sys.executable, "train.py", "{run_dir}")),
+    ],
+)
+def test_what_the_command_itself_fixes_was_not_varied_and_is_no_pass(tmp_path, name, command):
+    answer = diagnose(tmp_path, "used = 1", "--vary", name, command=command)
+    assert (answer["verdict"], answer["code"]) == ("UNJUDGED", 4)
+    assert not answer["ruled_out"]
+
+
+def test_a_program_that_asks_for_the_encoding_of_the_locale_is_found_where_there_are_no_languages(tmp_path):
+    body = "import locale; locale.setlocale(locale.LC_ALL, '')\n"
+    body += "used = len(locale.nl_langinfo(locale.CODESET))"
+    answer = diagnose(tmp_path, body, "--vary", "locale", LC_ALL="C.UTF-8")
+    assert (answer["verdict"], answer["variation"], answer["code"]) == ("NONDETERMINISTIC", "locale", 1)
+
+
+def test_what_a_run_with_another_seed_left_is_found_though_no_run_was_seen_to_write_it(tmp_path):
+    body = "used = os.path.exists('kept')\n"
+    body += "if sys.argv[2] == '1': os.system('touch kept')"
+    command = (sys.executable, "train.py", "{run_dir}", "{seed}")
+    answer = diagnose(tmp_path, body, "--vary", "leftovers", command=command)
+    assert answer["verdict"] == "NONDETERMINISTIC"

@@ -210,7 +210,7 @@ def test_the_steps_of_the_project_bring_a_machine_from_nothing_to_a_container_ru
 
     machine.succeed("make", "setup")
     assert "Ready." in machine.succeed(".venv/bin/reprokit", "doctor")
-    builders = "from reprokit.images.builders import available; print(*available())"
+    builders = "from reprokit.images.building.builders import available; print(*available())"
     assert machine.succeed(".venv/bin/python", "-c", builders).split() == ["classic", "buildkit"]
 
     machine.succeed(

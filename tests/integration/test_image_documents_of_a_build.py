@@ -11,8 +11,10 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from reprokit import images
 from reprokit.errors import ImageError
-from reprokit.images import cache, image_documents, image_store, wheels
-from reprokit.images.image_contents import look_inside
+from reprokit.images import cache, wheels
+from reprokit.images.building import image_store
+from reprokit.images.checking import image_documents
+from reprokit.images.checking.image_contents import look_inside
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import Target
 from reprokit.layout import IMAGE_PROVENANCE, SBOM

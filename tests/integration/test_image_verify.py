@@ -14,8 +14,10 @@ import pytest
 
 from reprokit import images
 from reprokit.errors import ImageError
-from reprokit.images import builders, cache, image_documents, package_layers, vendor, verify
-from reprokit.images import image_store as image_engine
+from reprokit.images import cache, vendor
+from reprokit.images.building import builders, package_layers
+from reprokit.images.building import image_store as image_engine
+from reprokit.images.checking import image_documents, verify
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of
 from reprokit.layout import IMAGE_PROVENANCE, SBOM

@@ -28,8 +28,10 @@ import pytest
 from reprokit import images
 from reprokit.core.records import Realisation
 from reprokit.errors import ImageError
-from reprokit.images import bootstrap, cache, image_documents
-from reprokit.images import image_store as image_engine
+from reprokit.images import cache
+from reprokit.images.building import bootstrap
+from reprokit.images.building import image_store as image_engine
+from reprokit.images.checking import image_documents
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import digest_of, read_packages
 

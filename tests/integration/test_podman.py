@@ -24,7 +24,7 @@ from reprokit import images
 from reprokit.checks import hardened
 from reprokit.core.records import Realisation, RunSpec
 from reprokit.execution.docker import DockerBackend, engine_status
-from reprokit.images import image_store
+from reprokit.images.building import image_store
 
 TAG = "localhost/reprokit-test-podman:1"
 NOBODY = 64_321  # a user that no host has

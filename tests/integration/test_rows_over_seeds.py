@@ -89,10 +89,15 @@ def test_a_seed_that_ends_at_no_number_is_failed(theirs):
     assert "return of seed 4 ended at nan" in statistics.reason
 
 
-def test_a_program_that_ignores_its_seed_fails_both_rows(theirs):
-    theirs.write(train_py=PROGRAM.replace("random.seed(seed)", "random.seed(7)"))
+@pytest.mark.parametrize("logged", ["", '"seed": seed, ', '"env_seed": seed + 1000 + step, '])
+def test_a_program_that_ignores_its_seed_fails_both_rows_whatever_it_logs_of_it(theirs, logged):
+    deaf = PROGRAM.replace("random.seed(seed)", "random.seed(7)")
+    theirs.write(train_py=deaf.replace('"return": value', f'{logged}"return": value'))
     several, statistics, _ = rows_of(theirs)
     assert (several.status, statistics.status) == ("FAILED", "FAILED")
+    assert (
+        several.reason == "5 seeds gave the same metrics, but for what repeats the seed: they are one result"
+    )
     assert statistics.reason == "only 1 of 5 seeds are known to have metrics of their own"
 
 

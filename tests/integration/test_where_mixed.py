@@ -91,7 +91,12 @@ def test_split_makes_every_seed_on_each_kind_and_compares_each_with_its_own(tmp_
         curation.promote_sweep("train", project=project, reason="r", now="2026-11-23", min_seeds=10)
     with pytest.raises(GoldenError, match=r"too few seeds for an ensemble.*got 2"):
         curation.promote_sweep(
-            "train", project=project, reason="r", now="2026-11-23", min_seeds=10, kind=first[7:15]
+            "train",
+            project=project,
+            reason="r",
+            now="2026-11-23",
+            min_seeds=10,
+            which=curation.WhichSweep(kind=first[7:15]),
         )
     again = swept(theirs.root, seeds="3,4", on="ray")
     assert again.actions == ("reuse",) * 4

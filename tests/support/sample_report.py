@@ -28,9 +28,9 @@ _SENTENCES = {
     Verdict.REPRODUCED: "2 runs agree with each other and with the golden, bit for bit.",
     Verdict.EQUIVALENT: (
         f"2 runs agree, but differ from the golden from step {DIVERGED_AT} on, beyond the declared tolerance."
-        " By the ensemble of 4 seeds, no difference was found with 3 new seeds, and a drop of each margin "
-        "would be found with 80% power; smallest visible drop: evaluation/return 19.5. Equivalent returns, "
-        "not equal numbers."
+        " By the ensemble of 4 seeds, no difference was found with 3 new seeds, and its interval "
+        "excludes a drop of the margin: evaluation/return -2.5 [-21.25, 16.5], margin 25. "
+        "Equivalent returns, not equal numbers."
     ),
     Verdict.REPEATABLE: "2 runs agree with each other, bit for bit.",
     Verdict.NONDETERMINISTIC: f"Two runs with the same seed differ from step {DIVERGED_AT} on.",
@@ -203,6 +203,9 @@ def _statistical(metric: str) -> dict[str, Any]:
         "reference_mean": 491.5,
         "new_mean": 489.0,
         "difference": -2.5,
+        "difference_low": -21.25,
+        "difference_high": 16.5,
+        "excludes_margin": True,
         "direction": "worse",
         "differs": False,
         "p_value": 0.4,
@@ -226,10 +229,11 @@ def _statistical(metric: str) -> dict[str, Any]:
         "margins": {metric: 25.0},
         "rates": {
             "false_alarms_at_most": 0.05,
-            "wrong_passes_at_most": 0.2,
-            "wrong_passes_at_margin": {metric: 0.09},
+            "wrong_passes_at_most": 0.025,
+            "wrong_passes_at_margin": {metric: 0.025},
             "power_asked": 0.8,
-            "one_seed_in_five_passes": [0.59, 0.71],
+            "one_seed_in_five_passes": [0.08, 0.11],
+            "one_seed_in_five_hits_none": 0.512,
         },
     }
 

@@ -62,9 +62,9 @@ def judged(*, drop=0.0, metric="return", lower_is_better=False, odd=()):
         "margins": {metric: 25.0},
         "rates": {
             "false_alarms_at_most": 0.05,
-            "wrong_passes_at_margin": {metric: 0.125},
-            "wrong_passes_at_most": 0.2,
-            "one_seed_in_five_passes": [0.59, 0.71],
+            "wrong_passes_at_margin": {metric: 0.0125},
+            "wrong_passes_at_most": 0.025,
+            "one_seed_in_five_passes": [0.08, 0.11],
         },
     }
 

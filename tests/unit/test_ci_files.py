@@ -62,6 +62,7 @@ def test_pre_commit_takes_the_hooks_and_the_example_of_the_page(tmp_path):
     for verb, path in (
         ("validate-manifest", ROOT / ".pre-commit-hooks.yaml"),
         ("validate-config", config),
+        ("validate-config", ROOT / ".pre-commit-config.yaml"),
     ):
         subprocess.run([sys.executable, "-m", "pre_commit", verb, str(path)], check=True)
     named = {hook["id"] for one in yaml.safe_load(config.read_text())["repos"] for hook in one["hooks"]}

@@ -1,5 +1,6 @@
 """Secrets do not get into records, and what is no secret stays readable."""
 
+import ast
 import json
 import shlex
 import time
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reprokit.errors import BundleError, RecipeError, UsageError
 from reprokit.redaction import (
     MARK,
     redact,
@@ -196,6 +198,13 @@ def test_redacting_twice_gives_the_same(text):
         "a:b@",
         "-token ",
         "-u a ",
+        "api_key_",
+        "secretA",
+        "token_prod_",
+        "password_file_",
+        "api_x_",
+        "API key ",
+        "token  a",
     ],
 )
 def test_no_text_takes_long(part):
@@ -215,3 +224,46 @@ def test_a_private_key_of_several_lines_goes_whole():
     key = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{PLANTED}\n{PLANTED}\n-----END OPENSSH PRIVATE KEY-----"
     assert redact_text(f"before\n{key}\nafter") == f"before\n{MARK}\nafter"
     assert redact_text(f"before\n{key[:60]}") == f"before\n{MARK}"
+
+
+def _texts_of(tree):
+    """The texts in a module but for those that explain it, with the name of a file for what is filled in."""
+    parts = {
+        id(part) for one in ast.walk(tree) if isinstance(one, ast.JoinedStr) for part in ast.walk(one)
+    } | {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    for one in ast.walk(tree):
+        if isinstance(one, ast.JoinedStr):
+            yield "".join(
+                part.value if isinstance(part, ast.Constant) else "src/train_v2.py" for part in one.values
+            )
+        elif isinstance(one, ast.Constant) and isinstance(one.value, str) and id(one) not in parts:
+            yield one.value
+
+
+def test_what_the_tool_itself_says_is_never_taken_for_a_secret():
+    files = list((TESTS.parent / "reprokit").rglob("*.py"))
+    said = [text for path in files for text in _texts_of(ast.parse(path.read_text())) if " " in text]
+    assert len(said) > 3000
+    assert [text for text in said if redact_text(text) != text and not text.startswith("Bearer ")] == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        BundleError(
+            "files must not be given away: source/conf/a.yaml (line 3 holds what looks like a token)"
+        ),
+        RecipeError(
+            "a recipe cannot hold a secret", where="recipes/hf_token/recipe.yaml:3", fix="read it there"
+        ),
+        RecipeError("a setting cannot be a secret", where="--set (training.api_key)"),
+        UsageError("there is no such file", where="/home/ada/.cache/huggingface/token"),
+        UsageError("permission denied", where="conf/api_key"),
+    ],
+)
+def test_an_error_about_a_secret_keeps_its_place_and_its_words(error):
+    assert redact_text(str(error)) == str(error)
+
+
+def test_behind_the_path_of_a_file_what_looks_made_by_chance_is_still_taken_out():
+    assert redact_text("conf/api_key: 8f14e45fceea167a") == f"conf/api_key: {MARK}"

@@ -4,12 +4,17 @@ Per look (3, then 5, then 10 new seeds) and metric an exact two-sided permutatio
 means; Holm's correction over metrics; the error rate spread over the looks by a plan that is fixed before.
 
 - REGRESSION: some metric differs, for the worse or for the better.
-- EQUIVALENT: none differs, and a drop of each metric's margin would be found with the plan's power.
-- UNJUDGED: none differs, but such a drop might have stayed unseen; ``seeds_more`` says what would help.
+- EQUIVALENT: none differs, the interval of each difference excludes a drop of the metric's margin
+  (non-inferiority), and the look has the plan's power to find such a drop.
+- UNJUDGED: none differs, but such a drop may be there; ``seeds_more`` says what would help.
 
 Why there are at most ``alpha`` false alarms: if nothing changed, all values are exchangeable. Then an
 adjusted p-value is at most a look's share with at most that probability, whatever the distribution, however
 many metrics there are and depend on each other. The shares add up to ``alpha``.
+
+Why at most ``alpha / 2`` of the gates pass a drop of a margin that all new seeds share: an interval excludes
+the true shift on that side with at most half of a look's share. All metrics must exclude theirs, so their
+number needs no correction.
 
     >>> generator = np.random.default_rng(0)
     >>> metrics = [Metric(name="eval/return", margin=20.0)]
@@ -19,6 +24,7 @@ many metrics there are and depend on each other. The shares add up to ``alpha``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -27,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reprokit.core.statistics import permutation, power
+from reprokit.core.statistics.difference_interval import difference_limits
 from reprokit.core.statistics.gate_plan import (
     Conclusion,
     GateOutcome,
@@ -37,7 +44,7 @@ from reprokit.core.statistics.gate_plan import (
     as_matrix,
 )
 from reprokit.core.statistics.gate_reason import reason_for
-from reprokit.core.statistics.permutation import Values
+from reprokit.core.statistics.permutation import Splits, Values
 from reprokit.core.statistics.power import VisibleDrops
 
 
@@ -168,8 +175,12 @@ class _Looked:
     differs: npt.NDArray[np.bool_]
     shift: Values  # of the means, above 0 where the new ones are better; of what was tested
     smallest_p: float
+    low: Values  # limits of the shift, infinite where there are none
+    high: Values
     drops: tuple[tuple[VisibleDrops | None, ...], ...]  # None where nobody asked or a value is not finite
-    enough: npt.NDArray[np.bool_]  # whether every metric has the power that is asked for
+    enough: npt.NDArray[
+        np.bool_
+    ]  # whether every metric excludes its margin, with the power that is asked for
 
 
 def _looked_at(
@@ -186,14 +197,18 @@ def _looked_at(
     before, after, finite = _testable(reference * signs, new * signs)
     num_gates, num_metrics, num_new = after.shape
     among = permutation.splits(before.shape[2], num_new, generator=generator)
-    flat = (one.reshape(num_gates * num_metrics, -1) for one in (before, after))
+    flat = [one.reshape(num_gates * num_metrics, -1) for one in (before, after)]
     p_values = permutation.two_sided(*flat, generator=generator, among=among).reshape(num_gates, num_metrics)
     adjusted = permutation.holm(p_values)
     differs = adjusted <= plan.level(look) * (1 + 1e-12)
+    low, high = _limits(flat, finite, level=plan.level(look), among=among, skipped=power_of == "none")
+    margins = np.array([metric.margin for metric in metrics])
+    excluded: npt.NDArray[np.bool_] = np.all(excludes(low, margins), axis=1)
     drops: list[tuple[VisibleDrops | None, ...]] = []
     level = plan.level(look) / num_metrics  # what Holm's correction asks of the first metric
     for gate in range(num_gates):
-        skipped = power_of == "none" or (power_of == "undecided" and differs[gate].any())
+        settled = differs[gate].any() or not excluded[gate]  # whatever the power is
+        skipped = power_of == "none" or (power_of == "undecided" and settled)
         found = tuple(
             None
             if skipped or not finite[gate, at]
@@ -209,9 +224,27 @@ def _looked_at(
         differs=differs,
         shift=after.mean(axis=2) - before.mean(axis=2),
         smallest_p=among.smallest_p,
+        low=low,
+        high=high,
         drops=tuple(drops),
-        enough=np.array([_suffices(found, metrics, plan) for found in drops]),
+        enough=excluded & np.array([_suffices(found, metrics, plan) for found in drops]),
     )
+
+
+def excludes(low: Values | float, margin: Values | float) -> npt.NDArray[np.bool_]:
+    """Whether a drop of the margin lies below the lower limit of the difference, higher being better."""
+    return np.asarray(low > -np.asarray(margin) * (1 - 1e-9))
+
+
+def _limits(
+    flat: Sequence[Values], finite: npt.NDArray[np.bool_], *, level: float, among: Splits, skipped: bool
+) -> tuple[Values, Values]:
+    """Limits of each shift, shape (gates, metrics); infinite where a value is not finite, or nobody asked."""
+    low, high = np.full(finite.shape, -np.inf), np.full(finite.shape, np.inf)
+    if not skipped and finite.any():
+        rows = finite.reshape(-1)
+        low[finite], high[finite] = difference_limits(*(one[rows] for one in flat), level=level, among=among)
+    return low, high
 
 
 def _suffices(found: Sequence[VisibleDrops | None], metrics: Sequence[Metric], plan: PlanOfLooks) -> bool:
@@ -245,6 +278,8 @@ def _judgement(
     odd = tuple(int(np.count_nonzero(~np.isfinite(side))) for side in (before, after))
     means = [float(side.mean()) for side in (before, after)] if not any(odd) else [None, None]
     shift, drops = float(looked.shift[0, at]), looked.drops[0][at]
+    limits = [float(one[0, at]) for one in (looked.low, looked.high)]
+    low, high = limits if metric.sign > 0 else (-limits[1], -limits[0])
     return MetricJudgement(
         name=metric.name,
         margin=metric.margin,
@@ -254,6 +289,9 @@ def _judgement(
         new_mean=means[1],
         difference=None if any(odd) else shift * metric.sign,
         direction="none" if shift == 0 else "better" if shift > 0 else "worse",
+        difference_low=low if math.isfinite(low) else None,
+        difference_high=high if math.isfinite(high) else None,
+        excludes_margin=bool(excludes(limits[0], metric.margin)),
         differs=bool(looked.differs[0, at]),
         p_value=float(looked.p_values[0, at]),
         adjusted_p_value=float(looked.adjusted[0, at]),
@@ -276,18 +314,27 @@ def _seeds_more(
 ) -> int | None:
     if len(looks) < len(plan.looks):
         return plan.looks[len(looks)] - num_new
-    needed = [
-        power.seeds_for_power(
-            values * metric.sign,
-            margin=metric.margin,
-            level=plan.level(len(plan.looks) - 1) / len(metrics),
-            power=plan.power,
-            draws=plan.power_draws,
-            generator=generator,
-        )
-        for values, metric, judged in zip(before, metrics, looks[-1].metrics, strict=True)
-        if judged.power_at_margin is not None and judged.power_at_margin < plan.power
-    ]
+    needed = []
+    for values, metric, judged in zip(before, metrics, looks[-1].metrics, strict=True):
+        if judged.power_at_margin is None or judged.difference is None:
+            return None
+        if judged.excludes_margin and judged.power_at_margin >= plan.power:
+            continue
+        # What is left of the margin if the difference is what it was: with the power to find a drop of that,
+        # an interval around the difference excludes the margin.
+        left = metric.margin + min(0.0, judged.difference * metric.sign)
+        needed += [
+            power.seeds_for_power(
+                values * metric.sign,
+                margin=left,
+                level=plan.level(len(plan.looks) - 1) / len(metrics),
+                power=plan.power,
+                draws=plan.power_draws,
+                generator=generator,
+            )
+            if left > 0
+            else None
+        ]
     known = [count for count in needed if count is not None]
     if not needed or len(known) < len(needed):
         return None

@@ -50,7 +50,7 @@ class PlanOfLooks:
     looks: tuple[int, ...] = (3, 5, 10)
     alpha: float = 0.05
     spending: float = 2.0
-    power: float = 0.8  # with which a drop of the margin must be found before anything is EQUIVALENT
+    power: float = 0.8  # with which a look must find a drop of the margin before it may say EQUIVALENT
     power_draws: int = 1_000  # simulated gates for each metric and look
 
     def __post_init__(self) -> None:
@@ -75,6 +75,9 @@ class MetricJudgement:
     Attributes:
         difference: New mean minus reference mean; None where a value is not finite.
         direction: ``worse``, ``better`` or ``none``: where the difference of means points.
+        difference_low: With ``difference_high`` the limits of the difference at the look's level
+            (``difference_interval``); None where the groups are too small for it, or a value is not finite.
+        excludes_margin: Whether a drop of the margin lies outside of them.
         differs: Whether ``adjusted_p_value`` is at most the look's level.
         adjusted_p_value: Holm's, over the metrics.
         smallest_possible_p_value: What complete separation of two groups of these sizes gives.
@@ -94,6 +97,9 @@ class MetricJudgement:
     reference_mean: float | None
     new_mean: float | None
     difference: float | None
+    difference_low: float | None
+    difference_high: float | None
+    excludes_margin: bool
     direction: str
     differs: bool
     p_value: float
@@ -122,8 +128,9 @@ class GateOutcome:
         looks: Those that were made, in order; the last one decided. Empty with too few new seeds.
         num_unused: New seeds that no look used.
         seeds_more: Where UNJUDGED, how many more new seeds lead to the next look or, after the last one,
-            would have had the plan's power in a plan of their own; None where no number of new seeds up to
-            ``power.MOST_NEW`` would against this reference: then the reference needs more seeds.
+            would exclude the margin with the plan's power in a plan of their own, if the difference stays
+            what it is; None where no number of new seeds up to ``power.MOST_NEW`` would against this
+            reference, or a difference is as large as its margin.
         reason: One sentence.
     """
 

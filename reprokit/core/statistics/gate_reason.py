@@ -19,10 +19,10 @@ def reason_for(
     if conclusion is Conclusion.REGRESSION:
         return "; ".join(_difference(one, last) for one in last.metrics if one.differs)
     if conclusion is Conclusion.EQUIVALENT:
-        drops = ", ".join(f"{one.name} {_number(one.smallest_visible_drop)}" for one in last.metrics)
+        shown = "; ".join(f"{one.name} {interval(one)}, margin {_number(one.margin)}" for one in last.metrics)
         return (
-            f"no difference was found with {last.num_new} new seeds, and a drop of each margin would be "
-            f"found with {plan.power:.0%} power; smallest visible drop: {drops}"
+            f"no difference was found with {last.num_new} new seeds, and its interval excludes a drop of the "
+            f"margin: {shown}"
         )
     odd = [one.name for one in last.metrics if any(one.num_not_finite)]
     if odd:
@@ -47,17 +47,35 @@ def _difference(one: MetricJudgement, look: Look) -> str:
 
 
 def _unseen(look: Look, plan: PlanOfLooks) -> str:
-    weak = [
-        f"{one.name}: {one.power_at_margin:.0%} power at the margin {_number(one.margin)}, smallest visible "
-        f"drop {_number(one.smallest_visible_drop)}"
-        for one in look.metrics
-        if one.power_at_margin is not None and one.power_at_margin < plan.power
-    ]
-    return f"a drop of the margin might stay unseen ({'; '.join(weak)})"
+    open_ones = [why for one in look.metrics if (why := _why_open(one, plan))]
+    return f"a drop of the margin is not excluded ({'; '.join(open_ones)})"
+
+
+def _why_open(one: MetricJudgement, plan: PlanOfLooks) -> str:
+    """Why a metric does not let the gate say EQUIVALENT; "" where it does."""
+    power, reasons = one.power_at_margin, []
+    if not one.excludes_margin:
+        reasons.append(f"difference {interval(one)}")
+    if power is not None and power < plan.power:
+        reasons.append(f"{power:.0%} power, smallest visible drop {_number(one.smallest_visible_drop)}")
+    return f"{one.name}: {', '.join(reasons)}, margin {_number(one.margin)}" if reasons else ""
+
+
+def interval(one: MetricJudgement) -> str:
+    """The difference of the means and its limits, as far as there are any."""
+    if one.difference is None:
+        return "none"
+    if one.difference_low is None or one.difference_high is None:
+        return f"{_number(one.difference)} (too few seeds for an interval)"
+    limits = f"[{_number(one.difference_low)}, {_number(one.difference_high)}]"
+    return f"{_number(one.difference)} {limits}"
 
 
 def _more(looks: Sequence[Look], seeds_more: int | None, plan: PlanOfLooks) -> str:
     if seeds_more is None:
+        sides = [(one, one.difference) for one in looks[-1].metrics if one.direction == "worse"]
+        if large := [one.name for one, by in sides if by is not None and abs(by) >= one.margin]:
+            return f"the difference of {', '.join(large)} is itself as large as the margin"
         return f"no number of new seeds up to {MOST_NEW} would be enough: the reference needs more"
     what = "to the next look" if len(looks) < len(plan.looks) else "in a plan with more would be enough"
     return f"{counted(seeds_more, 'more new seed')} {what}"

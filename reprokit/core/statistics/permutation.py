@@ -22,7 +22,7 @@ Values = npt.NDArray[np.float64]
 
 MAX_SPLITS = 200_000
 NUM_DRAWN = 9_999
-_CHUNK_CELLS = 4_000_000
+CHUNK_CELLS = 4_000_000
 _OF_VALUES, _OF_SPREAD = 1e-13, 1e-12  # sums closer than this share of either are equal but for rounding
 
 
@@ -107,7 +107,7 @@ def one_sided(
     pooled, rounding = _centred(pooled)
     observed = pooled[:, -num_new:].sum(axis=1)
     lower, upper = np.empty(num_tests), np.empty(num_tests)
-    step = max(1, _CHUNK_CELLS // len(among.chosen))
+    step = max(1, CHUNK_CELLS // len(among.chosen))
     extra = 0 if among.exact else 1
     total = len(among.chosen) + extra
     for start in range(0, num_tests, step):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,8 @@ from reprokit.recipes import NO_VARIANT, Recipe
 
 #: What is taken of a run: its records. What it printed, its checkpoints and its outputs stay behind.
 _RECORDS = (RECORD, ENVIRONMENT, CONFIG, METRICS, TRACE, TIMING, MARKER)
-_NUMBERS = {METRICS, TRACE, TIMING}  # may be as large as a disk, and hold no text of a person
+_NUMBERS = {METRICS, TRACE, TIMING}  # may be as large as a disk: looked through part by part
+_PART_BYTES = 16 << 20
 _REPORTS = (REPORT, f"{REPORT}.sig", "report.md", "report.html", "junit.xml")
 _SHOWN = 5
 
@@ -72,7 +74,8 @@ def gather_files(
     data = bundled_data.chosen_data(recipe, most_bytes=most_data_bytes)
     environment = _environment(recipe, project, vendored=vendored, on_progress=on_progress)
     records = dict(_records(subject, left_out))
-    _must_hold_no_secret({**code, **environment}, recipe)
+    blessed_records = {name: one for name, one in records.items() if name.startswith("golden/")}
+    _must_hold_no_secret({**code, **environment, **blessed_records}, recipe)
     if isinstance(recipe.data, str) and recipe.data not in {"", "none"}:
         left_out.sentences.append(f"data: {recipe.data}")
     left_out.sentences.extend(bundled_data.told(data))
@@ -214,7 +217,7 @@ def _records(subject: Subject, left_out: _Omissions) -> Iterator[tuple[str, Pack
         ]
     for name, path in found:
         if path.is_file() and not path.is_symlink():
-            why = "" if path.name in _NUMBERS else bundles.why_secret(name, path.read_bytes())
+            why = _why_secret(name, path)
             if why:
                 left_out.sentences.append(f"{name}: {why}")
             else:
@@ -225,8 +228,19 @@ def _records(subject: Subject, left_out: _Omissions) -> Iterator[tuple[str, Pack
         )
 
 
+def _why_secret(name: str, path: Path) -> str:
+    if path.name not in _NUMBERS:
+        return bundles.why_secret(name, path.read_bytes())
+    with path.open("rb") as stream:
+        parts = iter(lambda: b"".join(stream.readlines(_PART_BYTES)), b"")
+        found = next(filter(None, (bundles.why_secret(name, part) for part in parts)), "")
+    return re.sub(r"^line \d+ holds", "it holds", found)  # counted from where the part begins
+
+
 def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
     """Refuse a file that the numbers stand on and that must not be given away: it cannot be left out.
+
+    The message names each with the line.
 
     Raises:
         BundleError: There is one; its content is not repeated.
@@ -241,7 +255,7 @@ def _must_hold_no_secret(files: Mapping[str, Packed], recipe: Recipe) -> None:
     if found:
         more = f" and {len(found) - _SHOWN} more" if found[_SHOWN:] else ""
         raise BundleError(
-            f"the bundle would give away a secret: {', '.join(found[:_SHOWN])}{more}",
+            f"these files hold what must not be given away in a bundle: {', '.join(found[:_SHOWN])}{more}",
             where=recipe.where("sees"),
             fix="take it out of the file, or let `sees` in the recipe leave the file out; then promote again",
         )

@@ -68,7 +68,7 @@ def opened(
         EngineError: No container engine answers, or nothing says what image to run.
         ReprokitError: Something in it cannot be read, or its environment cannot be made here.
     """
-    found = bundles.unpack(file, folder, sha256=sha256)
+    found = bundles.unpack(file.absolute(), folder, sha256=sha256)
     manifest = found.manifest
     recipe = recipes.load(manifest.recipe, recipes_dir=folder / SOURCE, overrides=manifest.modified)
     own = folder / "package" / "reprokit"
@@ -93,7 +93,7 @@ def opened(
         runs_dir=home.runs_dir,
         reports_dir=home.reports_dir,
         package=_package_of_runs(recipe, own, on_progress=on_progress),
-        bundle={"file": file.name, "sha256": found.sha256},
+        bundle={"file": file.name, "path": str(file), "sha256": found.sha256},
     )
     return OpenBundle(project=project, recipe=recipe, request=request)
 

@@ -8,13 +8,14 @@ from reprokit.harness.curation.import_log import import_log
 from reprokit.harness.curation.lint import lint_goldens
 from reprokit.harness.curation.promote import newest_pair, promote, runs_of_report
 from reprokit.harness.curation.promote_stale import promote_stale
-from reprokit.harness.curation.promote_sweep import promote_sweep
+from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.curation.prune import Choice, plan_prune, prune
 from reprokit.harness.curation.recipe_check import RecipeFinding, check_recipes
 
 __all__ = [
     "Choice",
     "RecipeFinding",
+    "WhichSweep",
     "check_recipes",
     "checkpoint_files",
     "compare_goldens",

@@ -9,6 +9,8 @@ from reprokit import golden, recipes
 from reprokit.core import inputs
 from reprokit.errors import GoldenError, ReprokitError
 from reprokit.golden.lint import Finding, lint
+from reprokit.harness.judging.ensemble_evidence import why_silent
+from reprokit.harness.judging.seed_response import recorded_in
 from reprokit.harness.running.numbers import recipe_digests
 from reprokit.project import Project
 
@@ -25,10 +27,14 @@ def _of_ensemble(path: Path, project: Project) -> Iterator[Finding]:
     """Whether it is what was promoted, and what its recipe declares; code may change, margins may not."""
     where, restore = str(path), "restore it with git, or promote again: `reprokit golden promote --sweep`"
     try:
-        told = golden.load_ensemble(path).provenance
+        ensemble = golden.load_ensemble(path)
+        told = ensemble.provenance
     except GoldenError as error:
         yield Finding(rule="unreadable", where=where, what=str(error), remedy=restore)
         return
+    if silent := why_silent(ensemble):
+        remedy = "seed the program with {seed}, sweep and promote again; or declare another metric or window"
+        yield Finding(rule="responds", where=where, what=silent, remedy=remedy)
     try:
         recipe = recipes.load(str(told["recipe"]), recipes_dir=project.recipes_dir)
     except ReprokitError as error:
@@ -47,12 +53,22 @@ def _of(path: Path, problem: str, project: Project, min_runs: int) -> Iterator[F
     try:
         blessed = golden.load(path)
         yield from lint(blessed, min_runs=min_runs)
+        yield from _response(blessed)
         yield from _against_recipe(blessed, project)
     except (GoldenError, OSError, ValueError) as error:
         what = problem or str(error)
         yield Finding(
             rule="unreadable", where=str(path), what=what, remedy="restore it with git, or promote again"
         )
+
+
+def _response(blessed: golden.Golden) -> Iterator[Finding]:
+    """Whether what it says of other seeds still shows that a metric responds."""
+    if blessed.provenance.get("responds") and not recorded_in(blessed.path):
+        named = ", ".join(blessed.provenance["responds"]["metrics"])
+        what = f"what responded to the seed when it was promoted may only repeat it: {named}"
+        remedy = "`reprokit reproduce` looks again, with other seeds; then promote again"
+        yield Finding(rule="responds", where=str(blessed.path), what=what, remedy=remedy)
 
 
 def _against_recipe(blessed: golden.Golden, project: Project) -> Iterator[Finding]:

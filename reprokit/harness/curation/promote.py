@@ -20,7 +20,7 @@ from reprokit.harness.judging.gather import gather
 from reprokit.harness.judging.reference_run import platform_of, recipe_of
 from reprokit.harness.judging.seed_response import (
     response_of,
-    run_with_another_seed,
+    runs_with_other_seeds,
     shown_by_other_goldens,
 )
 from reprokit.harness.running.execute import Progress
@@ -109,15 +109,16 @@ def _response(
     place = golden.locate(
         project.golden_dir, recipe=run.recipe, platform=run.platform, seed=run.seed, cpu=run.cpu
     )
-    other = run_with_another_seed(run.path) if "command" in recipe else None
-    if other is None and shown_by_other_goldens(place, run.path):
+    others = runs_with_other_seeds(run.path) if "command" in recipe else ()
+    if not others and shown_by_other_goldens(place, run.path):
         return None, ()
-    seen = response_of(recipe, run.path, golden_folder=None, other=other)
+    seen = response_of(recipe, run.path, golden_folder=None, others=others)
     if seen is None:
         return None, ()
     if seen.shown_by:
-        return {"seed": seen.seed, "metrics": list(seen.metrics)}, ()
-    if other is None and takes_seed(recipe):
+        third = {} if seen.third_seed is None else {"third_seed": seen.third_seed}
+        return {"seed": seen.seed, **third, "metrics": list(seen.metrics)}, ()
+    if (not others or seen.needs_third) and takes_seed(recipe):
         return None, ()
     fix = "say why in recipe.yaml (`unresponsive: {because: …}`) if that is meant"
     return None, (golden.FailedCheck(id=_RESPONDS, status="FAILED", reason=f"{seen.why_not}; {fix}"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from reprokit.core.statistics import permutation
 from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
 from reprokit.golden import SweptRun
 from reprokit.harness.curation.promote import candidate_of
+from reprokit.harness.judging.seed_response import silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.harness.running.member_runs import member_today
 from reprokit.harness.running.run_inputs import whole_runs
@@ -29,7 +31,24 @@ from reprokit.runs.sweeps import Member, State
 #: Of good sweeps, at most this share is refused because of how its halves come out. Five against five, the
 #: fewest that there are, cannot go below p = 0.8 %: at 1 % for two tests, they would never differ.
 _LEVEL = 0.05
+_MOST_NAMED = 10
 _HALVES = ("by seed", "by start")
+_LOOKED_AT = 5  # so many runs show whether a metric is constant within each
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhichSweep:
+    """Which sweep of a recipe is meant.
+
+    Attributes:
+        name: Its name, as `reprokit sweep` prints it; "" for the newest.
+        kind: Of a sweep that was split, the kind of machines whose runs are taken, as the sweep shows it.
+        platform: Of the sweeps made with ``--platform``, those with this one; "" for those made without.
+    """
+
+    name: str = ""
+    kind: str = ""
+    platform: str = ""
 
 
 def promote_sweep(
@@ -40,10 +59,9 @@ def promote_sweep(
     now: str,
     min_seeds: int = golden.USUAL_SEEDS,
     allow_dirty: bool = False,
-    kind: str = "",
-    platform: str = "",
+    which: WhichSweep = WhichSweep(),
 ) -> golden.Ensemble:
-    """Promote the newest sweep of a recipe to its ensemble.
+    """Promote a sweep of a recipe to its ensemble.
 
     Args:
         name: The recipe; its ``statistical`` says what is blessed.
@@ -52,15 +70,15 @@ def promote_sweep(
         now: ISO 8601, UTC.
         min_seeds: How many seeds there must be.
         allow_dirty: Take runs of changes that neither commit nor index has.
-        kind: Of a sweep that was split, the kind of machines whose runs are taken, as the sweep shows it.
-        platform: Of the sweeps made with ``--platform``, those with this one; "" for those made without.
+        which: The sweep that is meant.
 
     Raises:
         GoldenError: The sweep is not worthy: mixed, unfinished or changed members, too few, two that are
-            one, runs that have more apart than their seeds, a value that is not finite, halves that differ.
+            one, runs that have more apart than their seeds, a value that is not finite, a metric that does
+            not respond to the seed, halves that differ.
         RecipeError: The recipe declares no ``statistical``.
     """
-    asked = recipes.with_platform((), platform)
+    asked = recipes.with_platform((), which.platform)
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=asked)
     if not recipe.statistical:
         raise RecipeError(
@@ -70,13 +88,15 @@ def promote_sweep(
         )
     if min_seeds < golden.FEWEST_SEEDS:
         raise GoldenError(f"an ensemble has {golden.FEWEST_SEEDS} seeds or more", actual=str(min_seeds))
-    members = _of_one_kind(_newest(name, project, asked), kind)
+    chosen = _named(name, project, asked, which.name) if which.name else _newest(name, project, asked)
+    members = _of_one_kind(chosen, which.kind)
     candidates = [candidate_of(folder) for folder in _finished(members, project)]
     golden.check_swept(candidates, least=min_seeds, allow_dirty=allow_dirty)
     made_on = candidates[0].platform
     if made_on not in recipe.platforms:
         raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
     swept = [SweptRun(candidate=one, values=_values(one.path, recipe)) for one in candidates]
+    _check_response(swept, recipe)
     return golden.promote_ensemble(
         project.golden_dir,
         runs=swept,
@@ -103,6 +123,31 @@ def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[Member]
             fix=f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}{on}`",
         )
     return max(found, key=lambda one: one[0])[1]
+
+
+def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> list[Member]:
+    """The members of a recipe, as it stands on its platform, in the sweep of that name."""
+    folder = sweeps.folder_of(project.runs_dir, sweep)
+    if not sweeps.is_name(sweep) or not (folder / SWEEP).is_file():
+        there = (project.runs_dir / SWEEPS).glob(f"*/{SWEEP}")
+        names = [one.parent.name for one in sorted(there, key=lambda one: -one.stat().st_mtime_ns)]
+        raise GoldenError(
+            f"there is no sweep {sweep!r}",
+            where=str(project.runs_dir / SWEEPS),
+            expected=f"one of {', '.join(names[:_MOST_NAMED])}, newest first" if names else None,
+            fix=None if names else f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}`",
+        )
+    members = sweeps.read(folder)
+    found = [one for one in members if one.recipe == name and one.settings == asked]
+    if not found:
+        others = dict.fromkeys(one.group for one in members)
+        raise GoldenError(
+            f"no member of the sweep is a run of {' '.join((name, *asked))} as it stands",
+            where=str(folder),
+            actual=", ".join(list(others)[:_MOST_NAMED]),
+            fix="an ensemble is of a recipe without other settings: name a sweep that was made without --set",
+        )
+    return found
 
 
 def _of_one_kind(members: Sequence[Member], kind: str) -> list[Member]:
@@ -150,6 +195,20 @@ def _values(folder: Path, recipe: Recipe) -> dict[str, float]:
         fix = "correct the training, or choose a window that every seed has a number for"
         raise GoldenError(", ".join(odd), where=str(folder), fix=fix)
     return values
+
+
+def _check_response(swept: Sequence[SweptRun], recipe: Recipe) -> None:
+    """Refuse an ensemble of a metric that does not respond to the seed: its seeds are one result."""
+    metrics = {label: one.metric for label, one in zip(swept[0].values, recipe.statistical, strict=True)}
+    files = {run.candidate.seed: run.candidate.metrics for run in swept[:_LOOKED_AT]}
+    values = {run.candidate.seed: run.values for run in swept}
+    for label, why in silent_metrics(files, values, metrics).items():
+        raise GoldenError(
+            f"{label} {why}",
+            where=str(recipe.file),
+            fix="seed every generator of the program with {seed}; or declare a metric, or a window such as "
+            "auc_mean, in which seeds differ",
+        )
 
 
 def _halves(swept: Sequence[SweptRun]) -> Iterator[dict[str, Any]]:

@@ -23,6 +23,7 @@ from reprokit.core.rows import counted
 from reprokit.diagnosis import Began
 from reprokit.errors import ReportError, UsageError
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL
+from reprokit.harness.judging.left_out_metrics import must_leave_out
 from reprokit.harness.judging.rank_traces import compare_ranks
 from reprokit.harness.judging.run_identity import identity_of
 from reprokit.harness.judging.trace_comparison import first_difference
@@ -81,6 +82,7 @@ def across(one: Path, other: Path, *, ignore: Sequence[str] = ()) -> Across:
     """
     stored = [runs.read(folder) for folder in (one, other)]
     _check(*stored)
+    must_leave_out((one, other), ignore)
     if stored[0].record.get("plain_command"):
         comparison = adapters.compare_runs(one, other, ignore=ignore)
     else:

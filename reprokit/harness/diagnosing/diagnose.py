@@ -18,7 +18,14 @@ from reprokit.errors import CannotJudgeError
 from reprokit.execution import local as local_backend
 from reprokit.execution.docker_config import MOUNTS
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
-from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis, InterruptedDiagnosisError, Tap
+from reprokit.harness.diagnosing.diagnosis import (
+    DIFFERS,
+    EQUAL,
+    UNJUDGED,
+    Diagnosis,
+    InterruptedDiagnosisError,
+    Tap,
+)
 from reprokit.harness.diagnosing.experiments import explain
 from reprokit.harness.diagnosing.first_divergence import (
     MEASURE,
@@ -28,7 +35,7 @@ from reprokit.harness.diagnosing.first_divergence import (
     where_it_began,
 )
 from reprokit.harness.diagnosing.inquiry import VARIATION, Inquiry
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, first_of, left_out_of, need
 from reprokit.harness.diagnosing.named_causes import named_causes, variation_of
 from reprokit.harness.diagnosing.short_runs import cut_for
 from reprokit.harness.diagnosing.source_lines import with_source_lines
@@ -90,7 +97,9 @@ def diagnose_command(
         ignore=request.ignore,
     )
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
-    return _written(lab, ["--seed", str(seed), "--", *command])
+    left_out = [word for pattern in request.ignore for word in ("--ignore-metric", pattern)]
+    options = ["--seed", str(seed), *left_out, *_varied_words(vary)]
+    return _written(lab, [*options, "--", *command])
 
 
 def diagnose_recipe(
@@ -122,7 +131,11 @@ def diagnose_recipe(
     lab.deep, lab.vary, lab.budget_s = deep, vary, budget_s
     lab.in_source = _to_source(recipe)
     sets = [word for override in request.overrides for word in ("--set", override)]
-    return _written(lab, [recipe.name, "--seed", str(seed), *sets], recipe=recipe)
+    return _written(lab, [recipe.name, "--seed", str(seed), *_varied_words(vary), *sets], recipe=recipe)
+
+
+def _varied_words(vary: tuple[str, ...] | None) -> list[str]:
+    return [word for name in vary or () for word in ("--vary", name)]
 
 
 def _written(lab: Laboratory, arguments: Sequence[str], *, recipe: Recipe | None = None) -> Diagnosis:
@@ -185,7 +198,7 @@ def _in_source(found: Diagnosis, recipe: Recipe) -> Diagnosis:
 def _diagnose(lab: Laboratory, kept: list[Inquiry]) -> Diagnosis:
     """The answer; what is known on the way is in ``kept``."""
     lab.progress.phase("are two runs equal?")
-    first = need(lab.run("first", Conditions(progress=MEASURE)))
+    first = first_of(lab, "first", Conditions(progress=MEASURE))
     if not first.trace.processes:
         raise CannotJudgeError(
             "the hook was not loaded into the program",
@@ -277,8 +290,9 @@ def _answer(inquiry: Inquiry, held: tuple[str, ...] | None) -> Diagnosis:
     differs = set(diagnosis.differing(first.trace, inquiry.other.trace))
     equal = lab.equal(first, inquiry.other)
     guilty = [one for one in inquiry.variations if held and VARIATION + one.name in held]
+    asked = set(lab.vary or ()) & set(inquiry.unmade)
     return Diagnosis(
-        verdict=EQUAL if equal else DIFFERS,
+        verdict=(UNJUDGED if asked else EQUAL) if equal else DIFFERS,
         divergence=None if equal else lab.compare(first, inquiry.other).divergence,
         causes=inquiry.causes or named_causes(inquiry, held or ()),
         variation=guilty[0].name if guilty else variation_of(inquiry, held or ()),

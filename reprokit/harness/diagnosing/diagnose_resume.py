@@ -19,7 +19,7 @@ from reprokit.errors import CannotJudgeError, UsageError
 from reprokit.execution import local as local_backend
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import DIFFERS, EQUAL, Diagnosis
-from reprokit.harness.diagnosing.instrumented_runs import Laboratory, left_out_of, need
+from reprokit.harness.diagnosing.instrumented_runs import Laboratory, first_of, left_out_of, need
 from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
@@ -79,7 +79,7 @@ def _diagnose(lab: Laboratory, words: Words, ignore: Sequence[str]) -> Diagnosis
     loops = Conditions(level="loops")
     lab.progress.phase("is a resumed run equal to a whole one?")
     lab.expect(4 if words.stop else 3)
-    whole = need(lab.run("whole", loops))
+    whole = first_of(lab, "whole", loops)
     again = need(lab.run("whole-again", loops))
     if not lab.equal(whole, again):
         raise CannotJudgeError(

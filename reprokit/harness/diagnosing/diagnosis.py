@@ -10,7 +10,7 @@ from reprokit.core.difference import Divergence
 from reprokit.core.records import to_json
 from reprokit.diagnosis import Began, Cause
 
-DIFFERS, EQUAL = "NONDETERMINISTIC", "REPEATABLE"
+DIFFERS, EQUAL, UNJUDGED = "NONDETERMINISTIC", "REPEATABLE", "UNJUDGED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,8 @@ class Diagnosis:
     """The answer of ``reprokit diagnose``.
 
     Attributes:
-        verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``.
+        verdict: ``NONDETERMINISTIC`` or ``REPEATABLE``; ``UNJUDGED`` where nothing differs, but a variation
+            that was asked for by name was not made.
         began: The first event of the training that differs, or None where none was recorded.
         causes: What makes them differ; empty where the evidence shows none.
         variation: The variation needed for them to differ, or None where equal conditions are enough.

@@ -13,7 +13,7 @@ from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.evidence import Evidence
 from reprokit.harness.diagnosing.instrumented_runs import Laboratory
 from reprokit.harness.running.apply_variations import joined
-from reprokit.variations import Variation
+from reprokit.variations import Unmade, Variation
 
 HASH_SEED, LEFTOVERS, VARIATION = "hash seed", "leftovers", "variation "
 #: In how many runs nothing else is held, where runs were equal by luck before.
@@ -28,6 +28,7 @@ class Inquiry:
     Attributes:
         other: A run that differs from it.
         variations: What was varied for ``other``.
+        unmade: Names of the variations that were not made.
         causes: What was found without holding a line.
         confidence: Of what is held.
         began: Where it began, as far as that is known.
@@ -46,6 +47,7 @@ class Inquiry:
     known: list[str] = field(default_factory=list)
     ruled_out: list[RuledOut] = field(default_factory=list)
     not_varied: list[RuledOut] = field(default_factory=list)
+    unmade: list[str] = field(default_factory=list)
     confidence: str = "medium"
     began: Began | None = None
     held_runs: list[tuple[frozenset[str], bool]] = field(default_factory=list)
@@ -54,6 +56,11 @@ class Inquiry:
     confirmed: int = 0
     close_pair: list[InstrumentedRun | None] = field(default_factory=lambda: [None, None])
     suspected: tuple[str, ...] = ()
+
+    def leave_out(self, one: Variation | Unmade, why: str) -> None:
+        """Note that a variation was not made: nothing is known of it."""
+        self.not_varied.append(RuledOut(what=one.says, how=why))
+        self.unmade.append(one.name)
 
     def forget_runs(self) -> None:
         """Forget which runs were equal: they were compared otherwise."""

@@ -81,7 +81,7 @@ class Laboratory:
     ) -> None:
         self.spec, self.folder, self.progress = spec, folder, progress
         self.budget, self.made, self.about = budget, 0, 0
-        self._backend, self._files, self._ignore = backend, dict(files or {}), tuple(ignore)
+        self._backend, self._files, self.ignore = backend, dict(files or {}), tuple(ignore)
         self._executables, self.program = tuple(executables), program
         self.in_source: Callable[[str], str] = str
         self.draws = self.deep = False
@@ -216,7 +216,7 @@ class Laboratory:
 
     def compare(self, first: InstrumentedRun, second: InstrumentedRun) -> Comparison:
         """Whether two runs have the same numbers; a ``MetricsError`` where one has none."""
-        ignore = (*self._ignore, *map(escape, self.left_out))
+        ignore = (*self.ignore, *map(escape, self.left_out))
         beginning = self.cut.beginnings.get(first.label) if self.cut is not None and second.cut else None
         if self.program is not None:  # without what is volatile, with what was printed
             pair = (beginning or first.folder) / METRICS, second.folder / METRICS
@@ -270,6 +270,7 @@ class Laboratory:
             "vary": list(given.vary),
             "serial": list(given.serial),
             "level": given.level,
+            "variables": list(given.environment),
             "draws": self.draws,
             "apart": places.apart,
             "progress": dict(given.progress) or (diagnosis.schedules(given.like.trace) if given.like else {}),
@@ -305,6 +306,19 @@ class Laboratory:
             return asked
         limit_s = limit_of(self._first_s)
         return limit_s if asked is None else min(asked, limit_s)
+
+
+def first_of(lab: Laboratory, label: str, given: Conditions) -> InstrumentedRun:
+    """The first run, whose metrics are told from patterns that leave none of them out.
+
+    Raises:
+        CannotRunError: It did not finish.
+        UsageError: A pattern of metrics to leave out fits none.
+    """
+    ran = need(lab.run(label, given))
+    if lab.program is None:
+        adapters.must_fit(adapters.find_all(ran.folder / OUTPUT), lab.ignore, option="--ignore-metric")
+    return ran
 
 
 def need(ran: InstrumentedRun) -> InstrumentedRun:

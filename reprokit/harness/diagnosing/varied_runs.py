@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from reprokit.errors import ReprokitError
 from reprokit.harness.diagnosing.conditions import Conditions, InstrumentedRun
 from reprokit.harness.diagnosing.diagnosis import RuledOut
 from reprokit.harness.diagnosing.first_divergence import like
 from reprokit.harness.diagnosing.inquiry import LEFTOVERS, Inquiry, under
-from reprokit.harness.running.apply_variations import there
+from reprokit.harness.running.apply_variations import changed, refusal, there
+from reprokit.harness.running.in_force import conditions_of, expected_of, why_not_in_force
+from reprokit.layout import STDERR
 from reprokit.variations import Unmade, Variation, survey
 
+_EQUAL = "varied together with all others: the numbers are equal"
+_AFTER_ANOTHER_SEED = (
+    "after a run with another seed, whose files were left where they lay, the numbers are equal "
+    "(not part of it: byte-code, since the program's own modules are compiled anew in each run)"
+)
 _CRASHED = "with it changed the program does not finish"
 #: How many runs are made at most to find the variations under which the program fails.
 _MOST_RUNS = 12
@@ -23,17 +31,17 @@ def differs_when_varied(inquiry: Inquiry) -> bool:
     lab.progress.phase("are they equal under varied conditions?")
     lab.expect(3 if lab.left else 1)
     found = survey(there(lab.spec, folder=lab.apart), only=lab.vary)
-    inquiry.not_varied += [_ruled_out(one) for one in found.unmade if not one.held]
-    chosen = tuple(one for one in found.made if one.name != LEFTOVERS)
-    says = next((one.says for one in found.made if one.name == LEFTOVERS), "")
-    if says and _another_seed_goes_first(inquiry, says):
-        other = lab.run("beside-another-seeds", Conditions(progress=like(first)))
-        if not other.trouble and not lab.equal(first, other):
-            inquiry.other = other
-            return True
-        how = "beside the files of a run with another seed, the numbers are equal"
-        inquiry.ruled_out.append(RuledOut(what=says, how=_why_not(other) if other.trouble else how))
-        lab.leftovers.forget()
+    for unmade in found.unmade:
+        if not unmade.held:
+            inquiry.leave_out(unmade, unmade.why)
+    leftovers = next((one for one in found.made if one.name == LEFTOVERS), None)
+    if leftovers is not None and _differs_after_another_seed(inquiry, leftovers):
+        return True
+    chosen = tuple(one for one in found.made if one.name != LEFTOVERS and _can_start(inquiry, one))
+    held = [one for one in found.unmade if one.held and _is_held(inquiry, one)]
+    if not chosen:
+        inquiry.ruled_out += [_ruled_out(one) for one in held]
+        return False
     other = _all_at_once(inquiry, chosen)
     if other.trouble:
         chosen = _survivable(inquiry, chosen, other)
@@ -41,34 +49,89 @@ def differs_when_varied(inquiry: Inquiry) -> bool:
             return False
         other = _all_at_once(inquiry, chosen)
     if other.trouble:
-        inquiry.not_varied += [RuledOut(what=one.says, how=_why_not(other)) for one in chosen]
+        for one in chosen:
+            inquiry.leave_out(one, _why_not(other))
         return False
     if lab.equal(first, other):
-        how = "varied together with all others: the numbers are equal"
-        inquiry.ruled_out += [RuledOut(what=one.says, how=how) for one in chosen]
-        inquiry.ruled_out += [_ruled_out(one) for one in found.unmade if one.held]
+        _judge_each(inquiry, chosen, other)
+        inquiry.ruled_out += [_ruled_out(one) for one in held]
         return False
     inquiry.other, inquiry.variations = other, chosen
     return True
 
 
-def _another_seed_goes_first(inquiry: Inquiry, says: str) -> bool:
+def _judge_each(inquiry: Inquiry, chosen: Sequence[Variation], other: InstrumentedRun) -> None:
+    """Of a varied run that is equal: what it rules out is what was in force in it."""
+    seen, before = (conditions_of(ran.trace.facts) for ran in (other, inquiry.first))
+    for one in chosen:
+        why = why_not_in_force(expected_of(one), seen, before=before)
+        if why:
+            inquiry.leave_out(one, why)
+        else:
+            inquiry.ruled_out.append(RuledOut(what=one.says, how=_EQUAL))
+
+
+def _is_held(inquiry: Inquiry, one: Unmade) -> bool:
+    """Whether runs differ in it by themselves, where that is why it need not be varied."""
+    hashes = [
+        conditions_of(ran.trace.facts).get("0", {}).get("hash") for ran in (inquiry.first, inquiry.other)
+    ]
+    if one.name != "hash_seed" or None in hashes or len(set(hashes)) > 1:
+        return True
+    inquiry.leave_out(one, "every run has the same one, whatever PYTHONHASHSEED is: the command fixes it")
+    return False
+
+
+def _can_start(inquiry: Inquiry, one: Variation) -> bool:
+    """Whether the command can be started under it; noted where it cannot."""
+    try:
+        changed(inquiry.lab.spec, start=one.start, cpu=one.cpu)
+    except ReprokitError as error:
+        inquiry.leave_out(one, error.what)
+        return False
+    return True
+
+
+def _differs_after_another_seed(inquiry: Inquiry, leftovers: Variation) -> bool:
+    """Whether a run differs that finds what a run with another seed has left; it is the other one then."""
+    lab = inquiry.lab
+    if not _another_seed_goes_first(inquiry, leftovers):
+        return False
+    other = lab.run("beside-another-seeds", Conditions(progress=like(inquiry.first)))
+    if not other.trouble and not lab.equal(inquiry.first, other):
+        inquiry.other = other
+        return True
+    if other.trouble:
+        inquiry.leave_out(leftovers, _why_not(other))
+    else:
+        inquiry.ruled_out.append(RuledOut(what=leftovers.says, how=_AFTER_ANOTHER_SEED))
+    lab.leftovers.forget()
+    return False
+
+
+def _another_seed_goes_first(inquiry: Inquiry, leftovers: Variation) -> bool:
     """Make a run with another seed, whose leftovers later runs find; whether there was one.
 
-    The second run has seen what the first one left, but that was left under the same seed.
+    The second run has seen what the first one left, but that was left under the same seed. Where no run was
+    seen to leave anything, there is one only if it is asked for by name: compiled code is not seen to write.
     """
     lab = inquiry.lab
-    if not lab.left or lab.spent:
+    if not lab.left and LEFTOVERS not in (lab.vary or ()):
+        inquiry.leave_out(
+            leftovers, "no run was seen to leave any, and none with another seed was made before"
+        )
+        return False
+    if lab.spent:
+        inquiry.leave_out(leftovers, "the budget is used up: no run with another seed was made before")
         return False
     if not any("{seed}" in word for word in lab.spec.command):
-        how = "of a run with another seed: the command has no {seed}"
-        inquiry.not_varied.append(RuledOut(what=says, how=how))
+        how = "no run with another seed can be made before: the command has no {seed}"
+        inquiry.leave_out(leftovers, how)
         return False
     given = Conditions(seed=lab.spec.seed + 1, fresh=True, progress=like(inquiry.first))
     made = lab.run("another-seed", given)
     if made.trouble:
-        how = "with another seed the program does not finish"
-        inquiry.not_varied.append(RuledOut(what=says, how=how))
+        inquiry.leave_out(leftovers, "with another seed the program does not finish")
         lab.leftovers.restore()
         return False
     lab.leftovers.keep()
@@ -102,16 +165,20 @@ def _survivable(
             some, failed = (half, ran) if ran.trouble else (other, failed)
         if len(some) > 1:
             break
-        inquiry.not_varied.append(RuledOut(what=some[0].says, how=_why_not(failed)))
+        inquiry.leave_out(some[0], _why_not(failed))
         rest = tuple(one for one in rest if one not in some)
         if rest:
             failed = lab.run("the-rest-varied", under(rest, inquiry.first))
     if not failed.trouble:
         return rest
     how = f"{_why_not(failed)}; the search for which of them it is was stopped"
-    inquiry.not_varied += [RuledOut(what=one.says, how=how) for one in rest]
+    for one in rest:
+        inquiry.leave_out(one, how)
     return ()
 
 
 def _why_not(ran: InstrumentedRun) -> str:
-    return f"{_CRASHED} within {ran.limit_s:g} s" if ran.overdue else _CRASHED
+    if ran.overdue:
+        return f"{_CRASHED} within {ran.limit_s:g} s"
+    refused = refusal(ran.folder / STDERR)
+    return refused or f"{_CRASHED}: {ran.trouble}"

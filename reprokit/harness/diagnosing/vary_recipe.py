@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from reprokit import diagnosis
+from reprokit import diagnosis, runs
 from reprokit.harness.diagnosing.conditions import limit_of
+from reprokit.harness.judging.seed_response import LARGEST_SEED
 from reprokit.harness.judging.varied_evidence import agree, varied_evidence
 from reprokit.harness.running.apply_variations import there_of
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.program import variables_of
-from reprokit.harness.running.run_kinds import VariedRun
+from reprokit.harness.running.run_kinds import LEFTOVERS, VariedRun, WholeRun
 from reprokit.harness.running.start_runs import backend_of, run_recipe
 from reprokit.layout import RECORD, read_json
 from reprokit.project import Project
@@ -98,7 +99,12 @@ class _Trials:
         held = {one.name: one.why for one in self.found.unmade if one.held}
         unmade = {one.name: one.why for one in self.found.unmade if not one.held}
         kind = VariedRun(
-            number=len(self.folders) + 1, chosen=chosen, watched=watched, held=held, unmade=unmade
+            number=len(self.folders) + 1,
+            chosen=chosen,
+            watched=watched,
+            held=held,
+            unmade=unmade,
+            after=self._after_another_seed() if any(one.name == LEFTOVERS for one in chosen) else "",
         )
         request = self.request if any(one.cpu for one in chosen) else self._limited()
         (folder,) = run_recipe(self.recipe, request, kind, project=self.project, phases=self.phases)
@@ -106,6 +112,14 @@ class _Trials:
         seen = varied_evidence(self.first, [folder]).runs[0]
         self.unusable = self.unusable or bool(seen.problem)
         return seen.is_equal
+
+    def _after_another_seed(self) -> str:
+        """Train with another seed, whose leftovers the next run finds; "" where that did not finish."""
+        seed = (int(read_json(self.first / RECORD)["seed"]) + 1) % LARGEST_SEED
+        request = replace(self._limited(), seed=seed)
+        (folder,) = run_recipe(self.recipe, request, WholeRun(), project=self.project, phases=self.phases)
+        made = runs.read(folder, verify=False)
+        return f"{folder.parent.name}/{folder.name}" if made.complete else ""
 
     def _limited(self) -> Request:
         """The same with a time limit, for a training that hangs under a variation."""

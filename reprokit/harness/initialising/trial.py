@@ -26,7 +26,7 @@ from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
-from reprokit.images import own_variants
+from reprokit.images.locking import own_variants
 from reprokit.layout import METRICS, PROGRAM, RECIPE, RECORD, STDERR, STDOUT, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import Program, Recipe

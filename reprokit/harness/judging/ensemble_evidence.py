@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 
 from reprokit import golden, runs
-from reprokit.core import comparability, fingerprint
+from reprokit.core import comparability, fingerprint, seed_rule
 from reprokit.core.evidence import EnsembleEvidence
 from reprokit.core.statistics import gate
-from reprokit.core.statistics.gate_plan import GateOutcome, Metric, PlanOfLooks
+from reprokit.core.statistics.gate_plan import Conclusion, GateOutcome, Metric, PlanOfLooks
 from reprokit.core.statistics.gate_rates import rates_of
-from reprokit.errors import CannotJudgeError, ReportError
+from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
 from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.run_identity import identity_of
+from reprokit.harness.judging.seed_response import silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values
-from reprokit.layout import ENVIRONMENT, METRICS, read_json
+from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.recipes import Recipe
 from reprokit.workspace import sha256_of
 
@@ -59,9 +60,18 @@ def ensemble_evidence(
         is_member=_is_member(first, ensemble),
         runs=tuple(map(str, folders)),
     )
-    if problem := _blessed_otherwise(recipe, ensemble):
+    if problem := _blessed_otherwise(recipe, ensemble) or why_silent(ensemble):
         return replace(about, problem=problem)
     return _judged(recipe, first, folders, ensemble, about) if folders else about
+
+
+def why_silent(ensemble: Ensemble) -> str:
+    """Why the seeds of an ensemble are one result, by today's rule; "" where they are several."""
+    for label in ensemble.labels:
+        values = {member.seed: member.values[label] for member in ensemble.members}
+        if why := seed_rule.why_no_response(values):
+            return f"the ensemble is no evidence: {label} {why}"
+    return ""
 
 
 def planned_seeds(ensemble: Ensemble) -> tuple[int, ...]:
@@ -115,6 +125,8 @@ def _judged(
     reference = {str(member.seed): dict(member.values) for member in ensemble.members}
     metrics = _metrics(ensemble)
     outcome = _outcome(metrics, reference, new)
+    if outcome.conclusion is Conclusion.EQUIVALENT and (problem := _silent(recipe, first, stored, new)):
+        return replace(about, problem=problem)
     data = {
         "reference": reference,
         "new": new,
@@ -150,6 +162,25 @@ def _no_evidence(first: runs.StoredRun, stored: Sequence[runs.StoredRun], ensemb
             return f"{name} gave the metrics of {digests[digest]}, byte for byte: they are one result"
         digests[digest] = name
     return ""
+
+
+def _silent(
+    recipe: Recipe, first: Path, stored: Sequence[runs.StoredRun], new: Mapping[str, Mapping[str, float]]
+) -> str:
+    """Why new seeds whose values are like the ensemble's are one result; "" where they are several."""
+    labels = golden.labels_of([one.as_blessed() for one in recipe.statistical])
+    metrics = {label: one.metric for label, one in zip(labels, recipe.statistical, strict=True)}
+    own = {read_json(first / RECORD)["seed"]: first}  # judged too, and of a seed that is further away
+    folders = {**own, **{one.record["seed"]: one.path for one in stored}}
+    try:
+        values = {
+            **{seed: windowed_values(folder, recipe.statistical) for seed, folder in own.items()},
+            **{int(seed): one for seed, one in new.items()},
+        }
+        found = silent_metrics({seed: one / METRICS for seed, one in folders.items()}, values, metrics)
+    except (MetricsError, CannotJudgeError) as error:
+        return str(error)
+    return next((f"the new seeds are no evidence: {label} {why}" for label, why in found.items()), "")
 
 
 def _metrics(ensemble: Ensemble) -> tuple[Metric, ...]:

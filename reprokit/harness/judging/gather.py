@@ -20,6 +20,7 @@ from reprokit.errors import MetricsError
 from reprokit.harness.judging.clock_evidence import only_the_clock
 from reprokit.harness.judging.ensemble_evidence import ensemble_evidence
 from reprokit.harness.judging.expected_windows import over_windows
+from reprokit.harness.judging.output_files import differing_outputs, patterns_recorded
 from reprokit.harness.judging.program_changes import program_changes
 from reprokit.harness.judging.rank_traces import compare_ranks
 from reprokit.harness.judging.reference import Reference, golden_reference, overrides_of
@@ -85,6 +86,7 @@ def gather(
         blessed = _golden_evidence(found, stored[0], environment, records=records)
     repeats = tuple(_compare_runs(*pair, recipe, ignore=ignore, records=records) for pair in pairs)
     run = reference.run if reference else None
+    outputs = patterns_recorded(stored) if all(one.complete for one in stored) else None
     modified = overrides_of(stored[0].record) if stored else ()
     return Evidence(
         recipe=_recipe_data(recipe, overrides=run.overrides if run else ()),
@@ -107,6 +109,15 @@ def gather(
         volatile_metrics={
             name: why for run in stored for name, why in (run.record.get("volatile") or {}).items()
         },
+        volatile_idle=_idle([run.record.get("volatile_idle") or {} for run in stored]),
+        outputs=outputs,
+        outputs_differing=differing_outputs(stored, outputs) if outputs is not None else {},
+        left_in_tree={
+            path: how
+            for run in stored[1:]
+            for path, how in (run.record.get("left_by_earlier_runs") or {}).items()
+        },
+        tree_unknown=next((str(why) for run in stored if (why := run.record.get("tree_unknown"))), ""),
         ignored_metrics=adapters.ignored_metrics(finished, ignore) if ignore else {},
         locked=locked_versions(stored[0].path, stored[0].record, environment) if stored else None,
         strict=strict,
@@ -120,8 +131,14 @@ def gather(
         if recipe is not None and golden_dir is not None and beside.new_seeds is not None
         else None,
         varied=varied_evidence(folders[0], beside.varied) if beside.varied else None,
-        seed_response=response_to_seed(recipe, stored, environment, golden_dir, other=beside.other_seed),
+        seed_response=response_to_seed(recipe, stored, environment, golden_dir, others=beside.other_seeds),
     )
+
+
+def _idle(found: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Patterns that fit a metric of no run, with the nearest names of the first."""
+    first = found[0] if found else {}
+    return {pattern: near for pattern, near in first.items() if all(pattern in one for one in found)}
 
 
 def _compare_runs(

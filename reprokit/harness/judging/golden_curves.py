@@ -47,5 +47,7 @@ def _read(folder: Path, group: Group, *, seed: int) -> GoldenCurves:
     except (GoldenError, MetricsError) as error:
         return GoldenCurves(label=label, problem=f"the golden cannot be read: {error}")
     if not found.is_foreign and inputs.changed(found.provenance["digests"], group.digests):
-        label = f"{label}, of other inputs"
+        return GoldenCurves(
+            label=label, problem=f"the golden of seed {seed} is of other inputs, so it is not drawn"
+        )
     return GoldenCurves(label=f"{label}, a foreign log" if found.is_foreign else label, series=series)

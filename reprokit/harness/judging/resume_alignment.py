@@ -16,6 +16,7 @@ from reprokit.adapters import MetricsSource
 from reprokit.core import problems, steps
 from reprokit.core.comparer import Comparer
 from reprokit.core.difference import Divergence
+from reprokit.core.metric_names import within
 from reprokit.core.tolerance import Tolerances
 from reprokit.errors import CannotJudgeError
 
@@ -62,11 +63,11 @@ def rejoined(whole: Path, stopped: Path | None, resumed: Path, *, ignore: Sequen
         raise _unaligned("every log is empty", resumed)
     firsts = [_first(one, right, part, where=resumed) for _, one, part, right in logs]
     for (name, one, part, right), first in zip(logs, firsts, strict=True):
-        own = f"{name}:"
-        found = _compare(one, right, first, ignore=[pattern.removeprefix(own) for pattern in ignore])
+        left_out = [pattern for typed in ignore for pattern in within(typed, name)]
+        found = _compare(one, right, first, ignore=left_out)
         if found is not None:
-            within = first == 0 and found.record < (len(part) if stopped else 1)
-            return Rejoined(divergence=found, from_the_first=not any(firsts), before_the_stop=within)
+            before = first == 0 and found.record < (len(part) if stopped else 1)
+            return Rejoined(divergence=found, from_the_first=not any(firsts), before_the_stop=before)
     return Rejoined(divergence=None, from_the_first=not any(firsts), before_the_stop=False)
 
 

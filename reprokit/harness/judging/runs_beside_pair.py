@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from reprokit.harness.judging.seed_response import run_with_another_seed
+from reprokit.harness.judging.seed_response import runs_with_other_seeds
 from reprokit.harness.judging.sweep_evidence import runs_of_sweeps
 from reprokit.layout import RECORD, read_json
 from reprokit.runs.listing import key_of
@@ -19,7 +19,7 @@ class RunsBesidePair:
         stopped: The run that was killed on its way, or None.
         resumed: The run that went on from it, or None.
         varied: The runs under other surroundings.
-        other_seed: The run with another seed, or None.
+        other_seeds: The runs with other seeds that show whether a metric responds, up to two.
         seeds: Those that sweeps made of the same with other seeds, finished or failed.
         new_seeds: Those that were made for the ensemble, perhaps none; None where it was not asked.
     """
@@ -27,7 +27,7 @@ class RunsBesidePair:
     stopped: Path | None = None
     resumed: Path | None = None
     varied: tuple[Path, ...] = ()
-    other_seed: Path | None = None
+    other_seeds: tuple[Path, ...] = ()
     seeds: tuple[Path, ...] = ()
     new_seeds: tuple[Path, ...] | None = None
 
@@ -39,23 +39,22 @@ class RunsBesidePair:
     @property
     def folders(self) -> tuple[Path, ...]:
         """All of them."""
-        other_seed = (self.other_seed,) if self.other_seed else ()
-        return (*self.interrupted, *self.varied, *other_seed, *self.seeds, *(self.new_seeds or ()))
+        return (*self.interrupted, *self.varied, *self.other_seeds, *self.seeds, *(self.new_seeds or ()))
 
 
 def runs_at_hand(first: Path) -> RunsBesidePair:
     """What lies beside the first run of a pair: runs of sweeps, and what the rows of a program need.
 
-    That is, of an unmodified program, a resumed run where its recipe says how it is resumed, and a run with
-    another seed.
+    That is, of an unmodified program, a resumed run where its recipe says how it is resumed, and runs with
+    other seeds.
     """
     record, seeds = read_json(first / RECORD), runs_of_sweeps(first)
     if not record.get("program"):
         return RunsBesidePair(seeds=seeds)
     declared = (record.get("recipe_data") or {}).get("resume")
     stopped, resumed = _resumed(first) if declared else (None, None)
-    other_seed = run_with_another_seed(first)
-    return RunsBesidePair(stopped=stopped, resumed=resumed, other_seed=other_seed, seeds=seeds)
+    other_seeds = runs_with_other_seeds(first)
+    return RunsBesidePair(stopped=stopped, resumed=resumed, other_seeds=other_seeds, seeds=seeds)
 
 
 def _resumed(first: Path) -> tuple[Path | None, Path | None]:

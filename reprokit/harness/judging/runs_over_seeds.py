@@ -56,6 +56,7 @@ class Group:
         digests: Of the inputs, as ``run.json`` has them.
         kind: Of a sweep over machines of several kinds: what can change numbers on those of this group.
         is_mixed: Whether its runs were made on machines of several kinds.
+        label: What it is called beside others, by what differs; "" for its name.
     """
 
     name: str
@@ -65,6 +66,12 @@ class Group:
     digests: Mapping[str, Any]
     kind: str = ""
     is_mixed: bool = False
+    label: str = ""
+
+    @property
+    def called(self) -> str:
+        """What a person calls it."""
+        return self.label or self.name
 
 
 def group_of(folders: Sequence[Path], *, name: str, like: Path | None = None, mixed: bool = False) -> Group:

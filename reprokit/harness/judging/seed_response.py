@@ -7,16 +7,20 @@ something only where a run with another seed has other metrics, or where the rec
 from __future__ import annotations
 
 import filecmp
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from reprokit import adapters, golden, runs
-from reprokit.core import fingerprint, inputs
+from reprokit.core import fingerprint, inputs, seed_rule
 from reprokit.core.agreement import takes_seed
 from reprokit.core.evidence import SeedResponse, is_integer
 from reprokit.core.rows import counted
+from reprokit.core.seed_rule import Response as Responding
+from reprokit.core.seed_rule import why_no_response
 from reprokit.errors import GoldenError, MetricsError
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.run_kinds import WholeRun, is_whole
@@ -33,7 +37,7 @@ NOTHING = "nothing shows that a metric responds to the seed"
 
 
 def response_of(
-    recipe: Mapping[str, Any], first: Path, *, golden_folder: Path | None, other: Path | None
+    recipe: Mapping[str, Any], first: Path, *, golden_folder: Path | None, others: Sequence[Path]
 ) -> SeedResponse | None:
     """What shows that the metrics of a run respond to its seed; None for a program that reprokit seeds.
 
@@ -41,15 +45,15 @@ def response_of(
         recipe: The recipe as plain data.
         first: The run's folder.
         golden_folder: Where its golden is, or would be; None where that is unknown.
-        other: A run with another seed, or None.
+        others: Runs with other seeds.
     """
     if "command" not in recipe or recipe.get("unresponsive"):
         return None
     shown = recorded_in(golden_folder) or shown_by_other_goldens(golden_folder, first)
     if shown:
         return SeedResponse(shown_by=shown)
-    if other is not None:
-        return compared_with(first, other)
+    if others:
+        return compared_with(first, others)
     because = NOTHING if takes_seed(recipe) else f"{NOTHING}: its command has no {{seed}}"
     return SeedResponse(why_not=because)
 
@@ -60,7 +64,7 @@ def response_to_seed(
     environment: Mapping[str, Any],
     golden_dir: Path | None,
     *,
-    other: Path | None,
+    others: Sequence[Path],
 ) -> SeedResponse | None:
     """The same of the first of several runs of a recipe; None where it did not finish."""
     if recipe is None or recipe.program is None or not stored or not stored[0].complete:
@@ -68,81 +72,171 @@ def response_to_seed(
     seed, folder = stored[0].record.get("seed"), None
     if golden_dir is not None and is_integer(seed):
         folder = golden.locate_for(golden_dir, recipe=recipe.name, environment=environment, seed=seed)
-    return response_of(recipe.as_data(), stored[0].path, golden_folder=folder, other=other)
+    return response_of(recipe.as_data(), stored[0].path, golden_folder=folder, others=others)
 
 
 def recorded_in(golden_folder: Path | None) -> str:
-    """What a golden says of the run with another seed that was there when it was promoted, or ""."""
-    recorded = (_loaded(golden_folder) or {}).get("responds")
-    if not recorded:
+    """What a golden says of the runs with other seeds that were there when it was promoted, or "".
+
+    It is judged by today's rule: a metric that is constant in the golden's own records is no response, and
+    neither is one with a single record of which two seeds alone are known.
+    """
+    blessed = _loaded(golden_folder)
+    recorded = blessed.provenance.get("responds") if blessed else None
+    if not blessed or not recorded:
         return ""
-    return f"{counted(len(recorded['metrics']), 'metric')} responded to the seed when it was promoted"
+    own = {name: one.values for name, one in adapters.read_series(blessed.metrics).items()}
+    if own:
+        names = [name for name in recorded["metrics"] if name in own and _may_respond(own[name], recorded)]
+    else:  # no metric is a number
+        names = recorded["metrics"]
+    return f"{counted(len(names), 'metric')} responded to the seed when it was promoted" if names else ""
+
+
+def _may_respond(values: Sequence[float], recorded: Mapping[str, Any]) -> bool:
+    if len(values) == 1:
+        return recorded.get("third_seed") is not None
+    return len({str(value) for value in values}) > 1
 
 
 def shown_by_other_goldens(golden_folder: Path | None, first: Path) -> str:
     """What goldens of the same inputs with other seeds show; "" where they show nothing."""
     if golden_folder is None or not (first / METRICS).is_file():
         return ""
-    digests, metrics = read_json(first / RECORD).get("digests") or {}, sha256_of(first / METRICS)
+    record = read_json(first / RECORD)
+    if not is_integer(mine := record.get("seed")):
+        return ""
+    digests, files = record.get("digests") or {}, {mine: first / METRICS}
     for folder in sorted(golden_folder.parent.glob("seed-*")):
-        theirs = (_loaded(folder) or {}).get("digests") if folder != golden_folder else None
-        if theirs and not inputs.changed(theirs, digests) and theirs["metrics"] != metrics:
-            return f"the golden of {folder.name.replace('-', ' ')} has other metrics"
-    return ""
-
-
-def compared_with(first: Path, other: Path) -> SeedResponse:
-    """What a run with another seed shows."""
-    mine, theirs = (read_json(folder / RECORD).get("seed") for folder in (first, other))
-    stored, where = runs.read(other), str(other)
-    if not stored.complete:
-        because = f"{where} is incomplete: {stored.incomplete_because}"
-        return SeedResponse(run=where, why_not=f"{NOTHING}: {because}")
-    if not is_integer(mine) or not is_integer(theirs) or mine == theirs or not _are_alike(first, other):
-        return SeedResponse(run=where, why_not=f"{NOTHING}: {where} is not a run of it with another seed")
+        theirs = _loaded(folder) if folder != golden_folder else None
+        if theirs and not inputs.changed(theirs.provenance["digests"], digests):
+            files.setdefault(theirs.provenance["seed"], theirs.metrics)
+    if len(files) < 2:
+        return ""
     try:
-        names = responding_metrics(first, other, seeds=(mine, theirs))
-        num_metrics = len(adapters.compare(first / METRICS, other / METRICS).per_metric)
+        shown = Responding.YES in responses(files).values()
+    except MetricsError:
+        return ""
+    *_, last = files
+    seeds = "seed " + str(last) if len(files) == 2 else f"{len(files) - 1} other seeds"
+    return f"the golden of {seeds} has other metrics" if shown else ""
+
+
+def compared_with(first: Path, others: Sequence[Path]) -> SeedResponse:
+    """What runs with other seeds show, one or two."""
+    mine = read_json(first / RECORD).get("seed")
+    files: dict[int, Path] = {mine: first / METRICS} if is_integer(mine) else {}
+    where = tuple(map(str, others))
+    told = SeedResponse(run=where[0], third_run=where[1] if len(where) > 1 else "")
+    for other in others:
+        seed, stored = read_json(other / RECORD).get("seed"), runs.read(other)
+        if not stored.complete:
+            because = f"{other} is incomplete: {stored.incomplete_because}"
+            return replace(told, why_not=f"{NOTHING}: {because}")
+        if not is_integer(mine) or not is_integer(seed) or seed in files or not _are_alike(first, other):
+            return replace(told, why_not=f"{NOTHING}: {other} is not a run of it with another seed")
+        files[seed] = other / METRICS
+    try:
+        found = responses(files)
     except MetricsError as error:
-        return SeedResponse(run=where, why_not=f"{NOTHING}: {error}")
-    if not names:
-        told = f"no metric responds to the seed: seed {theirs} gives the metrics of seed {mine}"
-        return SeedResponse(run=where, why_not=told)
-    told = f"{len(names)} of {counted(num_metrics, 'metric')} respond to the seed"
-    return SeedResponse(run=where, shown_by=told, seed=theirs, metrics=names)
+        return replace(told, why_not=f"{NOTHING}: {error}")
+    seeds, names = list(files)[1:], tuple(name for name, one in found.items() if one is Responding.YES)
+    if names:
+        shown = f"{len(names)} of {counted(len(found), 'metric')} respond to the seed"
+        third = seeds[1] if len(seeds) > 1 else None
+        return replace(told, shown_by=shown, seed=seeds[0], third_seed=third, metrics=names)
+    if open_ones := [name for name, one in found.items() if one is Responding.OPEN]:
+        because = f"{', '.join(open_ones[:3])} may be the seed plus a constant, which two seeds cannot tell"
+        return replace(told, why_not=f"{NOTHING}: {because}", needs_third=True)
+    with_seeds = f"seed {seeds[0]} gives" if len(seeds) == 1 else f"seeds {seeds[0]} and {seeds[1]} give"
+    repeats = "" if _are_equal(list(files.values())) else ", but for what repeats the seed"
+    return replace(
+        told,
+        why_not=f"no metric responds to the seed: {with_seeds} the metrics of seed {mine}{repeats}",
+    )
 
 
-def responding_metrics(first: Path, other: Path, *, seeds: Sequence[int]) -> tuple[str, ...]:
-    """The metrics in which the folders of two runs with these seeds differ, but for those that are the seed.
+def responses(files: Mapping[int, Path]) -> dict[str, Responding]:
+    """Whether each metric responds to the seed, by its name.
+
+    A text may hold the seed in any form, as may the digest of a file: they count where no metric is a number.
+
+    Args:
+        files: Seed → the metrics of the run with it; two or more.
 
     Raises:
-        MetricsError: Their metrics cannot be compared.
+        MetricsError: They cannot be read.
     """
-    comparison = adapters.compare(first / METRICS, other / METRICS)
-    return tuple(_responding(first, other, seeds, comparison.per_metric))
+    series = {seed: adapters.read_series(file) for seed, file in files.items()}
+    names = list(dict.fromkeys(name for one in series.values() for name in one))
+    if names:
+        return {name: _response_of(name, series) for name in names}
+    first, *others = files.values()
+    found: dict[str, Responding] = {}
+    for other in others:
+        for name, summary in adapters.compare(first, other).per_metric.items():
+            if summary.mismatches or name not in found:
+                found[name] = Responding.YES if summary.mismatches else Responding.NO
+    return found
 
 
-def run_with_another_seed(first: Path) -> Path | None:
-    """A finished run of the same as ``first`` but for its seed, beside it; None where there is none.
+def silent_metrics(
+    files: Mapping[int, Path], values: Mapping[int, Mapping[str, float]], metrics: Mapping[str, str]
+) -> dict[str, str]:
+    """Which declared metrics do not respond to the seed, by what their values are filed under, and why.
 
-    Of several the newest in which a metric responds, else the newest.
+    Args:
+        files: Seed → the metrics of some of the runs, two or more.
+        values: Seed → label → number, of all runs.
+        metrics: Label → the metric's name.
+
+    Raises:
+        MetricsError: They cannot be read.
+    """
+    found = responses(files)
+    told = {label: why_no_response({seed: one[label] for seed, one in values.items()}) for label in metrics}
+    for label, name in metrics.items():
+        if not told[label] and found.get(name) is Responding.NO:
+            told[label] = f"only repeats the seed: {name} is the same at every record of each run"
+    return {label: why for label, why in told.items() if why}
+
+
+def _response_of(name: str, series: Mapping[int, Mapping[str, adapters.Series]]) -> Responding:
+    values = {
+        seed: np.asarray(one[name].values if name in one else (), dtype=np.float64)
+        for seed, one in series.items()
+    }
+    return seed_rule.response(values)
+
+
+def _are_equal(files: Sequence[Path]) -> bool:
+    return all(filecmp.cmp(files[0], file, shallow=False) for file in files[1:])
+
+
+def runs_with_other_seeds(first: Path) -> tuple[Path, ...]:
+    """Finished runs of the same as ``first`` but for their seeds, beside it: up to two.
+
+    The newest in which a metric responds, else the newest two that show it together, else the newest ones.
     """
     mine = read_json(first / RECORD)
-    found: list[Path] = []
+    found: dict[int, Path] = {}
     for folder in sorted(first.parent.iterdir(), key=lambda path: path.name, reverse=True):
         record = read_json(folder / RECORD) if (folder / RECORD).is_file() else {}
         seed = record.get("seed")
-        other = is_integer(seed) and seed != mine.get("seed")
-        if other and is_whole(record) and _are_alike(first, folder):
-            found += [folder] if runs.read(folder).complete else []
-            if found[-1:] == [folder] and compared_with(first, folder).shown_by:
-                return folder
+        if not is_integer(seed) or seed == mine.get("seed") or seed in found:
+            continue
+        if is_whole(record) and _are_alike(first, folder) and runs.read(folder).complete:
+            found[seed] = folder
+            for others in ((folder,), (next(iter(found.values())), folder))[: len(found)]:
+                if compared_with(first, others).shown_by:
+                    return others
         if len(found) >= _MOST_LOOKED_AT:
             break
-    return found[0] if found else None
+    newest = tuple(found.values())[:2]
+    return newest if newest and compared_with(first, newest[:1]).needs_third else newest[:1]
 
 
-def find_another_seed(
+def find_other_seeds(
     recipe: Recipe,
     folders: Sequence[Path],
     request: Request,
@@ -150,8 +244,8 @@ def find_another_seed(
     project: Project,
     phases: Phases,
     run: Callable[[Request], tuple[Path, ...]] | None = None,
-) -> Path | None:
-    """A run with another seed, found or made now, where nothing else shows that a metric responds.
+) -> tuple[Path, ...]:
+    """Runs with other seeds, found or made now, where nothing else shows that a metric responds: up to two.
 
     Args:
         recipe: Of the runs.
@@ -162,25 +256,38 @@ def find_another_seed(
         run: Makes the runs of another request; None for runs of the recipe.
 
     Returns:
-        Its folder; None where none is needed, or none could show anything.
+        Their folders; () where none is needed, or none could show anything.
     """
     data = recipe.as_data()
     if recipe.program is None or recipe.modified or not takes_seed(data) or not agree(folders):
-        return None
+        return ()
     environment = read_json(folders[0] / ENVIRONMENT)
     seed = request.seed_of(recipe.seeds)
     place = golden.locate_for(project.golden_dir, recipe=recipe.name, environment=environment, seed=seed)
     if _is_answered(data, folders[0], place):
-        return None
-    found = run_with_another_seed(folders[0])
-    if found is not None:
-        return found
-    other = next((one for one in recipe.seeds if one != seed), (seed + 1) % LARGEST_SEED)
-    phases.progress.note(f"one more run, with seed {other}: nothing shows yet that a metric responds to it")
-    asked, kind = replace(request, seed=other), WholeRun(beside=request.repeats)
-    if run is not None:
-        return run(replace(asked, repeats=1))[0]
-    return run_recipe(recipe, asked, kind, project=project, phases=phases)[0]
+        return ()
+
+    def made(other: int) -> Path:
+        phases.progress.note(
+            f"one more run, with seed {other}: nothing shows yet that a metric responds to it"
+        )
+        asked, kind = replace(request, seed=other), WholeRun(beside=request.repeats)
+        if run is not None:
+            return run(replace(asked, repeats=1))[0]
+        return run_recipe(recipe, asked, kind, project=project, phases=phases)[0]
+
+    found = runs_with_other_seeds(folders[0])
+    if not found:
+        found = (made(next((one for one in recipe.seeds if one != seed), (seed + 1) % LARGEST_SEED)),)
+    if len(found) == 1 and compared_with(folders[0], found).needs_third:
+        second = read_json(found[0] / RECORD)["seed"]
+        found = (*found, made(third_seed(seed, second)))
+    return found
+
+
+def third_seed(first: int, second: int) -> int:
+    """A third seed, so far away that results in steps, such as a share of 100, are on no line by chance."""
+    return (max(first, second) + 1009) % LARGEST_SEED
 
 
 def agree(folders: Sequence[Path]) -> bool:
@@ -192,40 +299,24 @@ def agree(folders: Sequence[Path]) -> bool:
     return complete and all(filecmp.cmp(files[0], file, shallow=False) for file in files[1:])
 
 
-def _loaded(folder: Path | None) -> Mapping[str, Any] | None:
-    """Where a golden comes from; None where it is none, which whoever compares with it says."""
+def _loaded(folder: Path | None) -> golden.Golden | None:
+    """A golden; None where it is none, which whoever compares with it says."""
     try:
-        return golden.load(folder).provenance if folder is not None and folder.is_dir() else None
+        return golden.load(folder) if folder is not None and folder.is_dir() else None
     except GoldenError:
         return None
 
 
 def _is_answered(recipe: Mapping[str, Any], first: Path, golden_folder: Path) -> bool:
     """Whether goldens show it already, for a run that may be promoted in the place of one of them."""
-    told = _loaded(golden_folder)
-    if told and told.get("responds"):
-        record = read_json(first / RECORD)
-        same = not inputs.changed(told["digests"], record.get("digests") or {})
-        return same or told["digests"]["metrics"] == sha256_of(first / METRICS)
-    response = response_of(recipe, first, golden_folder=golden_folder, other=None)
+    blessed = _loaded(golden_folder)
+    if blessed and blessed.provenance.get("responds"):
+        record, digests = read_json(first / RECORD), blessed.provenance["digests"]
+        same = not inputs.changed(digests, record.get("digests") or {})
+        its_own = same or digests["metrics"] == sha256_of(first / METRICS)
+        return its_own and bool(recorded_in(golden_folder))
+    response = response_of(recipe, first, golden_folder=golden_folder, others=())
     return response is None or bool(response.shown_by)
-
-
-def _responding(
-    first: Path, other: Path, seeds: Sequence[int], per_metric: Mapping[str, Any]
-) -> Iterator[str]:
-    """The metrics that differ, without those that only repeat the seed, and without texts.
-
-    A text may hold the seed in any form, as may the digest of a file: one counts where no metric is a number.
-    """
-    mine, theirs = adapters.read_series(first / METRICS), adapters.read_series(other / METRICS)
-    for name, summary in per_metric.items():
-        if not summary.mismatches and (name in mine) == (name in theirs):
-            continue
-        values = [set(side[name].values) if name in side else set() for side in (mine, theirs)]
-        echoes = all(found == {float(seed)} for found, seed in zip(values, seeds, strict=True))
-        if not echoes and (any(values) or not (mine or theirs)):
-            yield name
 
 
 def _are_alike(first: Path, other: Path) -> bool:

@@ -13,9 +13,12 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.core.evidence import SweepEvidence
 from reprokit.core.expected_results import ExpectedWindow, reached
+from reprokit.core.records import digest
+from reprokit.core.seed_rule import Response
 from reprokit.core.statistics.windows import LAST
 from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.expected_windows import over_windows
+from reprokit.harness.judging.seed_response import responses
 from reprokit.harness.running.member_runs import by_seed, member_today
 from reprokit.harness.running.run_inputs import RunInputs, whole_run, whole_runs
 from reprokit.layout import METRICS
@@ -61,7 +64,7 @@ def sweep_evidence(
     own = whole_run(first)
     values: dict[int, dict[str, Any]] = {}
     windowed: dict[int, dict[str, ExpectedWindow]] = {}
-    digests: dict[int, str] = {}
+    files: dict[int, Path] = {}
     failures: dict[int, str] = {}
     for folder in folders:
         seed, problem = _problem(folder, own.inputs if own else None)
@@ -73,17 +76,33 @@ def sweep_evidence(
         try:
             values[seed] = dict(adapters.summarise(folder / METRICS).final_values)
             windowed[seed] = over_windows(folder / METRICS, expected)
-            digests[seed] = sha256_of(folder / METRICS)
+            files[seed] = folder / METRICS
         except (MetricsError, OSError) as error:
             failures[seed] = f"its metrics cannot be read: {error}"
     return SweepEvidence(
         final_values=values,
         windowed=windowed,
-        metrics_digests=digests,
+        metrics_digests=_digests_of_responding(files),
         failures=failures,
         runs=tuple(map(str, folders)),
         intervals=dict(_intervals(values, windowed, expected)),
     )
+
+
+def _digests_of_responding(files: Mapping[int, Path]) -> dict[int, str]:
+    """Seed → digest of the metrics, without those that only repeat the seed."""
+    if len(files) < 2:
+        return {seed: sha256_of(file) for seed, file in files.items()}
+    found = responses(files)
+    names = sorted(name for name, one in found.items() if one is not Response.NO)
+    if len(names) == len(found):
+        return {seed: sha256_of(file) for seed, file in files.items()}
+    digests = {}
+    for seed, file in files.items():
+        series = adapters.read_series(file)
+        told = [[name, list(map(repr, series[name].values))] for name in names if name in series]
+        digests[seed] = digest(told) if series else sha256_of(file) if names else ""
+    return digests
 
 
 def _intervals(

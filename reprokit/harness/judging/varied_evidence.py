@@ -6,6 +6,8 @@ A varied run that is not comparable with the first run, or did not finish, says 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,15 @@ from reprokit import adapters, runs
 from reprokit.core.agreement import difference
 from reprokit.core.comparability import VARIED, Objection, why_not_comparable
 from reprokit.core.evidence import VariedEvidence, VariedRun
-from reprokit.errors import MetricsError
+from reprokit.diagnosis import read_trace
+from reprokit.errors import CannotJudgeError, MetricsError
 from reprokit.harness.judging.rank_traces import compare_ranks
 from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.running.run_kinds import WATCH
-from reprokit.layout import METRICS, OUTPUT, TRACE
+from reprokit.harness.running.apply_variations import refusal
+from reprokit.harness.running.in_force import conditions_of, why_not_in_force
+from reprokit.harness.running.run_kinds import LEFTOVERS, WATCH
+from reprokit.harness.running.varied_run import KEPT
+from reprokit.layout import METRICS, OUTPUT, STDERR, TRACE, read_json
 
 
 def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
@@ -30,7 +36,8 @@ def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
         told = _variation(one)
         held.update(_texts(told.get("held")))
         unmade.update(_texts(told.get("unmade")))
-    return VariedEvidence(runs=tuple(_run(whole, one) for one in stored), held=held, unmade=unmade)
+    made = [_without_unmade(_run(whole, one), _not_in_force(one), unmade) for one in stored]
+    return VariedEvidence(runs=tuple(made), held=held, unmade=unmade)
 
 
 def agree(folders: Sequence[Path]) -> bool:
@@ -41,14 +48,49 @@ def agree(folders: Sequence[Path]) -> bool:
     )
 
 
+def _without_unmade(run: VariedRun, why: Mapping[str, str], unmade: dict[str, str]) -> VariedRun:
+    """A run that is equal says nothing of a variation that was not in force in it."""
+    if not run.is_equal:
+        return run
+    unmade.update({name: text for name, text in why.items() if name in run.names})
+    return replace(run, names=tuple(name for name in run.names if name not in why))
+
+
+def _not_in_force(one: runs.StoredRun) -> dict[str, str]:
+    """The variations that a run does not show itself, and why; runs of before recorded nothing: none."""
+    kept = read_json(one.path / KEPT)
+    expected = kept.get("expected")
+    if not isinstance(expected, Mapping):
+        return {}
+    places = (place / WATCH for place in (one.path, one.path / OUTPUT))
+    seen: dict[str, Mapping[str, Any]] = {}
+    for place in places:
+        with suppress(CannotJudgeError):  # damaged: then it shows nothing
+            seen |= conditions_of(read_trace(place).facts)
+    found = {
+        name: why_not_in_force(what, seen, before=kept.get("before") or {}) for name, what in expected.items()
+    }
+    after = _variation(one).get("after")
+    if LEFTOVERS in _names(one) and not after:
+        found[LEFTOVERS] = "no run with another seed was made before"
+    return {name: why for name, why in found.items() if why}
+
+
+def _names(one: runs.StoredRun) -> tuple[str, ...]:
+    return tuple(str(name) for name in _variation(one).get("names") or ())
+
+
 def _run(whole: runs.StoredRun, one: runs.StoredRun) -> VariedRun:
     told = _variation(one)
-    names = tuple(str(name) for name in told.get("names") or ())
+    names = _names(one)
     watched = told.get("watched") is True
     about: dict[str, Any] = {"path": str(one.path), "names": names, "watched": watched}
     objection = _objection(whole, one, watched=watched)
     if objection is not None:
         return VariedRun(**about, problem=objection.reason)
+    refused = "" if one.complete else refusal(one.path / STDERR)
+    if refused:
+        return VariedRun(**about, problem=f"{one.path}: {refused}")
     if not one.complete:
         message = one.record.get("message") or one.incomplete_because
         return VariedRun(**about, failure=str(message))

@@ -17,8 +17,9 @@ from reprokit.core.agreement import takes_seed, unresponsive, why_not_responding
 from reprokit.core.checklist import Evidence, GoldenEvidence, Judgement, Verdict
 from reprokit.core.comparison import Divergence
 from reprokit.core.records import Outcome
-from reprokit.core.rows import counted
+from reprokit.core.rows import counted, listed
 from reprokit.harness.judging import ensemble_wording, what_changed
+from reprokit.layout import OUTPUT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,10 +75,53 @@ def next_command(case: Case) -> str:
     return _NEXT[case.judged.verdict](case) if told is None else told
 
 
+def _in_what(case: Case) -> str:
+    """In what runs agree, so that nobody takes output files for compared; "" of versions without this."""
+    outputs = case.evidence.outputs
+    if outputs is None:
+        return ""
+    return f" in every metric{f' and in {listed(outputs)}' if outputs else ''}"
+
+
+def _uncompared(case: Case) -> str:
+    """Which output files differ although nothing compared them; "" where none is known to."""
+    found = case.evidence.outputs_differing
+    if not found:
+        return ""
+    differ = "differs and was" if len(found) == 1 else "differ and were"
+    return f" {counted(len(found), 'output file')} {differ} not compared: {listed(found)}."
+
+
+def _left(case: Case) -> str:
+    """What a later run could have read of an earlier one in the tree; "" where nothing is known."""
+    found = case.evidence.left_in_tree
+    if not found:
+        return ""
+    changed = f"{counted(len(found), 'file')} of the tree appeared or changed"
+    return f" Between the runs {changed}, so that they did not begin alike: {listed(sorted(found))}."
+
+
+def _beside_metrics(case: Case) -> str:
+    return f"{_uncompared(case)}{_left(case)}"
+
+
 def _nondeterministic(case: Case) -> str:
     if case.divergence is None:
         return f"{case.judged.because[:1].upper()}{case.judged.because[1:]}."
-    return f"Two runs with the same seed differ from {case.where} on{_by_the_clock(case)}."
+    if files := _counted_outputs(case):
+        differs = "differs" if len(files) == 1 else "differ"
+        return f"Two runs with the same seed have equal metrics, but {listed(files)} {differs}.{_left(case)}"
+    return f"Two runs with the same seed differ from {case.where} on{_by_the_clock(case)}.{_left(case)}"
+
+
+def _counted_outputs(case: Case) -> list[str]:
+    """The output files of a plain command that count and differ, where no metric does."""
+    if case.evidence.recipe is not None or not case.evidence.outputs:
+        return []
+    every = (item for one in case.evidence.repeats for item in one.per_metric.items())
+    differing = dict.fromkeys(name for name, how in every if how.mismatches)
+    of_files = [name.removeprefix(f"{OUTPUT}/") for name in differing if name.startswith(f"{OUTPUT}/")]
+    return of_files if len(of_files) == len(differing) else []
 
 
 def _by_the_clock(case: Case) -> str:
@@ -142,7 +186,7 @@ def _no_golden(case: Case) -> str:
     if not failed and _is_silent(case):
         silent = why_not_responding(case.evidence)
         failed = f"; they cannot become one either: {silent.reason}" if silent else ""
-    return f"{case.count} runs agree, but {case.judged.because}{failed}."
+    return f"{case.count} runs agree, but {case.judged.because}{failed}.{_beside_metrics(case)}"
 
 
 def _is_silent(case: Case) -> bool:
@@ -166,10 +210,10 @@ def _reproduced(case: Case) -> str:
     if not golden.comparison.identical:
         return (
             f"{case.count} runs agree bit for bit, and with {case.reference} within the recipe's tolerance, "
-            f"but not exactly{_drift(golden)}; this may be the start of a drift.{note}"
+            f"but not exactly{_drift(golden)}; this may be the start of a drift.{note}{_beside_metrics(case)}"
         )
-    agree = f"{case.count} runs agree with each other and with {case.reference}, bit for bit"
-    return f"{agree}{_unpinned(case)}.{note}{_silent(case)}{_not_judged(case)}"
+    agree = f"{case.count} runs agree with each other and with {case.reference}{_in_what(case)}, bit for bit"
+    return f"{agree}{_unpinned(case)}.{note}{_silent(case)}{_beside_metrics(case)}{_not_judged(case)}"
 
 
 def _silent(case: Case) -> str:
@@ -204,11 +248,12 @@ def _drift(golden: GoldenEvidence) -> str:
 
 
 def _repeatable(case: Case) -> str:
-    agree = f"{case.count} runs agree with each other, bit for bit"
+    agree = f"{case.count} runs agree with each other{_in_what(case)}, bit for bit"
     golden = case.evidence.golden
     if golden is None or not golden.is_foreign:
-        return f"{agree}."
-    return f"{agree}, and are within the declared tolerance of {golden.noun}{_unpinned(case)}."
+        return f"{agree}.{_beside_metrics(case)}"
+    within = f"are within the declared tolerance of {golden.noun}{_unpinned(case)}"
+    return f"{agree}, and {within}.{_beside_metrics(case)}"
 
 
 def _paths(case: Case) -> str:

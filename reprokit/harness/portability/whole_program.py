@@ -7,8 +7,6 @@ program starts: one that starts others computes natively in them, and is not jud
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +16,9 @@ from typing import Any
 from reprokit import golden
 from reprokit.core.agreement import takes_seed
 from reprokit.core.rows import counted
+from reprokit.core.seed_rule import Response
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.judging.seed_response import LARGEST_SEED, NOTHING, recorded_in, responding_metrics
+from reprokit.harness.judging.seed_response import LARGEST_SEED, NOTHING, recorded_in, responses, third_seed
 from reprokit.harness.portability.cpu_answer import (
     CpuAnswer,
     CpuVerdict,
@@ -27,15 +26,13 @@ from reprokit.harness.portability.cpu_answer import (
     metrics_difference,
 )
 from reprokit.harness.portability.first_updates import Bench, PartialRun, need
-from reprokit.harness.running.emulation import EmulatedCpu, look_at
+from reprokit.harness.running.emulation import EmulatedCpu, emulable, look_at
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 
 #: How long a program may take under the emulator, where nobody says: it is 10 to 50 times as slow.
 TIMEOUT_S = 900.0
 _STARTS = re.compile(rb"^\d+ (?:execve|execveat|vfork)\(|CLONE_VFORK", re.MULTILINE)
-_MAGIC = b"\x7fELF"
-_ASK_S = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,11 +86,17 @@ class ProgramJudge:
             return ""
         if not takes_seed(data):
             return f"{NOTHING}: its command has no {{seed}}"
-        other = (self.seed + 1) % LARGEST_SEED
-        left = self.bench.whole("another-seed", words, seed=other)
-        if left.trouble:
-            return f"{NOTHING}: with seed {other} it does not finish"
-        if responding_metrics(native.folder, left.folder, seeds=(self.seed, other)):
+        files, found = {self.seed: native.canonical}, set[Response]()
+        second = (self.seed + 1) % LARGEST_SEED
+        for name, other in (("another-seed", second), ("third-seed", third_seed(self.seed, second))):
+            left = self.bench.whole(name, words, seed=other)
+            if left.trouble:
+                return f"{NOTHING}: with seed {other} it does not finish"
+            files[other] = left.canonical
+            found = set(responses(files).values())
+            if Response.OPEN not in found or Response.YES in found:
+                break
+        if Response.YES in found:
             return ""
         return f"no metric responds to the seed: seed {other} gives the metrics of seed {self.seed}"
 
@@ -176,40 +179,6 @@ def _unless_silent(answer: CpuAnswer, silent: str) -> CpuAnswer:
         sentence=f"{answer.sentence}, which proves nothing: {silent}",
         remedy=remedy,
     )
-
-
-def emulable(command: Sequence[str]) -> tuple[str, ...]:
-    """A command whose first word the emulator can load: a program in its file, not a script.
-
-    Raises:
-        CannotJudgeError: It is neither a program nor a script of Python's.
-    """
-    if command[0].startswith("{"):  # the environment's own Python
-        return tuple(command)
-    found = shutil.which(command[0])
-    if found is None:
-        return tuple(command)  # the run says that it is not there
-    if _is_program(Path(found)):
-        return (found, *command[1:])
-    if re.fullmatch(r"python[\d.]*", Path(found).name):  # a wrapper, such as a version manager's
-        asked = [found, "-c", "import sys; print(sys.executable)"]
-        answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=_ASK_S)
-        python = answer.stdout.strip()
-        if python and _is_program(Path(python)):
-            return (python, *command[1:])
-    raise CannotJudgeError(
-        f"{command[0]} is a script, which starts another program that the emulator does not follow",
-        where=found,
-        fix="let the recipe's command begin with that program: `command: [python, train.py]`",
-    )
-
-
-def _is_program(path: Path) -> bool:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
 
 
 def _starts_others(left: PartialRun) -> str:

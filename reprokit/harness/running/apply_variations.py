@@ -127,6 +127,20 @@ def changed(spec: RunSpec, *, start: Sequence[str] = (), cpu: str = "") -> RunSp
     return replace(spec, command=command, mounts=mounts)
 
 
+def refusal(log: Path) -> str:
+    """Why the starter could not change what it was to change, from what a run said; "" where it did not say.
+
+    Args:
+        log: What the run wrote to stderr.
+    """
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    line = next((line for line in text.splitlines() if line.startswith(varied_start.REFUSED)), "")
+    return f"it cannot be changed here: {line.removeprefix(varied_start.REFUSED)}" if line else ""
+
+
 def check_names(wanted: Sequence[str]) -> None:
     """See that every variation exists.
 

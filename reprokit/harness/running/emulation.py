@@ -15,9 +15,10 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from reprokit.core.records import Mount, RunSpec
-from reprokit.errors import CannotRunError, UsageError
+from reprokit.errors import CannotJudgeError, CannotRunError, UsageError
 
 EMULATOR = "qemu-x86_64"
 #: The same without libraries of its own: what a container can be given, which has none of the host's.
@@ -26,6 +27,7 @@ STATIC_EMULATOR = "qemu-x86_64-static"
 _MODEL = re.compile(r"^x86 (\S+)", re.MULTILINE)
 _LEFT_OUT = re.compile(r"doesn't support requested feature: \S+?\.([\w-]+) \[bit")
 _ASK_S = 120.0
+_MAGIC = b"\x7fELF"
 # numpy asks the CPU itself and comes up in seconds; PyTorch takes half a minute under the emulator.
 ASK = (
     "import json, numpy._core._multiarray_umath as core; has = core.__cpu_features__; "
@@ -131,12 +133,52 @@ def under(spec: RunSpec, *, cpu: str, emulator: str, options: Sequence[str] = ()
 
     A container is given the emulator read-only, and stays as hardened as it is. ``options`` are further
     words for the emulator.
+
+    Raises:
+        CannotJudgeError: The command's first word is nothing that the emulator can load.
     """
     limits = replace(spec.limits, memory_bytes=None)
-    word, mounts = emulator, spec.mounts
+    mounts = spec.mounts
     if spec.realisation is not None and spec.realisation.kind == "image":
-        word, mounts = "{emulator}", (*mounts, Mount(name="emulator", path=emulator))
-    return replace(spec, command=(word, "-cpu", cpu, *options, *spec.command), limits=limits, mounts=mounts)
+        word, program = "{emulator}", spec.command
+        mounts = (*mounts, Mount(name="emulator", path=emulator))
+    else:
+        word, program = emulator, emulable(spec.command)
+    return replace(spec, command=(word, "-cpu", cpu, *options, *program), limits=limits, mounts=mounts)
+
+
+def emulable(command: Sequence[str]) -> tuple[str, ...]:
+    """A command whose first word the emulator can load: a program in its file, not a script.
+
+    Raises:
+        CannotJudgeError: It is neither a program nor a script of Python's.
+    """
+    if command[0].startswith("{"):  # the environment's own Python
+        return tuple(command)
+    found = shutil.which(command[0])
+    if found is None:
+        return tuple(command)  # the run says that it is not there
+    if _is_program(Path(found)):
+        return (found, *command[1:])
+    if re.fullmatch(r"python[\d.]*", Path(found).name):  # a wrapper, such as a version manager's
+        asked = [found, "-c", "import sys; print(sys.executable)"]
+        answer = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=_ASK_S)
+        python = answer.stdout.strip()
+        if python and _is_program(Path(python)):
+            return (python, *command[1:])
+    raise CannotJudgeError(
+        f"{command[0]} is a script, which starts another program that the emulator does not follow",
+        where=found,
+        fix="let the recipe's command begin with that program: `command: [python, train.py]`",
+    )
+
+
+def _is_program(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 def _trouble(stderr: str) -> str:

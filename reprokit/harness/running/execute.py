@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from reprokit import capture, file_tree, runs
+from reprokit import capture, file_tree, images, runs
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
@@ -20,6 +21,7 @@ from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
 from reprokit.harness.running.recipe_data import unless_changed
+from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
 from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
@@ -97,6 +99,8 @@ def execute(
     """
     stop = stop or threading.Event()
     folders: list[Path] = []
+    shared = SharedPlaces(plan.specs, leave_out=(runs_dir, images.cache.cache_folder(None)))
+    plan = replace(plan, shared=shared)
     watch = None
     if find_golden is not None:
         watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
@@ -162,14 +166,17 @@ def _run_and_close(
         if plan.program is not None:
             program_output.make_room(folder, plan.program)
             instrumented.make_room(spec, folder)
-        result = backend.run(spec, folder, on_tick=tick)
+        began = time.time()
+        result = backend.run(replace(spec, confined=_is_confined(spec, plan)), folder, on_tick=tick)
         if watch:
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
         result = unless_changed(result, plan.fetched)
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
+        result = _unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
         result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
         result, found = _with_output(_watched(result, spec, folder), folder, plan)
         result = before_close(folder, result) if result.completed else result
+        found = {**found, **_shared(result, spec, plan, began=began)}
     except KeyboardInterrupt:
         runs.close_interrupted(folder, secrets=secrets)
         raise
@@ -187,6 +194,22 @@ def _run_and_close(
     return result
 
 
+def _shared(result: RunResult, spec: RunSpec, plan: Plan, *, began: float) -> dict[str, Any]:
+    """What ``run.json`` says of what the run left for others; containers share nothing."""
+    if plan.shared is None or result.isolation.get("backend") != "local":
+        return {}
+    is_confined = bool(result.isolation.get("confined"))
+    return plan.shared.after(spec, began=began, ended=time.time(), is_confined=is_confined)
+
+
+def _is_confined(spec: RunSpec, plan: Plan) -> bool:
+    """Whether a program may write to its own folders only: in a pinned environment, under natural conditions.
+
+    A variation changes folders too; the libraries of accelerators write where no variable leads them.
+    """
+    return spec.realisation is not None and spec.device == "cpu" and "varied" not in plan.facts
+
+
 def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
     """The result; never one that is judged where other code could be imported than ``run.json`` records."""
     package = mounted_package(spec)
@@ -197,6 +220,26 @@ def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str |
         outcome=Outcome.MOUNTS_CHANGED,
         message=f"the mounted package changed while the run was under way: {package}",
         remedy="run it again, and leave the package as it is until the run has ended",
+    )
+
+
+def _unless_environment_changed(
+    result: RunResult, spec: RunSpec, *, installed: Mapping[str, Any] | None
+) -> RunResult:
+    """The result; never one that is judged where its environment is not as it was before the runs."""
+    if not result.is_judged or not installed or spec.realisation is None:
+        return result
+    changed = images.changed_since(installed, spec.realisation)
+    if not changed:
+        return result
+    more = f" and {len(changed) - _SHOWN} more" if changed[_SHOWN:] else ""
+    return replace(
+        result,
+        outcome=Outcome.MOUNTS_CHANGED,
+        message=f"the environment {spec.realisation.reference} changed while the run was under way: "
+        f"{'; '.join(changed[:_SHOWN])}{more}",
+        remedy="let the program write to {run_dir} only and add what it installs to the lock; then "
+        f"`rm -r {spec.realisation.reference}` and run again: it is made anew from its lock",
     )
 
 
@@ -229,7 +272,7 @@ def _watched(result: RunResult, spec: RunSpec, folder: Path) -> RunResult:
 def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult, dict[str, Any]]:
     """What an unmodified program left, read and brought home; never of one that changed its own files."""
     if plan.program is None:
-        return result, {}
+        return result, program_output.digests_asked(folder, plan.outputs) if result.completed else {}
     problem = program_output.collect(folder, plan.program)
     if not result.completed:
         return result, {}

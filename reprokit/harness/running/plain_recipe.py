@@ -21,19 +21,20 @@ from reprokit.harness.running.numbers import recipe_digests
 from reprokit.harness.running.plan import Plan
 from reprokit.layout import CONFIG, RECIPE, SOURCE
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.request import Request
 
 _LONGEST_NAME = 64
 
 
 def as_recipe(
-    plan: Plan, command: Sequence[str], *, ignore: Sequence[str], golden: str, host: Mapping[str, Any]
+    plan: Plan, command: Sequence[str], request: Request, *, golden: str, host: Mapping[str, Any]
 ) -> Plan:
     """The plan of a plain command as that of its recipe.
 
     Args:
         plan: Of the command.
         command: As it was typed.
-        ignore: Patterns of metrics that are left out.
+        request: Patterns of metrics that are left out, and of output files that count.
         golden: The folder of goldens, as a suggested command names it.
         host: The environment record, with what the program's own Python says of itself.
 
@@ -42,7 +43,7 @@ def as_recipe(
     """
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", plan.specs[0].recipe)[:_LONGEST_NAME]
     seed = plan.specs[0].seed
-    text = _text(name, command, seed=seed, ignore=ignore, host=host)
+    text = _text(name, command, request, seed=seed, host=host)
     with tempfile.TemporaryDirectory(prefix="reprokit-command-") as folder:
         file = Path(folder) / name / RECIPE
         file.parent.mkdir()
@@ -68,7 +69,7 @@ def _digests(recipe: Recipe, command: Sequence[str]) -> dict[str, str]:
 
 
 def _text(
-    name: str, command: Sequence[str], *, seed: int, ignore: Sequence[str], host: Mapping[str, Any]
+    name: str, command: Sequence[str], request: Request, *, seed: int, host: Mapping[str, Any]
 ) -> bytes:
     """The recipe, as JSON, which is YAML too."""
     inside = fingerprint.platform_of({"inside": host.get("plain_inside") or {}, "host": host})
@@ -82,6 +83,7 @@ def _text(
         "command": list(command),
         "seeds": [seed],
         "platforms": [one for one in platforms if one != "unknown"],
-        "volatile": [{"metric": pattern, "because": because} for pattern in ignore],
+        "volatile": [{"metric": pattern, "because": because} for pattern in request.ignore],
+        **({"outputs": list(request.outputs)} if request.outputs else {}),
     }
     return f"{json.dumps(recipe, indent=2, ensure_ascii=False)}\n".encode()

@@ -30,6 +30,7 @@ from reprokit.harness.running.run_kinds import (
     VariedRun,
     WholeRun,
 )
+from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.varied_run import varied
 from reprokit.recipes import Program, Recipe
 
@@ -50,6 +51,8 @@ class Plan:
         executables: Those of them that can be executed.
         program: The unmodified program that is run, where a recipe has one.
         fetched: Data of the cache that the runs read.
+        shared: What is looked at for what a run leaves to a later one.
+        outputs: Patterns of the output files that count, of a plain command that is no recipe.
     """
 
     specs: tuple[RunSpec, ...]
@@ -58,6 +61,8 @@ class Plan:
     executables: tuple[str, ...] = ()
     program: Program | None = None
     fetched: tuple[FetchedData, ...] = ()
+    shared: SharedPlaces | None = None
+    outputs: tuple[str, ...] = ()
 
 
 def plan_recipe(  # noqa: PLR0913 - a run is made of so many things

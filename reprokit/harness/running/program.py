@@ -183,6 +183,7 @@ def _launch_of_command(
                 **({"lock": realisation.lock_digest} if realisation else {}),
             },
             "recipe_data": dict(recipe.plain),
+            "outputs": list(program.outputs),
             "training_config": dict(recipe.training_config),
             "program": {
                 "command": redacted,

@@ -14,19 +14,34 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from reprokit import adapters, checkpoints, file_tree, workspace
-from reprokit.core.records import digest
-from reprokit.errors import CheckpointError, MetricsError
+from reprokit import adapters, checkpoints, file_tree, runs, workspace
+from reprokit.core.metric_names import nearest
+from reprokit.core.records import digest, digest_bytes
+from reprokit.errors import CheckpointError, MetricsError, UsageError
 from reprokit.execution.docker_config import MOUNTS, RUN_DIR
 from reprokit.file_tree import Kind
-from reprokit.layout import METRICS, OUTPUT, PROGRAM, STDERR, STDOUT, TENSOR_FILES
+from reprokit.layout import (
+    ENVIRONMENT,
+    MARKER,
+    METRICS,
+    OUTPUT,
+    PROGRAM,
+    RECORD,
+    STDERR,
+    STDOUT,
+    TENSOR_FILES,
+    TIMING,
+)
 from reprokit.recipes import Program
 
 #: In the folder that a program may write to: its own copy of the project, results included.
 WORK = ".work"
 #: What the copy of the project is mounted as.
 PROGRAM_MOUNT = "program"
+#: What the host writes into the folder of a plain command's run; durations repeat nowhere, by contract.
+_OF_HOST = frozenset({RECORD, ENVIRONMENT, STDOUT, STDERR, MARKER, TIMING})
 _MOST_OUTPUTS = 10_000
+_MOST_SEARCHED = 16 << 20  # bytes
 
 
 def make_room(folder: Path, program: Program) -> None:
@@ -92,7 +107,8 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
     """Write the run's ``metrics.jsonl``.
 
     Returns:
-        Keys of ``run.json``: ``sources`` and ``volatile``; ``metrics_problem`` where nothing could be read.
+        Keys of ``run.json``: ``sources`` and ``volatile``, with ``volatile_idle`` patterns that fit no
+        metric; ``metrics_problem`` where nothing could be read.
     """
     output = folder / OUTPUT
     try:
@@ -103,12 +119,49 @@ def write_metrics(folder: Path, program: Program) -> dict[str, Any]:
             printed=program.printed,
             places=places_of(folder),
         )
-        left = _outputs(output, program.outputs)
+        left = _outputs(output, program.outputs, run_id=folder.name)
     except MetricsError as error:
         return _problem(error)
     records = [*made.records, *([_record_of(left, made.records)] if left else ())]
     workspace.write_atomic(folder / METRICS, b"".join(line + b"\n" for line in records))
-    return {"sources": dict(made.sources), "volatile": dict(made.volatile)}
+    idle = {"volatile_idle": dict(made.idle)} if made.idle else {}
+    return {"sources": dict(made.sources), "volatile": dict(made.volatile), **idle}
+
+
+def digests_asked(folder: Path, patterns: Sequence[str]) -> dict[str, Any]:
+    """What the output files hold that count beside the metrics of a plain command.
+
+    Returns:
+        ``output_digests``, a key of ``run.json``; ``metrics_problem`` where they cannot be compared.
+    """
+    if not patterns:
+        return {}
+    try:
+        found = _outputs(folder / OUTPUT, patterns, run_id=folder.name, all_must_fit=False)
+    except MetricsError as error:
+        return _problem(error)
+    return {"output_digests": found}
+
+
+def left_by(run: runs.StoredRun) -> list[str]:
+    """The files that the program of a finished run left, as it named them below ``{run_dir}``."""
+    inside = f"{OUTPUT}/"
+    if runs.keeps_output(run.record):
+        return [name.removeprefix(inside) for name in run.files if name.startswith(inside)]
+    return [name for name in run.files if name not in _OF_HOST]
+
+
+def must_leave(names: Sequence[str], patterns: Sequence[str]) -> None:
+    """Refuse patterns of output files of which one fits none of the ``names`` that a run left.
+
+    Raises:
+        UsageError: One fits none, with the nearest names.
+    """
+    for pattern in patterns:
+        if not any(fits(name, [pattern]) for name in names):
+            near = ", ".join(map(repr, nearest(pattern, names)))
+            fix = f"correct it; the nearest names: {near}" if near else "let the program write to {run_dir}"
+            raise UsageError(f"the program left no file that fits {pattern!r}", where="--output", fix=fix)
 
 
 def _problem(error: MetricsError) -> dict[str, Any]:
@@ -122,7 +175,9 @@ def _record_of(outputs: Mapping[str, str], records: Sequence[bytes]) -> bytes:
     return json.dumps({"step": step, **outputs}, ensure_ascii=False).encode()
 
 
-def _outputs(output: Path, patterns: Sequence[str]) -> dict[str, str]:
+def _outputs(
+    output: Path, patterns: Sequence[str], *, run_id: str, all_must_fit: bool = True
+) -> dict[str, str]:
     """Digest of each declared output file, of a checkpoint that can be read safely for each tensor.
 
     Raises:
@@ -131,8 +186,8 @@ def _outputs(output: Path, patterns: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     names = list(_files_below(output, fitting=patterns)) if patterns else []
     for pattern in patterns:
-        fitting = [name for name in names if fnmatchcase(name, pattern)]
-        if not fitting:
+        fitting = [name for name in names if fits(name, [pattern])]
+        if not fitting and all_must_fit:
             raise MetricsError(
                 f"the program left no file {pattern}",
                 kind="missing_file",
@@ -143,16 +198,19 @@ def _outputs(output: Path, patterns: Sequence[str]) -> dict[str, str]:
             raise _not_comparable(
                 output, f"{pattern} fits {len(fitting):,} files, more than {_MOST_OUTPUTS:,}"
             )
-    for name in dict.fromkeys(name for name in names if _fits(name, patterns)):
-        for key, value in _digests_of(output / name, f"output/{name}").items():
+    for name in dict.fromkeys(name for name in names if fits(name, patterns)):
+        for key, value in digests_of(output / name, f"output/{name}", run_id=run_id).items():
             if key in found:
                 raise _not_comparable(output, f"two outputs are called {key}")
             found[key] = value
     return found
 
 
-def _digests_of(path: Path, name: str) -> dict[str, str]:
-    """Of a checkpoint: all that is no tensor under its own name, and each tensor."""
+def digests_of(path: Path, name: str, *, run_id: str) -> dict[str, str]:
+    """Of a checkpoint: all that is no tensor under its own name, and each tensor; of another file its own.
+
+    Where a small file holds the run's id, as in the path of its folder, ``{run_id}`` is digested for it.
+    """
     if path.suffix in TENSOR_FILES:
         is_safetensors = path.suffix == checkpoints.safetensors_file.SUFFIX
         try:
@@ -166,6 +224,10 @@ def _digests_of(path: Path, name: str) -> dict[str, str]:
             }
         except (CheckpointError, ValueError):  # of another kind, or it cannot be read safely: as it is
             pass
+    if path.stat().st_size <= _MOST_SEARCHED:
+        content = path.read_bytes()
+        if run_id.encode() in content:
+            return {name: digest_bytes(content.replace(run_id.encode(), b"{run_id}"))}
     return {name: workspace.sha256_of(path)}
 
 
@@ -181,7 +243,7 @@ def _files_below(folder: Path, *, fitting: Sequence[str]) -> Iterator[str]:
             yield entry.name
         elif entry.kind is Kind.OVER_LIMIT:
             raise _not_comparable(folder / entry.name, entry.because)
-        elif entry.kind in {Kind.LINK, Kind.SPECIAL} and _fits(entry.name, fitting):
+        elif entry.kind in {Kind.LINK, Kind.SPECIAL} and fits(entry.name, fitting):
             raise _not_comparable(folder / entry.name, f"it is a {entry.kind}, not a plain file")
 
 
@@ -200,7 +262,8 @@ def _not_comparable(place: Path, because: str) -> MetricsError:
     )
 
 
-def _fits(name: str, patterns: Sequence[str]) -> bool:
+def fits(name: str, patterns: Sequence[str]) -> bool:
+    """Whether a file is meant by one of some patterns, by its own name or that of a folder above it."""
     return any(fnmatchcase(name, pattern) for pattern in patterns) or _is_collected(name, patterns)
 
 

@@ -12,6 +12,8 @@ from reprokit.variations import Variation
 
 #: Where the watch over a program in a run folder of its own leaves its trace: a folder of the program's.
 WATCH = ".reprokit"
+#: The variation that is made by a run with another seed before the varied one.
+LEFTOVERS = "leftovers"
 #: Keys of ``run.json`` of a run that is no whole one under natural surroundings.
 _PARTIAL = ("resumed_from", "stopped_by", "varied")
 
@@ -104,9 +106,10 @@ class VariedRun:
     Attributes:
         number: Which of the varied runs of one reproduction it is, from 1.
         chosen: What is varied; empty for a run to compare with.
-        watched: Whether the run is made under the watch even where no variation needs it.
+        watched: Whether the run is made under all of the watch even where no variation needs it.
         held: Name → why there is nothing to vary here.
         unmade: Name → why it cannot be varied here.
+        after: The run with another seed that was made before, as ``<recipe>/<run id>``; "" where none was.
     """
 
     number: int
@@ -114,10 +117,11 @@ class VariedRun:
     watched: bool = False
     held: Mapping[str, str] = field(default_factory=dict)
     unmade: Mapping[str, str] = field(default_factory=dict)
+    after: str = ""
 
     @property
     def under_watch(self) -> bool:
-        """Whether the run is made under the watch."""
+        """Whether the run is made under all of the watch, not only under what records its conditions."""
         return self.watched or any(one.vary for one in self.chosen)
 
     def as_fact(self) -> dict[str, Any]:
@@ -127,6 +131,7 @@ class VariedRun:
             "watched": self.under_watch,
             "held": dict(self.held),
             "unmade": dict(self.unmade),
+            **({"after": self.after} if self.after else {}),
         }
 
 

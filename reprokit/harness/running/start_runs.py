@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reprokit import capture, images, runs, workspace
+from reprokit import adapters, capture, images, runs, workspace
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
@@ -18,6 +18,7 @@ from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
 from reprokit.execution.placeholders import unused
+from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of
@@ -29,7 +30,9 @@ from reprokit.harness.running.other_seed import held_against_other_seed
 from reprokit.harness.running.plain_recipe import as_recipe
 from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
+from reprokit.harness.running.tree_changes import Tree
 from reprokit.images import locks
+from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
@@ -98,7 +101,8 @@ def run_command(
         working_dir=Path.cwd(),
         timeout_s=request.timeout_s,
     )
-    plan = replace(plan, facts={**plan.facts, **_asked_in(project)})
+    facts = {**plan.facts, **_asked_in(project), "outputs": list(request.outputs)}
+    plan = replace(plan, facts=facts, outputs=tuple(request.outputs))
     if request.backend == "docker":
         raise EngineError(
             "a plain command runs in your own Python", fix="write a recipe to run in a container"
@@ -112,18 +116,47 @@ def run_command(
                 host["plain_inside"] = capture.capture_interpreter(command)
             if request.against_golden:
                 place = os.path.relpath(project.golden_dir, project.root)
-                plan = as_recipe(plan, command, ignore=request.ignore, golden=place, host=host)
+                plan = as_recipe(plan, command, request, golden=place, host=host)
+            run = partial(
+                execute,
+                backend=local_backend.LocalBackend(),
+                runs_dir=project.runs_dir,
+                host=host,
+                progress=phases.progress,
+            )
             with phases.of("train"):
-                return execute(
-                    plan,
-                    backend=local_backend.LocalBackend(),
-                    runs_dir=project.runs_dir,
-                    host=host,
-                    progress=phases.progress,
-                )
+                kept = (project.runs_dir, project.reports_dir)
+                tree = Tree.of(command, working_dir=Path.cwd(), skipped=kept)
+                return _one_by_one(plan, request, tree, run=run)
     except CannotRunError as error:
         name = plan.specs[0].recipe
         return (not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
+
+
+def _one_by_one(
+    plan: Plan, request: Request, tree: Tree, *, run: Callable[[Plan], tuple[Path, ...]]
+) -> tuple[Path, ...]:
+    """Make the runs of a command in turn, up to one that fails; a wrong pattern is told after the first.
+
+    What the earlier ones left in the tree is recorded with each later one.
+    """
+    folders: list[Path] = []
+    before = tree.look() if len(plan.specs) > 1 else None
+    for spec in plan.specs:
+        left = tree.changes(before) if folders else {}
+        folders += run(replace(plan, specs=(spec,), facts={**plan.facts, **left}))
+        if not runs.read(folders[-1], verify=False).complete:
+            break
+        if len(folders) == 1:
+            _must_fit(folders[0], request, is_recipe=plan.program is not None)
+    return tuple(folders)
+
+
+def _must_fit(folder: Path, request: Request, *, is_recipe: bool) -> None:
+    """Refuse patterns of output files and of metrics that fit nothing of a run."""
+    program_output.must_leave(program_output.left_by(runs.read(folder)), request.outputs)
+    found = adapters.find_all(folder / OUTPUT if is_recipe else folder)
+    adapters.must_fit(found, request.ignore, option="--ignore-metric")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

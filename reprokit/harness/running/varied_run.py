@@ -1,6 +1,7 @@
-"""A run put under other surroundings: environment, starter, emulator, and the hook if needed.
+"""A run put under other surroundings: environment, starter, emulator, and the hook.
 
-A run under the hook leaves its trace in the run folder, which shows that the hook was there.
+The hook leaves its trace in the run folder. It shows what was in force, and where it varies nothing itself it
+changes nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import RUN_DIR
 from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed, in_container, joined
 from reprokit.harness.running.hooked_run import MOUNTED_HOOK, ORDERS, Places, hooked
+from reprokit.harness.running.in_force import expected_of
 from reprokit.harness.running.run_kinds import WATCH, VariedRun
+from reprokit.instrumentation.reprokit_hook import LOOK, conditions
 from reprokit.layout import OUTPUT
 
 #: The orders in the run folder.
@@ -38,11 +41,16 @@ def varied(spec: RunSpec, kind: VariedRun, *, runs_dir: Path) -> tuple[RunSpec, 
         spec = _in_folder(spec, f"{spec.run_id}-{joint.run_folder}", runs_dir)
     room: tuple[str, ...] = ()
     files: dict[str, bytes] = {}
-    if kind.under_watch:
+    if kind.chosen or kind.watched:
         room = ("--folder", f"{{run_dir}}/{WATCH}")
         run_dir = runs_dir / spec.recipe / spec.run_id
         places = _places(spec, run_dir)
-        files[KEPT] = json.dumps(_orders(joint, places), indent=2).encode()
+        orders = {
+            **_orders(joint, places, level="vary" if kind.under_watch else LOOK),
+            "expected": {one.name: expected_of(one) for one in kind.chosen},
+            "before": {"0": {"cpu": conditions.cpu()}} if joint.cpu else {},
+        }
+        files[KEPT] = json.dumps(orders, indent=2).encode()
         spec = hooked(spec, places, environment={})
     spec = replace(spec, environment={**spec.environment, **joint.environment})
     return changed(spec, start=(*room, *joint.start), cpu=joint.cpu), files
@@ -72,7 +80,7 @@ def _places(spec: RunSpec, run_dir: Path) -> Places:
     )
 
 
-def _orders(joint: Joint, places: Places) -> dict[str, Any]:
+def _orders(joint: Joint, places: Places, *, level: str) -> dict[str, Any]:
     return {
         "out": places.out,
         "output": places.output,
@@ -82,7 +90,8 @@ def _orders(joint: Joint, places: Places) -> dict[str, Any]:
         "replay_key": None,
         "vary": list(joint.vary),
         "serial": [],
-        "level": "vary",
+        "level": level,
+        "variables": list(joint.environment),
         "draws": False,
         "apart": places.apart,
     }

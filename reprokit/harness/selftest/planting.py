@@ -19,7 +19,7 @@ from typing import Any
 
 from reprokit.compressed import unpack
 from reprokit.errors import CannotJudgeError
-from reprokit.harness.judging.seed_response import run_with_another_seed
+from reprokit.harness.judging.seed_response import runs_with_other_seeds
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECIPE, RECORD, SOURCE, TRACE
 from reprokit.project import Project
 from reprokit.runs.reading import files_of
@@ -66,9 +66,9 @@ class Stage:
             run_dirs = tuple(project.runs_dir / samples.recipe / run.name for run in samples.runs)
             for original, copy in zip(samples.runs, run_dirs, strict=True):
                 shutil.copytree(original, copy, symlinks=True)
-            other = run_with_another_seed(samples.runs[0])
-            if other is not None and other.name not in {run.name for run in samples.runs}:
-                shutil.copytree(other, project.runs_dir / samples.recipe / other.name, symlinks=True)
+            for other in runs_with_other_seeds(samples.runs[0]):
+                if other.name not in {run.name for run in samples.runs}:
+                    shutil.copytree(other, project.runs_dir / samples.recipe / other.name, symlinks=True)
             blessed = None
             if samples.golden is not None:
                 blessed = project.golden_dir.joinpath(*samples.golden.absolute().parts[-3:])

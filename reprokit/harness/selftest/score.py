@@ -44,9 +44,11 @@ class Score:
         rows: Kind of fault → counts, in the order of the table; the clean copies last.
         last: The last one judged, whether right or not.
         not_planted: Kinds that these runs have no place for.
+        is_one: One fault or clean copy was asked for by its ID: no answer about the gate as a whole.
     """
 
     seed: int
+    is_one: bool = False
     rows: dict[str, Row] = field(default_factory=dict)
     misses: list[Judged] = field(default_factory=list)
     last: Judged | None = None
@@ -67,10 +69,11 @@ class Score:
 
     @property
     def exit_code(self) -> int:
-        """0 only where something was planted and nothing at all was missed."""
+        """0 only where a fault was planted, or the one clean copy asked for, and nothing was missed."""
         if self.misses:
             return 1
-        return 0 if self.planted or self.clean.planted else CannotJudgeError.exit_code
+        proven = self.planted or (self.is_one and self.clean.planted)
+        return 0 if proven else CannotJudgeError.exit_code
 
 
 def run(
@@ -88,7 +91,7 @@ def run(
         CannotJudgeError: The untouched runs are not REPRODUCED, so that nothing can be learned from them.
         UsageError: No fault has that ID.
     """
-    score = Score(seed=seed)
+    score = Score(seed=seed, is_one=only is not None)
     with Stage.of(samples) as stage:
         progress.phase("selftest")
         score.notes += prepare(stage)

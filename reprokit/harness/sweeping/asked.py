@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
+from reprokit.core.setting_names import split_values
 from reprokit.errors import UsageError
 
 Seeds = Callable[[Sequence[int]], tuple[int, ...]]
@@ -14,7 +15,6 @@ _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 _MOST_SEED = 2**32
 _MOST = 10_000
 _FORMS = "seeds (42,123,456), a range with both ends (0..9), or how many (5)"
-_OPENING, _CLOSING, _QUOTES = "[{(", "]})", "'\""
 
 
 def parse_seeds(text: str | None) -> Seeds:
@@ -90,7 +90,7 @@ def _choices(text: str) -> list[str]:
     path, equals, values = text.partition("=")
     if not equals:
         return [text]  # what is wrong with it, the recipe says
-    found = [value.strip() for value in _split(values)]
+    found = [value.strip() for value in split_values(values)]
     if not all(found):
         raise UsageError(
             "a value is missing beside a comma",
@@ -98,21 +98,3 @@ def _choices(text: str) -> list[str]:
             expected="path=value,value",
         )
     return [f"{path.strip()}={value}" for value in found]
-
-
-def _split(text: str) -> Iterator[str]:
-    """A text cut at the commas that are outside brackets and quotes."""
-    depth, quote, start = 0, "", 0
-    for at, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in _QUOTES:
-            quote = letter
-        elif letter in _OPENING:
-            depth += 1
-        elif letter in _CLOSING:
-            depth -= 1
-        elif letter == "," and depth == 0:
-            yield text[start:at]
-            start = at + 1
-    yield text[start:]

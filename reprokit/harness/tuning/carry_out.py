@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reprokit.errors import UsageError
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.harness.sweeping.carry_out import SweepProgress, run_member
 from reprokit.harness.sweeping.groups import Group
@@ -49,25 +50,33 @@ def carry_out(search: Search, *, trials: int, pool: Pool) -> None:
 
     Raises:
         CannotRunError: A run could not be made, for a reason that says nothing of its settings.
+        UsageError: No trial has the metric that was asked for; trials that were under way have ended.
         KeyboardInterrupt: All programs have been stopped and their folders closed.
     """
     stop = threading.Event()
     run = _runner(search, pool, stop=stop)
+    refused: list[UsageError] = []
 
     def one(number: int) -> None:
-        params = _drawn(search, number, stop=stop)
-        if params is not None and not stop.is_set():
+        params = _drawn(search, number, is_over=lambda: bool(refused) or stop.is_set())
+        if params is not None and not refused and not stop.is_set():
             made: list[int] = []
 
             def make(at: int, group: Group, rule: LiveRule | None) -> None:
                 made.append(at)
                 run(at, group, rule)
 
-            trial = result_of(search, number, params, run=make)
+            try:
+                trial = result_of(search, number, params, run=make)
+            except UsageError as error:
+                refused.append(error)
+                return
             if trial is not None:
                 search.ended(trial, reused=not made)
 
     in_threads(one, range(trials), workers=pool.workers, stop=stop)
+    if refused:
+        raise refused[0]
 
 
 def run_seeds(search: Search, params: Mapping[str, Any], seeds: Sequence[int], *, pool: Pool) -> list[Ended]:
@@ -116,10 +125,10 @@ def _runner(search: Search, pool: Pool, *, stop: threading.Event) -> Run:
     return run
 
 
-def _drawn(search: Search, number: int, *, stop: threading.Event) -> dict[str, object] | None:
+def _drawn(search: Search, number: int, *, is_over: Callable[[], bool]) -> dict[str, object] | None:
     """The settings of a trial, once they can be drawn and its rule be made; None where there are none."""
     with search.condition:
-        while not stop.is_set():
+        while not is_over():
             params = search.suggestions.settings_of(number)
             waits = search.definition.pruner != NO_PRUNER and not search.suggestions.may_begin(number)
             if search.suggestions.has_ended(number) or (params is not None and not waits):

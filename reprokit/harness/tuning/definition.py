@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from reprokit.core.metric_names import RESULT_WORDS
+from reprokit.core.metric_names import HIGHER, better
 from reprokit.core.records import digest
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import UsageError
@@ -27,9 +27,6 @@ MAXIMIZE: Direction = "maximize"
 MINIMIZE: Direction = "minimize"
 #: How many trials before its own a trial does not see: so many and one more can run side by side.
 LAG = 4
-
-_SMALLER_IS_BETTER = ("loss", "error", "regret", "perplexity", "cost")
-_LARGER_IS_BETTER = (*RESULT_WORDS, "success", "auc", "f1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,19 +151,14 @@ def _direction_of(metric: str | None) -> Direction:
     """
     if metric is None:
         return MAXIMIZE  # what is chosen then is called a return
-    name = metric.lower()
-    found = {
-        direction
-        for direction, words in ((MINIMIZE, _SMALLER_IS_BETTER), (MAXIMIZE, _LARGER_IS_BETTER))
-        if any(word in name for word in words)
-    }
-    if len(found) != 1:
+    found = better(metric)
+    if not found:
         raise UsageError(
             f"the name {metric!r} does not say whether larger or smaller is better",
             where="--metric",
             fix="add --direction maximize or --direction minimize",
         )
-    return found.pop()
+    return MAXIMIZE if found == HIGHER else MINIMIZE
 
 
 def changed_settings(params: Mapping[str, Any]) -> tuple[str, ...]:

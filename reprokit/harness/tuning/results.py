@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from reprokit import adapters, runs
-from reprokit.adapters import from_jsonl
+from reprokit.adapters import Columns, from_jsonl
 from reprokit.core.records import Outcome
-from reprokit.errors import CannotRunError, MetricsError
+from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.harness.running.run_inputs import RunInputs, WholeRunFolder
 from reprokit.harness.sweeping.results import chosen_return
 from reprokit.harness.tuning.definition import NO_PRUNER, Definition, Objective
@@ -23,6 +25,7 @@ from reprokit.runs.sweeps import State, state_of
 
 #: How a run may end that says something of its settings; any other end says something of the machine.
 _FAILURES = frozenset({Outcome.CRASHED, Outcome.SIGNALLED, Outcome.OUT_OF_MEMORY, Outcome.TIMED_OUT})
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,7 @@ class Ended:
         curve: What it reported of the metric that the pruner watches; empty without a pruner.
         value: The number that is searched for; None where it has none.
         message: Why it has none, one sentence that holds no path, or "".
+        lacks: That a finished run never logged the metric that was asked for; None where it did.
     """
 
     folder: Path
@@ -42,6 +46,7 @@ class Ended:
     curve: tuple[float, ...] = ()
     value: float | None = None
     message: str = ""
+    lacks: UsageError | None = None
 
 
 def ended_runs(
@@ -77,20 +82,48 @@ def read_ended(folder: Path, state: State, *, definition: Definition, recipe: Re
     """A run that has ended, with its number and its curve."""
     pruned = definition.pruner != NO_PRUNER
     curve = tuple(curve_of(folder, definition=definition, recipe=recipe)) if pruned else ()
-    value, message = None, ""
-    if state is State.COMPLETE:
-        value, message = _value_of(folder, objective=definition.objective, recipe=recipe)
-    else:
+    if state is not State.COMPLETE:
         message = _ending(runs.read(folder, verify=False).record)
-    return Ended(folder=folder, state=state, curve=curve, value=value, message=message)
-
-
-def _value_of(folder: Path, *, objective: Objective, recipe: Recipe) -> tuple[float | None, str]:
-    """The number of a finished run; None and why where it has none."""
+        return Ended(folder=folder, state=state, curve=curve, message=message)
     try:
         columns = adapters.read_columns(folder / METRICS)
     except MetricsError as error:
-        return None, error.what
+        return Ended(folder=folder, state=state, curve=curve, message=error.what)
+    value, message = _value_of(columns, objective=definition.objective, recipe=recipe)
+    lacks = _lacking(columns, definition, recipe=recipe)
+    return Ended(folder=folder, state=state, curve=curve, value=value, message=message, lacks=lacks)
+
+
+def _lacking(columns: Columns, definition: Definition, *, recipe: Recipe) -> UsageError | None:
+    """That a metric which was asked for is not among those of a finished run, with those that are."""
+    asked = {"--metric": definition.objective.metric}
+    if definition.pruner != NO_PRUNER and definition.watched is not None:
+        asked["--pruner-metric"] = definition.watched
+    for option, name in asked.items():
+        if name is None:
+            if columns.series and chosen_return(dict.fromkeys(columns.series, 0.0), recipe) is None:
+                return _not_logged("no metric is called a return, reward, score or accuracy", option, columns)
+        elif name not in columns.series:
+            is_text = " as a number" if name in columns.not_numbers else ""
+            return _not_logged(f"the program never logs {name!r}{is_text}", option, columns, name=name)
+    return None
+
+
+def _not_logged(what: str, option: str, columns: Columns, *, name: str = "") -> UsageError:
+    near = difflib.get_close_matches(name, columns.series, n=_MOST_NAMES, cutoff=0.4)
+    names = list(dict.fromkeys([*near, *columns.series]))
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    first = shlex.quote(names[0]) if names else "NAME"
+    return UsageError(
+        what,
+        where=option,
+        expected=f"one of {', '.join(names[:_MOST_NAMES])}{more}" if names else "a program that logs numbers",
+        fix=f"{option} {first}, say; the runs that have ended are kept and used again",
+    )
+
+
+def _value_of(columns: Columns, *, objective: Objective, recipe: Recipe) -> tuple[float | None, str]:
+    """The number of a finished run; None and why where it has none."""
     name = objective.metric
     if name is None:
         last = {key: float(values[-1]) for key, (_, values) in columns.series.items() if len(values)}

@@ -32,6 +32,7 @@ class Search:
         changed: Called with all results after each trial.
         note: Told of a run that does not count.
         reused: Numbers of the trials for which no run was made.
+        is_logged: Whether a finished run is known to have logged the metric that is searched for.
     """
 
     definition: Definition
@@ -44,6 +45,7 @@ class Search:
     changed: Callable[[Sequence[Trial]], object] = lambda _trials: None
     note: Callable[[str], object] = lambda _text: None
     reused: set[int] = field(default_factory=set)
+    is_logged: bool = False
     _noted: set[Path] = field(default_factory=set)
     results: dict[int, Trial] = field(default_factory=dict)
     condition: threading.Condition = field(default_factory=threading.Condition)

@@ -26,6 +26,7 @@ class Study:
         reused: Numbers of the trials that had ended before.
         fresh: The best trial's settings with other seeds, where these were asked for.
         saved: The recipe that has them, where one was asked for.
+        warnings: What is odd about the results: settings that change nothing.
     """
 
     definition: Definition
@@ -35,6 +36,7 @@ class Study:
     reused: frozenset[int] = frozenset()
     fresh: FreshSeeds | None = None
     saved: Path | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def best(self) -> Trial | None:
@@ -50,7 +52,14 @@ class Study:
     def answer(self) -> dict[str, Any]:
         """It as ``--json`` prints it: with where it lies, and what the best trial did with other seeds."""
         fresh = None if self.fresh is None else self.fresh.as_data(self.definition)
-        return {**self.as_data(), "path": self.path, "fresh_seeds": fresh, "saved": self.saved}
+        warnings = list(self.warnings)
+        return {
+            **self.as_data(),
+            "path": self.path,
+            "fresh_seeds": fresh,
+            "saved": self.saved,
+            "warnings": warnings,
+        }
 
     def as_data(self) -> dict[str, Any]:
         """It as ``study.json`` holds it."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from reprokit import recipes, runs
+from reprokit.core.setting_names import told_apart
 from reprokit.errors import CannotRunError, RecipeError
 from reprokit.harness.running.run_inputs import whole_run
 from reprokit.harness.sweeping.groups import Group, with_other_settings
@@ -17,7 +18,7 @@ from reprokit.harness.tuning.results import Ended, ended_runs, must_be_of_its_se
 from reprokit.harness.tuning.search import Search
 from reprokit.runs.listing import key_of
 from reprokit.runs.studies import Trial, TrialState
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import Member, State, state_of
 
 Run = Callable[[int, Group, LiveRule | None], None]
 
@@ -33,6 +34,9 @@ def result_of(search: Search, number: int, params: Mapping[str, Any], *, run: Ru
 
     Returns:
         The trial; None where a run is missing and none was made.
+
+    Raises:
+        UsageError: It never logged the metric that was asked for, and no other run of the recipe did.
     """
     trial = Trial(number=number, params=params)
     try:
@@ -46,6 +50,8 @@ def result_of(search: Search, number: int, params: Mapping[str, Any], *, run: Ru
         found = _run_of(search, group, seed, rule=rule, run=run)
         if found is None:
             return None
+        if found.lacks is not None and _never_logged(search, group):
+            raise found.lacks
         ended.append(found)
         identities.append(_identity(group, seed))
         trial = replace(trial, identities=tuple(identities))
@@ -58,6 +64,26 @@ def result_of(search: Search, number: int, params: Mapping[str, Any], *, run: Ru
             return replace(trial, state=TrialState.FAIL, message=_message(seed, found, search.definition))
     values = tuple(one.value for one in ended if one.value is not None)
     return replace(trial, state=TrialState.COMPLETE, values=values, value=sum(values) / len(values))
+
+
+def _never_logged(search: Search, group: Group) -> bool:
+    """Whether no finished run of the same code, of this search or not, logged what was asked for."""
+    with search.condition:
+        there = [] if search.is_logged else list(search.there)
+    code = _code_of(group.ready.plan.facts) if group.ready else ()
+    for one in there:
+        stored = runs.read(one.path)
+        if state_of(stored) is State.COMPLETE and _code_of(stored.record) == code:
+            ended = read_ended(one.path, State.COMPLETE, definition=search.definition, recipe=group.recipe)
+            if ended.lacks is None:
+                search.is_logged = True
+                break
+    return not search.is_logged
+
+
+def _code_of(facts: Mapping[str, Any]) -> tuple[object, ...]:
+    digests = facts.get("digests") or {}
+    return tuple(digests.get(name) for name in ("program", "trainer", "parts"))
 
 
 def run_with_seed(search: Search, params: Mapping[str, Any], seed: int, *, run: Run | None) -> Ended | None:
@@ -104,7 +130,7 @@ def _run_of(
         found = _finished(search, group, seed, rule=rule)
         if found is not None or run is None:
             return found
-        at = _place(search, _member(group, seed))
+        at = _place(search, _member(search, group, seed))
         run(at, group, rule)
         return _made(search, at, group, rule=rule)
 
@@ -135,10 +161,13 @@ def _made(search: Search, at: int, group: Group, *, rule: LiveRule | None) -> En
     return found
 
 
-def _member(group: Group, seed: int) -> Member:
+def _member(search: Search, group: Group, seed: int) -> Member:
+    settings = tuple(group.recipe.modified)
+    drawn = told_apart([search.definition.fixed, settings])[1]
     return Member(
         recipe=group.recipe.name,
-        settings=tuple(group.recipe.modified),
+        settings=settings,
+        called=f"{drawn} · s{seed}" if drawn else "",
         seed=seed,
         inputs=group.inputs.digest if group.inputs else "",
         identity=_identity(group, seed),
@@ -190,7 +219,7 @@ def _record(search: Search, group: Group, seed: int, ended: Ended) -> None:
     """Name a run among those of the search, where it was found rather than made."""
     stored = runs.read(ended.folder, verify=False)
     member = replace(
-        _member(group, seed),
+        _member(search, group, seed),
         state=ended.state,
         run=key_of(ended.folder),
         message="" if ended.state is State.COMPLETE else stored.incomplete_because,

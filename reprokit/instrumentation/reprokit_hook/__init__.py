@@ -18,6 +18,8 @@ __all__ = ["current", "start"]
 
 #: In place of a file of orders: the watch of a judged run, which changes nothing.
 LIGHT = "light"
+#: The level at which the conditions of a process are recorded, and nothing is changed.
+LOOK = "look"
 
 _current: list[Watch] = []
 
@@ -40,6 +42,7 @@ def start() -> None:
 def _start_to_diagnose() -> None:
     from . import (
         ast_transform,
+        conditions,
         implicit_defaults,
         imports,
         limits,
@@ -54,6 +57,11 @@ def _start_to_diagnose() -> None:
 
     watch = Watch.from_orders(os.environ["REPROKIT_HOOK"])
     _current[:] = [watch]
+    watch.facts[f"conditions {watch.process}"] = conditions.seen(
+        variables=watch.orders.get("variables") or (), varies=watch.vary, output=watch.output
+    )
+    if watch.orders.get("level") == LOOK:
+        return
     begun = _follow_training(watch)
     limits.watch(watch)
     stdlib_sources.watch(watch)

@@ -25,6 +25,15 @@ from .process_names import PARENT, RANK, claim, inherit, rank_of, started
 _HELPER = "multiprocessing.resource_tracker"
 
 
+#: Whose generators are watched, in words.
+_WATCHED = (
+    "Python's random and _random",
+    "NumPy's",
+    "PyTorch's",
+    "those of Gymnasium's vectors",
+)
+
+
 class Light:
     """What one process has been seen to do. A forked child begins its own record."""
 
@@ -75,6 +84,7 @@ class Light:
             "started_as": list(getattr(sys, "orig_argv", [])),
             **self.children.as_data(),
             **self.seeds.as_data(),
+            "watched": list(_WATCHED),
             "not_watched": list(imports.failed),
             "limits": limits.found(),
             "torch": self.torch,

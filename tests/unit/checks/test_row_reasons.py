@@ -447,7 +447,7 @@ FAILED = [
     (
         "several_seeds",
         "all seeds gave the same metrics",
-        "3 seeds gave the same metrics, byte for byte: they are one result",
+        "3 seeds gave the same metrics, but for what repeats the seed: they are one result",
     ),
     (
         "several_seeds",

@@ -88,12 +88,13 @@ def end(monkeypatch):
         command = click.Command("diff", callback=callback)
         module = importlib.import_module("reprokit.cli.diff")
         monkeypatch.setattr(module, "command", command)
-        before = signal.getsignal(signal.SIGTERM)
+        before = {number: signal.getsignal(number) for number in cli._ENDING}
         try:
             with pytest.raises(SystemExit) as ended:
                 cli.main(["diff", *arguments])
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         return ended.value.code
 
     return call
@@ -274,9 +275,11 @@ def test_a_terminated_verb_is_143(end, capsys):
     assert "stopped" in capsys.readouterr().err
 
 
-def test_a_term_signal_ends_the_tool_with_143_and_stops_the_program(tmp_path):
+def start_and_wait(folder: Path, *before: str) -> tuple[subprocess.Popen[bytes], int]:
+    """The tool with a program that waits, once that program runs; and the program's number."""
     tool = subprocess.Popen(
         [
+            *before,
             sys.executable,
             "-m",
             "reprokit",
@@ -287,22 +290,51 @@ def test_a_term_signal_ends_the_tool_with_143_and_stops_the_program(tmp_path):
             WAITING,
             "{run_dir}",
         ],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     deadline = time.monotonic() + 100
-    while not (found := [path for path in tmp_path.rglob("pid") if path.read_text()]):
+    while not (found := [path for path in folder.rglob("pid") if path.read_text()]):
         assert time.monotonic() < deadline
         assert tool.poll() is None
         time.sleep(0.1)
-    program = int(found[0].read_text())
+    return tool, int(found[0].read_text())
+
+
+def is_running(program: int) -> bool:
+    state = Path(f"/proc/{program}/stat")
+    return state.exists() and "Z" not in state.read_text().split()[2]
+
+
+@pytest.mark.parametrize(
+    ("signals", "code"),
+    [
+        ([signal.SIGTERM], 143),
+        ([signal.SIGHUP], 143),
+        ([signal.SIGQUIT], 143),
+        ([signal.SIGINT] * 3, 130),
+        ([signal.SIGTERM, signal.SIGHUP, signal.SIGINT], 143),
+    ],
+)
+def test_a_signal_that_ends_the_tool_stops_the_program_too(tmp_path, signals, code):
+    tool, program = start_and_wait(tmp_path)
+    for number in signals:
+        tool.send_signal(number)
+        time.sleep(0.02)
+    assert tool.wait(timeout=30) == code
+    assert not is_running(program)
+
+
+def test_a_terminal_that_is_closed_does_not_stop_what_nohup_started(tmp_path):
+    tool, program = start_and_wait(tmp_path, "nohup")
+    tool.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert (tool.poll(), is_running(program)) == (None, True)
     tool.send_signal(signal.SIGTERM)
     assert tool.wait(timeout=30) == 143
-    assert (
-        not Path(f"/proc/{program}").exists() or "Z" in Path(f"/proc/{program}/stat").read_text().split()[2]
-    )
 
 
 # Streams
@@ -352,6 +384,82 @@ def test_an_answer_that_finds_no_space_is_3_and_says_so(pair):
         ended = reprokit("diff", *pair, stdout=full)
     assert ended.returncode == 3
     assert ended.stderr == "Error: cannot write to standard output: No space left on device\n"
+
+
+def by_a_shell(line: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The tool as a shell line starts it, ``"$@"`` being its command."""
+    return subprocess.run(
+        ["sh", "-c", line, "sh", sys.executable, "-m", "reprokit", *arguments],
+        check=False,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+LOGGING = (
+    "import pathlib, sys; pathlib.Path(sys.argv[1], 'metrics.csv').write_text('step,loss\\n1,2\\n2,1\\n')"
+)
+ANSWERS = [["reproduce"], ["run"], ["diagnose"]]
+
+
+@pytest.mark.parametrize("verb", ANSWERS)
+def test_with_standard_output_closed_nothing_is_begun_and_no_answer_given(tmp_path, verb):
+    ended = by_a_shell('"$@" >&-', *verb, "--", sys.executable, "-c", LOGGING, "{run_dir}", cwd=tmp_path)
+    assert ended.returncode == 3
+    assert ended.stderr.startswith("Error: standard output is closed")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("streams", ["2>&-", "<&-", "<&- 2>&-", "2>/dev/full"])
+def test_without_messages_or_input_the_answer_is_given_as_ever(tmp_path, streams):
+    line = f'"$@" {streams}'
+    ended = by_a_shell(line, "reproduce", "--", sys.executable, "-c", LOGGING, "{run_dir}", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "REPEATABLE" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("streams", "code"),
+    [(">/dev/full", 3), (">/dev/full 2>/dev/full", 3), (">&- 2>&-", 3), ("1</dev/null", 3)],
+)
+@pytest.mark.parametrize("verb", ["diff", "report"])
+def test_an_answer_that_is_not_written_is_neither_0_nor_1(pair, tmp_path, sample_runs, streams, code, verb):
+    arguments = ["diff", pair[0], pair[0]] if verb == "diff" else ["report", "show", *sample_runs]
+    ended = by_a_shell(f'"$@" {streams}', *arguments, cwd=tmp_path)
+    assert ended.returncode == code, ended.stderr
+    assert "bug in reprokit" not in ended.stderr
+
+
+@pytest.fixture
+def sample_runs(tmp_path) -> list[str]:
+    """Two runs of a command, made by the tool."""
+    command = ["--runs-dir", "made", "--", sys.executable, "-c", LOGGING, "{run_dir}"]
+    return [reprokit("run", *command, cwd=tmp_path).stdout.strip() for _ in range(2)]
+
+
+@pytest.mark.parametrize("kibibytes", [40_000, 120_000, 160_000])
+def test_too_little_memory_is_3_and_said_in_a_sentence(pair, tmp_path, kibibytes):
+    ended = by_a_shell(f'ulimit -v {kibibytes}; exec "$@"', "diff", *pair, cwd=tmp_path)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr.startswith("Error: there is not enough memory for reprokit.\nHint: ")
+
+
+@pytest.mark.parametrize(
+    "fault", [MemoryError(), OSError(12, "no"), RuntimeError("can't start new thread"), ImportError("x")]
+)
+def test_a_lack_of_memory_is_known_in_whatever_form_it_comes(end, fault, capsys):
+    assert end(fault) == 3
+    lacks = not isinstance(fault, ImportError)
+    assert ("not enough memory" in capsys.readouterr().err) == lacks
+
+
+def test_a_full_disk_is_no_fault_of_the_tool_and_names_the_file(end, capsys):
+    assert end(OSError(28, "No space left on device", "runs/x/run.json")) == 3
+    told = capsys.readouterr().err
+    assert told == "Error: runs/x/run.json: No space left on device\nHint: make room on the disk\n"
 
 
 def test_standard_output_is_data_and_nothing_else(pair):

@@ -125,7 +125,7 @@ def test_an_ignored_metric_is_reported_with_its_pattern():
 def test_a_near_miss_is_suggested_for_an_unknown_metric():
     comparison = compare_records(records(1.0), records(1.0), metrics=["loss", "los"])
     assert exit_code(comparison) == 2
-    assert "did you mean 'loss'?" in comparison.problems[0].message
+    assert "the nearest: 'loss'" in comparison.problems[0].message
 
 
 def test_a_renamed_metric_is_told_from_a_missing_one():

@@ -157,6 +157,9 @@ def test_the_rates_of_an_answer_are_the_plans_and_those_of_its_last_look():
         reference_mean=1.0,
         new_mean=1.0,
         difference=0.0,
+        difference_low=-1.0,
+        difference_high=1.0,
+        excludes_margin=True,
         direction="none",
         differs=False,
         p_value=1.0,
@@ -167,15 +170,16 @@ def test_the_rates_of_an_answer_are_the_plans_and_those_of_its_last_look():
         num_not_finite=(0, 0),
         zero_variance=False,
     )
+    strong = replace(one, name="strong", power_at_margin=0.99)
     odd = replace(one, name="odd", power_at_margin=None)
     outcome = GateOutcome(
         conclusion=Conclusion.UNJUDGED,
-        looks=(Look(num_new=3, level=0.0045, metrics=(one, odd)),),
+        looks=(Look(num_new=3, level=0.0045, metrics=(one, strong, odd)),),
         num_unused=0,
         seeds_more=2,
         reason="",
     )
     rates = rates_of(outcome, PlanOfLooks())
-    assert rates["wrong_passes_at_margin"] == {"return": 0.125, "odd": None}
+    assert rates["wrong_passes_at_margin"] == pytest.approx({"return": 0.025, "strong": 0.01, "odd": None})
     assert (rates["false_alarms_at_most"], rates["power_asked"]) == (0.05, 0.8)
-    assert rates["wrong_passes_at_most"] == pytest.approx(0.2)
+    assert rates["wrong_passes_at_most"] == pytest.approx(0.025)

@@ -61,6 +61,39 @@ def test_what_an_earlier_attempt_left_of_another_file_is_thrown_away(fetching, s
     assert [offset for _, offset in server.asked] == [1000, 0]
 
 
+def _linked_to_nowhere(path, elsewhere):
+    path.symlink_to(elsewhere.with_name("nowhere"))
+
+
+def _folder_with_a_file(path, elsewhere):
+    path.mkdir()
+    (path / "x").write_text("x")
+
+
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path, elsewhere: path.symlink_to(elsewhere),
+        _linked_to_nowhere,
+        lambda path, elsewhere: path.hardlink_to(elsewhere),
+        lambda path, elsewhere: os.mkfifo(path),
+        _folder_with_a_file,
+    ],
+    ids=["a link", "a link to nowhere", "a hard link", "a pipe", "a folder"],
+)
+def test_what_lies_where_a_download_grows_and_is_not_its_own_is_replaced(
+    fetching, server, make, tmp_path, put
+):
+    one, elsewhere = make(f"{server.url}/good"), tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"somebody's")
+    left = fetching.cache / "data" / f".{one.hex_digits}.partial"
+    left.parent.mkdir(parents=True)
+    put(left, elsewhere)
+    assert fetching(one).read_bytes() == CONTENT
+    assert elsewhere.read_bytes() == b"somebody's"
+    assert not os.path.lexists(left)
+
+
 def test_a_server_that_is_busy_is_asked_again(fetching, server, make):
     assert fetching(make(f"{server.url}/busy")).read_bytes() == CONTENT
 

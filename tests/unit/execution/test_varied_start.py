@@ -100,6 +100,32 @@ def test_what_cannot_be_changed_starts_no_program(options):
 
 
 def test_a_program_that_is_not_there_is_told():
-    done = start("--umask", "022", command=["/nowhere/at/all"])
+    done = start("--umask", "027", command=["/nowhere/at/all"])
     assert done.returncode == 127
     assert "/nowhere/at/all" in done.stderr
+
+
+def test_what_is_so_already_is_not_taken_for_changed():
+    program = "import os; print(oct(os.umask(0)))"
+    assert start("--umask", "077,027", program=program, umask=0o077).stdout == "0o27\n"
+    same = start("--umask", "077", program=program, umask=0o077)
+    assert (same.returncode, same.stderr) == (
+        varied_start.CANNOT,
+        f"{varied_start.REFUSED}--umask: it is 077 already\n",
+    )
+
+
+@pytest.mark.parametrize(("own", "other"), [("C.UTF-8", "C"), ("C", "C.UTF-8")])
+def test_a_locale_that_gives_what_the_programs_own_gives_is_passed_over(own, other):
+    program = "import os; print(os.environ['LC_ALL'])"
+    variables = {**os.environ, "LC_ALL": own}
+    assert start("--locale", "C.UTF-8,C", program=program, env=variables).stdout == f"{other}\n"
+    none = start("--locale", own, program=program, env=variables)
+    assert none.returncode == varied_start.CANNOT
+    assert "has no other one" in none.stderr
+
+
+def test_a_core_that_nobody_may_use_is_not_kept_busy():
+    done = start("--load", "1000", program="print(1)")
+    assert (done.returncode, done.stdout) == (varied_start.CANNOT, "")
+    assert "--load: no process may run on core 1000" in done.stderr

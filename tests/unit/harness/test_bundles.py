@@ -54,8 +54,9 @@ def test_a_golden_is_reproduced_from_its_bundle_alone(golden, made, reviewer, re
     assert written.sha256 in report.sentence
     assert written.sha256 in (folder / "report.md").read_text()
     assert report.rerun.startswith(
-        f"reprokit reproduce theirs.tar.gz --sha256 {written.sha256} --backend local"
+        f"reprokit reproduce {written.path} --sha256 {written.sha256} --backend local"
     )
+    assert str(written.path) in (folder / "report.md").read_text()
 
 
 def test_a_report_of_a_bundle_is_judged_again_from_its_runs(golden, made, reviewer, tmp_path):
@@ -132,7 +133,9 @@ def test_ignored_files_stay_behind_and_a_tracked_secret_is_refused(golden, made,
     with pytest.raises(BundleError, match="made from other files"):  # it is seen from now on, so it counts
         made(golden)
     repository.promote(repository.reproduce())
-    with pytest.raises(BundleError, match=r"would give away a secret: source/program/\.env") as refused:
+    with pytest.raises(
+        BundleError, match=r"must not be given away in a bundle: source/program/\.env"
+    ) as refused:
         made(golden)
     assert "hf_0123" not in str(refused.value)
 

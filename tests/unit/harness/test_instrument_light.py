@@ -145,6 +145,32 @@ def test_an_unseeded_generator_of_numpy_fails_with_its_line(repository):
     assert reason.endswith("train.py:5 makes a NumPy generator without a seed")
 
 
+@pytest.mark.parametrize(
+    ("made", "status"),
+    [("_random.Random()", "FAILED"), ("_random.Random(7)", "FAILED"), ("_random.Random(seed)", "PASSED")],
+)
+def test_the_generator_below_pythons_is_watched(repository, made, status):
+    text = FOLLOWS.replace(
+        "random.seed(int(sys.argv[1]))", f"import _random; seed = int(sys.argv[1]); {made}.random()"
+    )
+    text = text.replace("shuffled = random.Random(int(sys.argv[1]) + 1)", "")
+    text = text.replace("random.random() * shuffled.random()", "0.5")
+    repository.write(train_py=text)
+    assert seeded(repository.reproduce())[0] == status
+
+
+def test_of_a_program_without_a_generator_only_what_was_watched_is_said(repository):
+    state = "import sys; state = int(sys.argv[1])"
+    text = FOLLOWS.replace("random.seed(int(sys.argv[1]))", state)
+    text = text.replace("shuffled = random.Random(int(sys.argv[1]) + 1)", "")
+    text = text.replace("random.random() * shuffled.random()", "((state * 75 + 74) % 65537)")
+    repository.write(train_py=text)
+    status, reason = seeded(repository.reproduce())
+    assert status == "SKIPPED"
+    assert "that are watched (Python's random and _random, NumPy's" in reason
+    assert "others were not looked at" in reason
+
+
 def test_a_constant_seed_fails_with_its_line(repository):
     repository.write(train_py=FOLLOWS.replace("random.Random(int(sys.argv[1]) + 1)", "random.Random(3)"))
     status, reason = seeded(repository.reproduce())

@@ -9,6 +9,7 @@ import pytest
 
 from reprokit.errors import GoldenError
 from reprokit.harness import audit
+from reprokit.harness.curation import lint_goldens
 from reprokit.project import Project
 from support.command_recipe import PROGRAM, RECIPE
 
@@ -93,6 +94,72 @@ def test_a_metric_that_only_repeats_the_seed_does_not_respond(deaf):
     deaf.write(train_py=ECHO)
     report = deaf.reproduce()
     assert "no metric responds to the seed" in report.sentence
+
+
+@pytest.mark.parametrize(
+    "logged",
+    [
+        '"env_seed": int(sys.argv[1]) + 1000',
+        '"at": 1000 * int(sys.argv[1]) + step',
+        '"x": hash((int(sys.argv[1]), 5)) % 97',
+    ],
+)
+def test_a_metric_that_follows_from_the_seed_alone_does_not_respond(deaf, logged):
+    deaf.write(train_py=DEAF.replace('"loss": value', f'"loss": value, {logged}'))
+    report = deaf.reproduce()
+    assert "no metric responds to the seed" in report.sentence
+    assert ", but for what repeats the seed" in report.sentence
+    with pytest.raises(GoldenError, match="responds_to_seed"):
+        deaf.promote(report)
+
+
+class TestOneRecordARun:
+    """Over two seeds any two numbers lie on a line, so a third seed is run."""
+
+    ONE = PROGRAM.replace("log.write(", "if step == 3: log.write(")
+
+    def test_a_result_that_was_computed_responds(self, repository):
+        repository.write(train_py=self.ONE)
+        repository.promote(repository.reproduce())
+        assert seeds_run(repository) == [3, 3, 4, 1013]
+        responds = provenance(repository)["responds"]
+        assert ({responds["seed"], responds["third_seed"]}, responds["metrics"]) == ({4, 1013}, ["loss"])
+        clear_runs(repository)
+        assert repository.reproduce().verdict == "REPRODUCED"
+        assert seeds_run(repository) == [3, 3]
+
+    def test_the_seed_plus_a_constant_does_not(self, deaf):
+        echo = self.ONE.replace("random.seed(int(sys.argv[1]))", "random.seed(0)")
+        deaf.write(train_py=echo.replace('"loss": value', '"loss": value + int(sys.argv[1])'))
+        report = deaf.reproduce()
+        assert seeds_run(deaf) == [3, 3, 4, 1013]
+        assert "seeds 4 and 1013 give the metrics of seed 3, but for what repeats the seed" in report.sentence
+        with pytest.raises(GoldenError, match="responds_to_seed"):
+            deaf.promote(report)
+
+    def test_a_report_is_judged_again_with_all_three(self, repository):
+        repository.write(train_py=self.ONE)
+        repository.promote(repository.reproduce())
+        forget(repository)
+        report, folder = repository.reproduced()
+        assert report.verdict == "REPRODUCED"
+        row = next(row for row in report.checks if row.id == "equals_golden")
+        assert {"other_seed", "third_seed"} <= set(row.evidence)
+        assert audit(folder / "report.json", project=Project.around(repository.root)).findings == ()
+
+
+def test_what_an_older_golden_says_is_judged_by_todays_rule(deaf):
+    """It was promoted when a constant of each run counted as a response."""
+    deaf.write(train_py=DEAF.replace('"loss": value', '"loss": value, "env_seed": int(sys.argv[1]) + 1000'))
+    deaf.promote(deaf.reproduce(), allow_failed=True)
+    file = deaf.root / GOLDEN / "provenance.json"
+    file.write_text(json.dumps({**provenance(deaf), "responds": {"seed": 4, "metrics": ["env_seed"]}}))
+    deaf.commit()
+    clear_runs(deaf)
+    report = deaf.reproduce()
+    assert (report.verdict, report.exit_code) == ("UNJUDGED", 4)
+    assert "no metric responds to the seed" in report.sentence
+    assert "responds" in {one.rule for one in lint_goldens(Project.around(deaf.root), min_runs=2)}
 
 
 def test_a_command_without_a_seed_must_say_why(deaf):

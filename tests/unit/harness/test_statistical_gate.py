@@ -24,6 +24,7 @@ from reprokit.recipes import load
 from reprokit.reports import to_json, to_markdown
 from reprokit.runs import list_all
 from reprokit.runs.listing import report_notes
+from reprokit.workspace import sha256_of
 from support.recorded_progress import RecordedProgress
 from support.statistical_project import (
     BETTER,
@@ -114,7 +115,12 @@ def test_other_bits_with_equal_returns_are_equivalent_and_never_reproduced(here)
     assert list(told["new"]) == [str(seed) for seed in range(20, 20 + len(told["new"]))]
     assert (told["margins"], str(told["outcome"]["conclusion"])) == ({"return": 2.0}, "EQUIVALENT")
     text = to_markdown.to_markdown(to_json.from_json(to_json.to_json(report)))
-    for said in ("smallest visible drop", "at most 5%", "in every seed would be missed", "59% to 71%"):
+    for said in (
+        "smallest visible drop",
+        "at most 5%",
+        "which excludes a drop of the margin 2",
+        "at most 2.5%",
+    ):
         assert said in text
     assert audit(found.folder / "report.json", project=here.project).findings == ()
     notes = report_notes(here.project.reports_dir, now_ns=0)
@@ -380,17 +386,47 @@ class TestPromotion:
         with pytest.raises(GoldenError, match="the halves of the set differ by seed in return"):
             fresh.bless(min_seeds=10)
 
-    def test_equal_returns_of_all_seeds_are_an_ensemble_without_variance(self, fresh):
+    def test_equal_returns_of_all_seeds_are_refused(self, fresh):
         fresh.begin(settings=CEILING).sweep("10")
-        fresh.bless(min_seeds=10)
-        fresh.write(
-            train_py=PROGRAM + "# a word\n", settings_py=CEILING.replace("100.0", "99.0 + (seed < 10)")
-        )
-        report = fresh.judged(seed=3)
-        assert report.verdict is Verdict.REPRODUCED, "its bits are those of the member"
-        report = fresh.judged(seed=50)
-        assert report.verdict is Verdict.REGRESSION
-        assert any("all 10 values of the ensemble are equal" in line for line in _gate_lines(report))
+        with pytest.raises(GoldenError, match="return has no variance: it is 100 in all 10 seeds"):
+            fresh.bless(min_seeds=10)
+
+    @pytest.mark.parametrize(
+        ("level", "why"),
+        [
+            ("100.0 + seed", "a constant times the seed plus another in all 10 seeds"),
+            ("hash((seed, 5)) % 97", "return is the same at every record of each run"),
+        ],
+    )
+    def test_returns_that_only_repeat_the_seed_are_refused(self, fresh, level, why):
+        fresh.begin(settings=CEILING.replace("return 100.0", f"return {level}")).sweep("10")
+        with pytest.raises(GoldenError, match=f"return only repeats the seed: .*{re.escape(why)}"):
+            fresh.bless(min_seeds=10)
+
+    @pytest.mark.parametrize("value", [lambda _: 100.0, lambda seed: 50.0 + seed])
+    def test_an_ensemble_of_before_whose_seeds_do_nothing_is_unjudged_and_named_by_lint(self, here, value):
+        """As an older version blessed one of a program that ignores its seed, or adds it to a constant."""
+        file, about = here.ensemble / "ensemble.jsonl", here.ensemble / "provenance.json"
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        for line in lines:
+            line["values"]["return"] = value(line["seed"])
+        file.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+        provenance = json.loads(about.read_text())
+        provenance["digests"]["ensemble"] = sha256_of(file)
+        about.write_text(json.dumps(provenance))
+        here.write(settings_py=NOISIER)
+        report = here.judged()
+        assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+        assert "the ensemble is no evidence: return " in report.sentence
+        assert [one.rule for one in lint_goldens(here.project, min_runs=2)] == ["responds"]
+
+    def test_a_program_whose_new_seeds_do_nothing_is_not_equivalent(self, here):
+        """It computes what the ensemble had in the mean, whatever the seed, and logs the seed."""
+        deaf = PROGRAM.replace('"other": generator.random()', '"other": seed')
+        here.write(train_py=deaf, settings_py=CEILING)
+        report = here.judged()
+        assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
+        assert "the new seeds are no evidence: return has no variance" in report.sentence
 
     def test_members_that_did_not_finish_or_changed_are_refused(self, here):
         folder = list_all(here.project.runs_dir)[4]
@@ -426,10 +462,6 @@ class TestPromotion:
         again = here.bless()
         assert again.provenance["previous"] == before["digests"]["ensemble"]
         assert sorted(one.name for one in here.ensemble.iterdir()) == ["ensemble.jsonl", "provenance.json"]
-
-
-def _gate_lines(report):
-    return to_markdown.to_markdown(report).splitlines()
 
 
 def test_the_blind_spot_that_is_told_is_the_one_that_was_measured():

@@ -10,7 +10,7 @@ import pytest
 from reprokit import runs, workspace
 from reprokit.errors import GoldenError, RecipeError, ReportError, UsageError, WorkspaceBusyError
 from reprokit.harness import Request, finished_runs, reproduce
-from reprokit.harness.curation.promote_sweep import promote_sweep
+from reprokit.harness.curation.promote_sweep import WhichSweep, promote_sweep
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.project import Project
 from support.sweep_program import PROGRAM, RECIPE, RecordedSweep, prepare, run_folders, seeds_of, swept
@@ -309,7 +309,7 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
             reason="first",
             now="2026-01-01T00:00:00+00:00",
             min_seeds=10,
-            platform=platform,
+            which=WhichSweep(platform=platform),
         )
 
     swept(here.root, settings=[PLATFORM], seeds="1..10")
@@ -318,3 +318,48 @@ def test_an_ensemble_is_made_of_the_sweep_of_its_platform_and_of_no_other(here):
     with pytest.raises(RecipeError, match="not say how it is judged on the platform xla-cpu"):
         promote("xla-cpu")
     assert promote("cpu-x86_64").provenance["platform"] == "cpu-x86_64"
+
+
+def test_an_ensemble_is_made_of_the_sweep_that_is_named(here):
+    judged = "statistical: {metric: return, window: last, margin: 1, direction: higher}\n"
+    here.write(recipes__train__recipe_yaml=RECIPE + judged)
+    wanted = swept(here.root, seeds="1..11")
+    newer = swept(here.root, seeds="1..10")
+    other = swept(here.root, seeds="1,2", settings=["env.A=1"])
+
+    def promote(name):
+        return promote_sweep(
+            "train",
+            project=Project.around(here.root),
+            reason="first",
+            now="2026-01-01T00:00:00+00:00",
+            min_seeds=10,
+            which=WhichSweep(name=name),
+        )
+
+    for wrong in ("train-00000000", "..", "../sweeps/train"):
+        with pytest.raises(
+            GoldenError, match=rf"there is no sweep.* expected one of {other.name}, {newer.name}"
+        ):
+            promote(wrong)
+    with pytest.raises(GoldenError, match=r"no member of the sweep is a run of train as it stands.*env\.A=1"):
+        promote(other.name)
+    assert len(promote(wanted.name).members) == 11
+    assert len(promote("").members) == 10
+
+
+@pytest.mark.parametrize(
+    "logged",
+    ['"return": value', '"return": value, "seed": seed', '"return": value, "env_seed": seed + 1000 + step'],
+)
+def test_seeds_that_do_nothing_are_told_and_the_sweep_is_finished(here, logged):
+    program = (here.root / "train.py").read_text().replace("random.seed(seed)", "random.seed(0)")
+    here.write(train_py=program.replace('"return": value', logged))
+    answer = swept(here.root, seeds="5,6,8,9")
+    assert (answer.exit_code, states(answer)) == (0, ["complete"] * 4)
+    (warning,) = answer.warnings
+    assert warning.startswith("train: no metric responds to the seed, so its 4 seeds are one result")
+
+
+def test_a_sweep_whose_seeds_differ_warns_of_nothing(here):
+    assert swept(here.root).warnings == ()

@@ -12,8 +12,9 @@ from reprokit.errors import CannotRunError, DiskFullError, RecipeError, UsageErr
 from reprokit.harness import AfterSearch, Study
 from reprokit.harness.sweeping import carry_out as sweeping_carry_out
 from reprokit.runs import sweeps
+from support.command_recipe import Repository
 from support.sweep_program import RecordedSweep, run_folders
-from support.tuned_program import RECIPE, bare_python, prepare, study_bytes, tuned
+from support.tuned_program import PROGRAM, RECIPE, bare_python, prepare, study_bytes, tuned
 
 
 @pytest.fixture(autouse=True)
@@ -171,10 +172,64 @@ def test_a_platform_that_the_trials_would_not_get_is_refused(theirs):
         tuned(theirs, settings=("platform=cpu-x86_64",))
 
 
-def test_a_metric_that_is_not_there_fails_every_trial_and_says_its_name(theirs):
-    study = tuned(theirs, trials=1, metric="accuracy")
-    assert (study.trials[0].state, study.trials[0].message) == ("FAIL", "no metric is called accuracy")
-    assert study.exit_code == 3
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_metric_that_is_never_logged_stops_the_search_after_the_first_trial(theirs, workers):
+    with pytest.raises(UsageError) as refused:
+        tuned(theirs, trials=6, metric="retrun", direction="maximize", workers=workers)
+    assert (refused.value.where, refused.value.what) == ("--metric", "the program never logs 'retrun'")
+    assert "expected one of return" in str(refused.value)
+    made = run_folders(theirs)
+    assert 1 <= len(made) <= workers
+    assert all((folder / "COMPLETE").exists() for folder in made), "those under way have ended"
+    with pytest.raises(UsageError, match="never logs"):
+        tuned(theirs, trials=6, metric="retrun", direction="maximize", workers=workers)
+    assert run_folders(theirs) == made, "the same command knows that before it runs anything"
+    assert 0 in tuned(theirs, trials=1, metric="return").reused, "nothing is lost"
+
+
+def test_a_program_without_any_result_stops_it_too(tmp_path):
+    program = PROGRAM.replace('"return"', '"cost"')
+    root = prepare(tmp_path / "theirs", program=program).root
+    with pytest.raises(UsageError, match=r"no metric is called a return.* expected one of cost"):
+        tuned(root, trials=4, direction="minimize")
+    assert tuned(root, trials=2, metric="cost", direction="minimize").exit_code == 0
+
+
+def test_a_metric_for_the_pruner_that_is_never_logged_stops_it_too(theirs):
+    with pytest.raises(UsageError, match=r"--pruner-metric: the program never logs 'loss'"):
+        tuned(theirs, trials=4, metric="return", pruner="median", pruner_metric="loss", workers=1)
+    assert len(run_folders(theirs)) == 1
+
+
+def test_a_metric_of_text_is_named_as_that(tmp_path):
+    program = PROGRAM.replace('"return": value', '"return": value, "note": "fine"')
+    root = prepare(tmp_path / "theirs", program=program).root
+    with pytest.raises(UsageError, match="never logs 'note' as a number"):
+        tuned(root, trials=4, metric="note", direction="maximize")
+
+
+def test_a_first_trial_without_the_metric_fails_alone_where_another_run_has_it(tmp_path):
+    program = PROGRAM.replace('"return": value', '("other" if size == 1 else "return"): value')
+    root = prepare(tmp_path / "theirs", program=program).root
+    (root / "space.yaml").write_text(sizes(1, 2))
+    grid = {"sampler": "grid", "trials": None, "metric": "return", "workers": 1}
+    with pytest.raises(UsageError, match="never logs 'return'"):
+        tuned(root, **grid)
+    Repository(root).reproduced()
+    study = tuned(root, **grid)
+    assert [str(one.state) for one in study.trials] == ["FAIL", "COMPLETE"]
+    assert study.trials[0].message == "no metric is called return"
+
+
+def test_a_setting_that_the_program_never_reads_is_named(tmp_path):
+    root = prepare(tmp_path / "theirs", recipe=RECIPE.replace("SIZE:", "NOPE: '0', SIZE:")).root
+    (root / "space.yaml").write_text("env.NOPE: {type: int, low: 1, high: 3}\n")
+    (told,) = tuned(root, sampler="grid", trials=None).warnings
+    assert told.startswith(
+        "NOPE changes nothing: with seed 3, the results of NOPE=1, NOPE=2 and NOPE=3 are equal"
+    )
+    (root / "space.yaml").write_text(sizes(1, 2))
+    assert tuned(root, sampler="grid", trials=None).warnings == ()
 
 
 def test_a_metric_of_unknown_direction_asks_for_it(theirs):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reprokit.images.archive import write_archive
+from reprokit.images.building.archive import write_archive
 
 WHEN = dt.datetime(2026, 10, 1, tzinfo=dt.UTC)
 

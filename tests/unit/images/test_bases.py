@@ -11,7 +11,7 @@ import docker.errors
 import pytest
 
 from reprokit.errors import EngineError, ImageError, UsageError
-from reprokit.images import bases, image_store
+from reprokit.images.building import bases, image_store
 from reprokit.images.locks import Foundation, read_lock
 
 

@@ -10,9 +10,10 @@ import docker.errors
 import pytest
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images import build, build_steps, builders, wheels
-from reprokit.images.bases import Base
-from reprokit.images.build_steps import Ingredients, Surroundings
+from reprokit.images import wheels
+from reprokit.images.building import build, build_steps, builders
+from reprokit.images.building.bases import Base
+from reprokit.images.building.build_steps import Ingredients, Surroundings
 from reprokit.images.locks import read_lock
 from reprokit.images.packages import Target
 

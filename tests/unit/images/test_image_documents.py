@@ -10,8 +10,8 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packageurl import PackageURL
 
-from reprokit.images import provenance, sbom
-from reprokit.images.image_contents import Contents, PythonPackage, SystemPackage, installed
+from reprokit.images.checking import provenance, sbom
+from reprokit.images.checking.image_contents import Contents, PythonPackage, SystemPackage, installed
 
 STATUS = """Package: libc6
 Status: install ok installed

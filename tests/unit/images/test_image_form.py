@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError
-from reprokit.images import layers, package_layers
-from reprokit.images.canonical import PACKAGE_LAYERS, Canonical, Form, canonical
-from reprokit.images.image_difference import first_difference
+from reprokit.images.building import layers, package_layers
+from reprokit.images.building.canonical import PACKAGE_LAYERS, Canonical, Form, canonical
+from reprokit.images.checking.image_difference import first_difference
 
 EPOCH = 1_000_000
 

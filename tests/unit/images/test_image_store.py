@@ -8,7 +8,7 @@ import requests
 
 from reprokit import docker_sdk
 from reprokit.errors import EngineError, ImageError
-from reprokit.images import image_store
+from reprokit.images.building import image_store
 
 
 class Client:

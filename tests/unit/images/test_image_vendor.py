@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError, UsageError
-from reprokit.images import bootstrap, debian_packages, vendor
-from reprokit.images.debian_packages import Deb
+from reprokit.images import vendor
+from reprokit.images.building import bootstrap, debian_packages
+from reprokit.images.building.debian_packages import Deb
 from reprokit.images.locks import read_lock
 from reprokit.workspace import sha256_of
 

@@ -10,7 +10,9 @@ import pytest
 from reprokit import layout
 from reprokit.core.records import Realisation, digest_bytes
 from reprokit.errors import ImageError
-from reprokit.images import build_record, image_documents, kept_with_runs
+from reprokit.images import kept_with_runs
+from reprokit.images.building import build_record
+from reprokit.images.checking import image_documents
 from reprokit.layout import IMAGE_PROVENANCE, SBOM
 
 ROOT = Path(__file__).resolve().parents[3]

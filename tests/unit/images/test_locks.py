@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError, RecipeError
-from reprokit.images import bases
-from reprokit.images.debian_packages import read_base_lock
+from reprokit.images.building import bases
+from reprokit.images.building.debian_packages import read_base_lock
 from reprokit.images.locks import project_around, read_lock
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from reprokit.errors import ImageError
+from reprokit.images.locking.solve import solve
 from reprokit.images.locks import External
 from reprokit.images.packages import Target, read_packages
-from reprokit.images.solve import solve
 
 TARGETS = (Target(machine="x86_64", python="3.11"), Target(machine="aarch64", python="3.11"))
 HOSTED = External(

@@ -51,6 +51,13 @@ def drawn(record):
         ("import random; random.seed(7); random.random()", ("Python's random", "seed", "7", 1)),
         ("import random; random.Random('a').random()", ("random.Random", "seed", "'a'", 1)),
         ("import random; random.Random().random()", ("random.Random", "entropy", "", 1)),
+        ("import _random; _random.Random(7).random()", ("_random.Random", "seed", "7", 1)),
+        ("import _random; _random.Random().random()", ("_random.Random", "entropy", "", 1)),
+        ("import _random; r = _random.Random(); r.seed(7); r.random()", ("_random.Random", "seed", "7", 1)),
+        (
+            "from _random import Random as R\nclass Own(R): pass\nOwn().random()",
+            ("_random.Random", "entropy", "", 3),
+        ),
         ("import random; random.SystemRandom().random()", ("random.SystemRandom", "entropy", "", 1)),
         ("import numpy; numpy.random.seed(7)", ("NumPy's global generator", "seed", "7", 1)),
         ("import numpy; numpy.random.default_rng(7)", ("a NumPy generator", "seed", "7", 1)),

@@ -68,7 +68,7 @@ def asked(name, answers):
 
 
 def test_a_good_run_with_a_probe_has_nothing_but_fine_answers():
-    answers = diagnose(curves(), settings={"training": {"max_grad_norm": 0.5}}, probe=seen())
+    answers = diagnose(curves(), settings={"training": {"max_grad_norm": 1.5}}, probe=seen())
     assert {one.health for one in answers} == {Health.FINE}, answers
     assert [one.id for one in answers] == [
         "reward",
@@ -107,6 +107,7 @@ def test_a_run_that_logs_nothing_of_use_is_unknown_everywhere_but_in_its_numbers
         ("gradients", Health.WRONG, "0 at most", {"optim__grad_norm": [0.0] * 20}),
         ("gradients", Health.LOOK, "50 at the end", {"optim__grad_norm": [1.0] * 18 + [50.0] * 2}),
         ("gradients", Health.UNKNOWN, "no gradient norm", {"optim__grad_norm": None}),
+        ("updates", Health.LOOK, "100% of ratios clipped", {"policy__clip_fraction": [1.0] * 20}),
         ("exploration", Health.LOOK, "0.69 → 0.001", {"policy__entropy": [0.69] + [0.001] * 19}),
         ("updates", Health.LOOK, "0.5 at most", {"policy__approx_kl": [0.004] * 19 + [0.5]}),
         ("result", Health.LOOK, "489.5 → 110.5", {"eval__return_mean": rising(500.0, 100.0)}),
@@ -210,3 +211,10 @@ def test_q_values_beyond_what_returns_can_be_are_wrong(most, health):
 def test_wrong_is_the_only_answer_that_fails():
     assert not is_well(diagnose(curves(loss__policy=[math.nan] * 20)))
     assert is_well(diagnose(curves(policy__approx_kl=[0.5] * 20)))
+
+
+@pytest.mark.parametrize(("bound", "health"), [(0.5, Health.LOOK), (1.5, Health.FINE), (None, Health.FINE)])
+def test_a_training_with_every_gradient_clipped_is_not_called_fine(bound, health):
+    answer = asked("gradients", diagnose(curves(), settings={"training": {"max_grad_norm": bound}}))
+    assert answer.health is health
+    assert ("max_grad_norm 0.5 in 100% of the records" in answer.told) == (bound == 0.5)

@@ -25,7 +25,7 @@ def test_a_secret_in_the_file_is_refused(folder, line):
 
 def test_a_secret_in_an_override_is_refused(folder):
     told = folder.refusal(f"training.api_key={PLANTED}")
-    assert "--set training.api_key: a setting cannot be a secret" in told
+    assert "--set (training.api_key): a setting cannot be a secret" in told
     assert PLANTED not in told
 
 

@@ -122,12 +122,32 @@ def test_errors_and_recipes_that_were_left_out_are_told():
 
 def test_it_fits_githubs_limit_and_counts_what_was_cut(samples, sample_report: Sample):
     report = samples.with_text(sample_report(Verdict.REGRESSION), "|<é" * 3000)
-    text = comment(of(*[report] * 300), origin=ORIGIN)
+    many = [dataclasses.replace(report, seed=seed) for seed in range(300)]
+    text = comment(of(*many), origin=ORIGIN)
     assert len(text) <= MAX_CHARACTERS
     assert text.count("### ❌ REGRESSION") >= 1
     assert "more did not pass; their reports are in the artifact" in text
     assert "| and " in text
     assert ORIGIN.url in text
+
+
+def test_one_report_named_many_times_is_counted_once_and_that_is_said(sample_report: Sample):
+    report = sample_report(Verdict.REPRODUCED)
+    copies = [
+        dataclasses.replace(report, created_at=f"2026-01-01T00:00:{second:02}Z") for second in range(60)
+    ]
+    text = comment(of(*[report] * 1940, *copies))
+    assert text.splitlines()[1].endswith("reprokit: 1 REPRODUCED")
+    assert "1,999 of 2,000 rows of the gate repeat another row" in text
+    assert text.count("| `cartpole_baseline` |") == 1
+
+
+def test_reports_of_other_seeds_runs_or_platforms_are_other_results(sample_report: Sample):
+    report = sample_report(Verdict.REPRODUCED)
+    others = [{"seed": 43}, {"runs": ("runs/a", "runs/b")}, {"platform": "xla-cpu"}]
+    text = comment(of(report, *(dataclasses.replace(report, **one) for one in others)))
+    assert text.splitlines()[1].endswith("reprokit: 4 REPRODUCED")
+    assert "repeat" not in text
 
 
 def test_a_missing_answer_replaces_an_earlier_one():

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
+
+import pytest
 
 from reprokit.reports.sweep_display import SweepDisplay
 from reprokit.reports.sweep_table import sweep_lines
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import Member, State, named
 
 
 class _Stream(io.StringIO):
@@ -26,9 +29,9 @@ class _Clock:
         return self.now
 
 
-def made(*, is_terminal: bool) -> tuple[SweepDisplay, _Stream, _Clock]:
+def made(*, is_terminal: bool, columns: int = 100) -> tuple[SweepDisplay, _Stream, _Clock]:
     stream, clock = _Stream(is_terminal=is_terminal), _Clock()
-    environ = {"TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"}
+    environ = {"TERM": "xterm", "COLUMNS": str(columns), "NO_COLOR": "1"}
     return SweepDisplay(stream=stream, environ=environ, clock=clock), stream, clock
 
 
@@ -95,6 +98,71 @@ def test_of_many_members_those_that_move_are_shown():
     assert screen[-1] == "and 24 more: 4 waiting, 20 complete"
 
 
+LONG = 'command=[python, train.py, "--seed={seed}", "--logdir={run_dir}", "--lr=%s", "--hidden=32"]'
+
+
+def swept(*rates: str) -> list[Member]:
+    rows = [Member(recipe="train", settings=(LONG % rate,), seed=seed) for rate in rates for seed in (42, 43)]
+    return named(
+        [replace(one, state=State.COMPLETE, run="train/20261126T110840Z-50ec-seed42-1") for one in rows]
+    )
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_at_every_width_each_member_shows_what_differs(columns):
+    display, stream, clock = made(is_terminal=True, columns=columns)
+    display.phase("train")
+    for member in swept("0.01", "0.001"):
+        clock.now += 1
+        display.member(
+            member.label, phase="training", step=2048, total=100_000, steps_per_s=15e3, place="local core 1"
+        )
+    screen = last_screen(stream.getvalue())
+    assert [line.split("  ")[0].rstrip() for line in screen[2:]] == [
+        "lr=0.01 · s42",
+        "lr=0.01 · s43",
+        "lr=0.001 · s42",
+        "lr=0.001 · s43",
+    ]
+    assert all(len(line) < columns for line in screen)
+    assert all("training" in line for line in screen[2:])
+
+
+def test_a_name_without_room_keeps_its_ends():
+    display, stream, _ = made(is_terminal=True, columns=60)
+    display.phase("train")
+    for seed in (1, 2):
+        display.member(f"{'a' * 100} · s{seed}", phase="training")
+    assert [line.split("  ")[0][-4:] for line in last_screen(stream.getvalue())[2:]] == ["· s1", "· s2"]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_table_of_members_fits_the_terminal_and_names_what_differs(monkeypatch, columns):
+    monkeypatch.setattr("sys.stdout", _Stream(is_terminal=True))
+    monkeypatch.setenv("COLUMNS", str(columns))
+    members = swept("0.01", "0.001")
+    warning = "lr changes nothing: with every seed (42 and 43), the results of lr=0.01 and lr=0.001 are equal"
+    said = sweep_lines(
+        members, ("run",) * 4, name="train-1", path="sweep.json", dry_run=False, warnings=[warning]
+    )
+    lines = "\n".join(said).splitlines()
+    assert all(len(line) <= columns for line in lines)
+    assert [line.split()[1:3] for line in lines[1:5]] == [
+        ["lr=0.01", "42"],
+        ["lr=0.01", "43"],
+        ["lr=0.001", "42"],
+        ["lr=0.001", "43"],
+    ]
+    assert f"Warning: {warning}" in " ".join(" ".join(lines).split())
+
+
+def test_what_all_members_have_is_said_once():
+    members = [Member(recipe="train", seed=seed, settings=("a=1", f"b={seed}")) for seed in (3, 4)]
+    lines = list(sweep_lines(members, ("run",) * 2, name="a", path="b", dry_run=True))
+    assert lines[0] == "Every member has a=1"
+    assert [line.split()[1] for line in lines[1:4]] == ["settings", "b=3", "b=4"]
+
+
 def test_the_answer_has_a_row_for_each_member_and_why_one_is_missing():
     members = [
         Member(recipe="train", seed=3, state=State.COMPLETE, run="train/a", last_return=("loss", 0.01234567)),
@@ -116,10 +184,10 @@ def test_the_answer_has_a_row_for_each_member_and_why_one_is_missing():
     assert planned[-1] == "1 of 2 members are finished; nothing was run."
 
 
-def test_a_members_settings_have_a_column_and_no_text_acts_on_a_terminal():
+def test_settings_are_told_and_no_text_acts_on_a_terminal():
     member = Member(
         recipe="train", seed=3, settings=("name=\x1b[2J",), state=State.CRASHED, message="\x1b[2J"
     )
     lines = list(sweep_lines([member], ("run",), name="a", path="b", dry_run=False))
-    assert "settings" in lines[0]
+    assert lines[0] == r"Every member has name=\x1b[2J"
     assert "\x1b" not in "".join(lines)

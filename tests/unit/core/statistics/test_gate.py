@@ -1,13 +1,14 @@
 """The statistical gate: what it concludes, how often it is wrong, and what it says."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.stats
 from statsmodels.stats.power import TTestIndPower
 
-from reprokit.core.statistics import gate, permutation, power
+from reprokit.core.statistics import difference_interval, gate, permutation, power
 from reprokit.core.statistics.gate_plan import Conclusion, Metric, PlanOfLooks
 
 SMALL = PlanOfLooks(power_draws=200)
@@ -39,7 +40,53 @@ def test_equal_distributions_and_a_wide_margin_are_equivalent():
     assert one.power_at_margin >= 0.8
     assert 0 < one.smallest_visible_drop <= RETURN.margin
     assert outcome.reason.startswith("no difference was found with ")
-    assert "smallest visible drop: eval/return" in outcome.reason
+    assert one.difference_low < one.difference < one.difference_high
+    limits = ", ".join(f"{limit:.6g}" for limit in (one.difference_low, one.difference_high))
+    assert f"excludes a drop of the margin: eval/return {one.difference:.6g} [{limits}], margin 2" in (
+        outcome.reason
+    )
+
+
+@pytest.mark.parametrize("metric", [RETURN, LOSS])
+def test_one_collapsed_seed_of_three_is_not_equivalent_at_the_first_look(metric):
+    """Such a difference is too small for the level of the look, and yet excludes nothing."""
+    wide = replace(metric, margin=30.0)
+    reference = [100 + 5 * one for one in normal(20, seed=1)]
+    collapsed = judge(reference, [99.0, 98.0, 100 - 40 * metric.sign], metrics=(wide,))
+    (one,) = collapsed.metrics
+    assert one.power_at_margin > 0.99
+    assert (collapsed.conclusion, one.differs, one.excludes_margin) == (Conclusion.UNJUDGED, False, False)
+    assert collapsed.reason.endswith("2 more new seeds to the next look")
+    worst = one.difference_low if metric.sign > 0 else one.difference_high
+    assert worst * metric.sign < -30.0
+    assert f"not excluded ({metric.name}: difference {one.difference:.6g} [" in collapsed.reason
+
+
+def test_while_that_is_open_five_and_then_ten_seeds_are_taken():
+    reference = [100 + 5 * one for one in normal(20, seed=1)]
+    metric = Metric(name="eval/return", margin=30.0)
+    recovered = [99.0, 98.0, 60.0, 101.0, 102.0, 99.0, 97.0, 103.0, 100.0, 101.0]
+    three, five, ten = (judge(reference, recovered[:count], metrics=(metric,)) for count in (3, 5, 10))
+    assert [one.conclusion for one in (three, five, ten)] == ["UNJUDGED", "UNJUDGED", "EQUIVALENT"]
+    assert [one.excludes_margin for look in ten.looks for one in look.metrics] == [False, False, True]
+
+
+def test_a_difference_within_the_margin_that_ten_seeds_do_not_settle_says_how_many_would():
+    reference, metric = normal(40, seed=1), Metric(name="eval/return", margin=1.1)
+    new = [one - sum(normal(10, seed=2)) / 10 - 0.55 for one in normal(10, seed=2)]
+    outcome = judge(reference, new, metrics=(metric,))
+    (one,) = outcome.metrics
+    assert (outcome.conclusion, one.excludes_margin, one.power_at_margin > 0.8) == ("UNJUDGED", False, True)
+    assert outcome.seeds_more > 0
+    assert f"{outcome.seeds_more} more new seeds in a plan with more would be enough" in outcome.reason
+
+
+def test_a_difference_as_large_as_the_margin_asks_for_no_more_seeds():
+    reference, metric = normal(40, seed=1), Metric(name="eval/return", margin=0.4)
+    new = [one - sum(normal(10, seed=2)) / 10 - 0.55 for one in normal(10, seed=2)]
+    outcome = judge(reference, new, metrics=(metric,))
+    assert (outcome.conclusion, outcome.seeds_more) == (Conclusion.UNJUDGED, None)
+    assert outcome.reason.endswith("the difference of eval/return is itself as large as the margin")
 
 
 def test_it_stops_at_the_first_look_that_has_the_power():
@@ -63,7 +110,7 @@ def test_not_rejecting_is_not_proving():
     narrow = Metric(name="eval/return", margin=0.3)
     outcome = judge(normal(20, seed=1), normal(10, seed=2), metrics=(narrow,))
     assert (outcome.conclusion, outcome.seeds_more) == (Conclusion.UNJUDGED, None)
-    assert "power at the margin 0.3" in outcome.reason
+    assert "% power, smallest visible drop" in outcome.reason
     assert outcome.reason.endswith("the reference needs more")
 
 
@@ -214,19 +261,80 @@ def test_a_gate_without_spending_would_be_caught():
     assert np.count_nonzero(any_look) > scipy.stats.binom.ppf(0.9999, gates, 0.05)
 
 
-def test_a_drop_of_the_margin_passes_at_most_as_often_as_the_power_allows():
-    gates, metric = 150, Metric(name="a", margin=1.6)
+def passes_at_the_margin(gates, *, failing=None):
+    """Of gates whose means are lower by exactly the margin; ``failing``: in this share of the seeds alone.
+
+    The power that is asked is low here, so that nothing but the interval holds the rate.
+    """
+    metric = Metric(name="a", margin=1.0)
     values = generator(8).normal(size=(gates, 1, 30))
+    hit = generator(9).random((gates, 1, 10)) < failing if failing else True
     many = gate.judge_many(
         values[:, :, :20],
-        values[:, :, 20:] - metric.margin,
+        values[:, :, 20:] - np.where(hit, metric.margin / (failing or 1.0), 0.0),
         metrics=[metric],
         generator=generator(9),
-        plan=PlanOfLooks(power_draws=100),
+        plan=PlanOfLooks(looks=(5, 10), power=0.2, power_draws=40),
     )
-    passed = np.count_nonzero(many.conclusions == Conclusion.EQUIVALENT)
-    assert passed <= scipy.stats.binom.ppf(0.9999, gates, 0.2)
-    assert np.count_nonzero(many.worse) > gates / 2
+    return np.count_nonzero(many.conclusions == Conclusion.EQUIVALENT), np.count_nonzero(many.worse)
+
+
+def test_a_drop_of_the_margin_passes_at_most_as_often_as_the_interval_allows():
+    passed, worse = passes_at_the_margin(120)
+    assert passed <= scipy.stats.binom.ppf(0.9999, 120, 0.025)
+    assert worse > 60
+
+
+def test_a_judge_that_ignores_the_interval_would_be_caught(monkeypatch):
+    monkeypatch.setattr(gate, "excludes", lambda low, margin: np.full(np.shape(low), True))
+    passed, _ = passes_at_the_margin(120)
+    assert passed > scipy.stats.binom.ppf(0.9999, 120, 0.025)
+
+
+def test_a_judge_whose_interval_is_at_the_full_rate_in_every_look_would_be_caught(monkeypatch):
+    limits = gate.difference_limits
+    monkeypatch.setattr(
+        gate, "difference_limits", lambda *sides, level, among: limits(*sides, level=0.2, among=among)
+    )
+    passed, _ = passes_at_the_margin(120)
+    assert passed > scipy.stats.binom.ppf(0.9999, 120, 0.025)
+
+
+def test_an_interval_that_takes_all_seeds_for_shifted_alike_passes_failing_seeds_more_often(monkeypatch):
+    passed, _ = passes_at_the_margin(200, failing=0.2)
+    monkeypatch.setattr(difference_interval, "_welch_limits", lambda reference, new, level: (np.inf, -np.inf))
+    careless, _ = passes_at_the_margin(200, failing=0.2)
+    assert careless > 1.2 * passed > 0
+
+
+@pytest.mark.parametrize(("num_new", "level"), [(3, 0.0045), (5, 0.008), (10, 0.0375)])
+@pytest.mark.parametrize("shape", ["spread", "tied"])
+def test_the_limits_are_where_the_test_stops_to_reject(num_new, level, shape):
+    values = generator(num_new).normal(size=(1, 20 + num_new))
+    values = np.minimum(values, 0.0) if shape == "tied" else values
+    reference, new = values[:, :20], values[:, 20:]
+    among = permutation.splits(20, num_new, generator=generator(1))
+    low, high = difference_interval._shift_limits(reference, new, level=level, among=among)
+    for inside, outside in ((low + 1e-6, low - 1e-6), (high - 1e-6, high + 1e-6)):
+        kept, rejected = (
+            permutation.two_sided(reference, new - shift, generator=generator(), among=among)[0]
+            for shift in (inside, outside)
+        )
+        assert rejected <= level < kept
+
+
+def test_welchs_limits_are_those_of_the_textbook():
+    reference, new = generator(1).normal(size=(1, 20)), 3 * generator(2).normal(size=(1, 5))
+    low, high = difference_interval._welch_limits(reference, new, 0.05)
+    known = scipy.stats.ttest_ind(new[0], reference[0], equal_var=False).confidence_interval(0.95)
+    assert (low[0], high[0]) == pytest.approx((known.low, known.high))
+
+
+def test_groups_too_small_for_the_level_have_no_interval_and_are_not_equivalent():
+    outcome = judge([1.0, 2, 3], [1.0, 2, 3], plan=PlanOfLooks(looks=(3,), power=0.01, power_draws=50))
+    (one,) = outcome.metrics
+    assert (outcome.conclusion, one.difference_low, one.difference_high) == (Conclusion.UNJUDGED, None, None)
+    assert "too few seeds for an interval" in outcome.reason
 
 
 def test_many_gates_are_each_as_alone():

@@ -12,6 +12,7 @@ from reprokit.diagnosis import Trace
 from reprokit.harness.diagnosing.conditions import InstrumentedRun
 from reprokit.harness.diagnosing.inquiry import Inquiry
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
+from reprokit.harness.running.in_force import expected_of
 
 CHANGES = ("environment", "start", "vary", "run_folder")
 
@@ -34,7 +35,18 @@ class Lab:
         self.made += 1
         stopped = any(self._is_made(self._known[name], given) for name in self._unbearable)
         hangs = stopped and self._hangs
-        return replace(RAN, trouble="stopped" if stopped else "", overdue=hangs, limit_s=60.0)
+        trouble = "stopped" if stopped else ""
+        return replace(RAN, trouble=trouble, overdue=hangs, limit_s=60.0, trace=self._shown())
+
+    def _shown(self):
+        """A trace in which everything that can be varied is in force."""
+        expected = [expected_of(one) for one in self._known.values()]
+        seen = {"varies": [word for one in expected for word in one["varies"]], "variables": {}}
+        for one in expected:
+            seen["variables"] |= one["variables"]
+            seen |= {key: values[0] for key, values in one["shows"].items()}
+            seen |= {key: "another one" for key in one["differs"] if key not in seen}
+        return replace(RAN.trace, facts={"conditions 0": seen})
 
     def _is_made(self, one, given):
         if one.environment:
@@ -78,7 +90,7 @@ def test_what_makes_the_program_hang_is_named_with_its_limit_and_the_rest_is_var
 
 def test_two_that_it_does_not_bear_are_both_named():
     inquiry = judged(Lab("umask", "time_zone", hangs=False))
-    told = {one.what for one in inquiry.not_varied if one.how.endswith("does not finish")}
+    told = {one.what for one in inquiry.not_varied if one.how.endswith("does not finish: stopped")}
     assert told == {"the umask", "the time zone"}
 
 

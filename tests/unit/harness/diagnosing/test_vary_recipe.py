@@ -1,5 +1,6 @@
 """Training once more under other surroundings: which runs are made, what is read back, whose fault it is."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -17,7 +18,19 @@ from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WATCH
 
 
-def program(hangs_on, programs, *, watch=True, crashes=False):
+def trace(folder, unshown):
+    """What the hook leaves of a run in which everything is in force that was ordered, but one variation."""
+    seen = {"varies": [], "variables": {}}
+    for name, one in json.loads((folder / "varied-orders.json").read_text())["expected"].items():
+        if name != unshown:
+            seen["varies"] += one["varies"]
+            seen["variables"] |= one["variables"]
+            seen |= {key: values[0] for key, values in one["shows"].items()}
+            seen |= {key: "another one" for key in one["differs"] if key not in seen}
+    return {"facts": {"conditions 0": seen}, "sites": {}, "files": {}}
+
+
+def program(hangs_on, programs, *, watch=True, crashes=False, unshown="", refuses=""):
     """A training whose numbers hang on some surroundings, as the words of its command show them."""
 
     def train(spec, output, on_tick):
@@ -26,7 +39,11 @@ def program(hangs_on, programs, *, watch=True, crashes=False):
         programs["training"](loss=lambda step: (2 if guilty else 1) / step)(spec, output, on_tick)
         if "REPROKIT_HOOK" in spec.environment and watch:
             (output / WATCH).mkdir()
-            (output / WATCH / "trace-0.json").write_text("{}")
+            (output / WATCH / "trace-0.json").write_text(json.dumps(trace(output.parent, unshown)))
+        if refuses and refuses in words:
+            line = f"reprokit: this cannot be changed here: {refuses}: there is no other one\n"
+            (output.parent / "stderr.log").write_text(line)
+            return programs["ended"](Outcome.CRASHED, 125, "exit code 125")
         if guilty and crashes:
             return programs["ended"](Outcome.CRASHED, 1, "exit code 1")
         return None
@@ -41,20 +58,22 @@ def lab(make, here, recipe, told, fake, programs, monkeypatch):
     class Lab:
         def vary(self, immune_to, hangs_on=(), **options):
             self.recipe, self.asked = replace(recipe, immune_to=tuple(immune_to)), []
+            self.kinds = []
             plain = programs["training"]()
             self.pair = make.of_recipe(plain, plain)
 
             def run_recipe(recipe, request, kind, *, project, phases):
+                self.kinds.append((type(kind).__name__, request.seed))
                 plan = plan_recipe(
                     recipe,
                     kind,
-                    seed=42,
+                    seed=request.seed_of([42]),
                     realisation=programs["realisation"],
                     backend="local",
-                    stamp=f"20261120T1020{len(self.asked):02d}Z-bbbb",
+                    stamp=f"20261120T1020{len(self.kinds):02d}Z-bbbb",
                     runs_dir=here.runs_dir,
                 )
-                self.asked.append(tuple(one.name for one in kind.chosen))
+                self.asked.append(tuple(one.name for one in getattr(kind, "chosen", ())))
                 self.limits = {*getattr(self, "limits", ()), request.timeout_s}
                 backend = fake(program(hangs_on, programs, **options))
                 host = programs["host"]
@@ -105,6 +124,34 @@ def test_a_watch_that_was_not_loaded_varied_nothing(lab):
     lab.vary(["clock"], watch=False)
     assert "the watch was not loaded" in seen(lab).runs[0].problem
     assert len(lab.asked) == 1
+
+
+def test_a_variation_that_the_run_does_not_show_is_not_made(lab):
+    lab.vary(["umask", "time_zone"], unshown="time_zone")
+    told = seen(lab)
+    assert (told.runs[0].names, list(told.unmade)) == (("umask",), ["time_zone"])
+    assert told.unmade["time_zone"].startswith("it was not in force in the program: the variable TZ was None")
+
+
+def test_what_the_starter_could_not_change_is_no_fault_of_the_program(lab):
+    lab.vary(["umask", "locale"], refuses="--locale")
+    assert seen(lab).runs[0].problem.endswith("it cannot be changed here: --locale: there is no other one")
+    assert not seen(lab).runs[0].failure
+
+
+def test_what_earlier_runs_left_is_varied_by_a_run_with_another_seed_before(lab):
+    lab.vary(["leftovers"])
+    assert lab.kinds == [("WholeRun", 43), ("VariedRun", None)]
+    assert not seen(lab).unmade
+
+
+def test_a_run_of_before_that_recorded_no_conditions_is_judged_as_it_was(lab):
+    (folder,) = lab.vary(["umask"], unshown="umask")
+    assert "umask" in seen(lab).unmade
+    orders = folder / "varied-orders.json"
+    old = {name: one for name, one in json.loads(orders.read_text()).items() if name != "expected"}
+    orders.write_text(json.dumps(old))
+    assert "umask" not in seen(lab).unmade
 
 
 def test_a_training_that_hangs_under_a_variation_is_not_waited_for_for_ever(lab):

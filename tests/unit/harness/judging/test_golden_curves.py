@@ -37,9 +37,13 @@ def test_the_golden_of_the_first_seed_that_has_one_is_drawn(group):
     assert (steps.tolist(), values.tolist()) == ([102400.0], [497.52])
 
 
-def test_a_golden_of_other_inputs_is_called_so(group):
+def test_a_golden_of_other_inputs_is_not_drawn_and_that_is_said(group):
     other = replace(group, digests={**group.digests, "trainer": "sha256:1"})
-    assert golden_curves(other, golden_dir=SHIPPED).label == "golden, seed 123, of other inputs"
+    found = golden_curves(other, golden_dir=SHIPPED)
+    assert (found.series, found.problem) == (
+        {},
+        "the golden of seed 123 is of other inputs, so it is not drawn",
+    )
 
 
 def test_no_golden_is_none(group, tmp_path):

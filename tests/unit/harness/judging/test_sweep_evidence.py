@@ -100,7 +100,7 @@ def test_seeds_with_the_same_metrics_are_failed(here):
     swept(here.root)
     row, _, _ = judged(here)
     assert row.status == "FAILED"
-    assert row.reason == "3 seeds gave the same metrics, byte for byte: they are one result"
+    assert row.reason == "3 seeds gave the same metrics, but for what repeats the seed: they are one result"
 
 
 def test_a_sweep_of_other_inputs_says_nothing(here):

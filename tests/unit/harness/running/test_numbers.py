@@ -110,6 +110,8 @@ _READS_ONLY = (
     "reprokit.issued_tokens",
     "reprokit.layout",
     "reprokit.redaction",
+    "reprokit.secret_lines",
+    "reprokit.secret_names",
 )
 
 

@@ -1,0 +1,120 @@
+"""What one run leaves in the folders that the next one starts in, where it could be read.
+
+Files are told apart by size, time of change and place on the disk, never read. Byte-code that Python
+keeps beside a source, as that stands, is no change.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+_MOST_ENTRIES = 200_000
+_LISTED = 100
+_GIT = ".git"
+_BYTE_CODE = "__pycache__"
+_HEADER = struct.Struct("<IIII")  # magic, flags, the source's time, its size; PEP 552
+
+#: Path → what its file is told apart by; of a folder nothing.
+_Seen = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tree:
+    """The folders that a plain command can write to without being told to: its own, and its program's.
+
+    Attributes:
+        roots: The work tree around the working folder, or that folder; the folders of files on the command
+            line that lie elsewhere.
+        skipped: Folders that are left out, with all below.
+    """
+
+    roots: tuple[Path, ...]
+    skipped: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, command: Sequence[str], *, working_dir: Path, skipped: Collection[Path]) -> Tree:
+        here = working_dir.resolve()
+        top = next((folder for folder in (here, *here.parents) if (folder / _GIT).exists()), here)
+        named = (here / word for word in command[1:] if len(word) < os.pathconf("/", "PC_NAME_MAX"))
+        folders = [path.resolve().parent for path in named if path.is_file()]
+        elsewhere = [folder for folder in dict.fromkeys(folders) if not folder.is_relative_to(top)]
+        return cls(roots=(top, *elsewhere), skipped=frozenset(str(one.resolve()) for one in skipped))
+
+    def look(self) -> _Seen | None:
+        """Every file and folder; None where there are more than can be looked at."""
+        found = dict(islice(self._entries(), _MOST_ENTRIES + 1))
+        return None if len(found) > _MOST_ENTRIES else found
+
+    def changes(self, before: _Seen | None) -> dict[str, object]:
+        """What became of the files since: a key of ``run.json``.
+
+        Returns:
+            ``left_by_earlier_runs``: path → ``appeared``, ``written`` or ``removed``, paths below the first
+            root from there; ``tree_unknown``, why it is not known, where it is not.
+        """
+        now = self.look()
+        if before is None or now is None:
+            return {"tree_unknown": f"its folders hold more than {_MOST_ENTRIES:,} files and folders"}
+        told = dict(sorted(self._told(before, now)))
+        listed = dict(islice(told.items(), _LISTED))
+        if len(told) > _LISTED:
+            listed[f"… and {len(told) - _LISTED:,} more"] = "only so many are listed"
+        return {"left_by_earlier_runs": listed}
+
+    def _told(self, before: _Seen, now: _Seen) -> Iterator[tuple[str, str]]:
+        files = {path for path in {*before, *now} if before.get(path) != now.get(path)}
+        files = {path for path in files if not _is_byte_code(path)}
+        for path in files:
+            is_folder = not (now.get(path) or before.get(path))
+            if is_folder and any(other.startswith(f"{path}/") for other in files):
+                continue  # what is in it tells it
+            how = "appeared" if path not in before else "removed" if path not in now else "written"
+            name = os.path.relpath(path, self.roots[0])
+            yield (path if name.startswith("..") else name), how
+
+    def _entries(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        waiting = [str(root) for root in self.roots]
+        while waiting:
+            try:
+                with os.scandir(waiting.pop()) as found:
+                    inside = list(found)
+            except OSError:  # it went away, or nobody may read it
+                continue
+            for one in inside:
+                if one.name == _GIT or one.path in self.skipped:
+                    continue
+                try:
+                    told = one.stat(follow_symlinks=False)
+                except OSError:
+                    continue
+                if stat.S_ISDIR(told.st_mode):
+                    waiting.append(one.path)
+                    if one.name != _BYTE_CODE:
+                        yield one.path, ()
+                else:
+                    yield one.path, (told.st_size, told.st_mtime_ns, told.st_ctime_ns, told.st_ino)
+
+
+def _is_byte_code(path: str) -> bool:
+    """Whether a file is what Python keeps of the source beside it, as that stands now."""
+    file = Path(path)
+    if file.parent.name != _BYTE_CODE:
+        return False
+    if not file.exists():  # one that Python replaced, or that was made while it was looked at
+        return True
+    try:
+        source = (file.parent.parent / f"{file.name.partition('.')[0]}.py").stat()
+        with file.open("rb") as stream:
+            _, flags, changed, size = _HEADER.unpack(stream.read(_HEADER.size))
+    except (OSError, struct.error):
+        return False
+    is_by_hash = flags & 1 == 1
+    return is_by_hash or (changed, size) == tuple(
+        int(one) % 2**32 for one in (source.st_mtime, source.st_size)
+    )

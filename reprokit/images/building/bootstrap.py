@@ -1,0 +1,131 @@
+"""Builds the root file system of a base with mmdebstrap: the same packages give the same bytes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from reprokit.errors import ImageError
+from reprokit.images.building import debian_packages
+from reprokit.images.building.debian_packages import Deb
+from reprokit.images.building.image_store import architecture
+from reprokit.images.cache import Progress
+from reprokit.images.locks import BootstrapBase, Lock
+from reprokit.images.subprocesses import heartbeat, run_command
+
+# What mmdebstrap takes from the host that runs it: its name, its name server, its archives.
+_NEUTRAL = (
+    'echo localhost > "$1/etc/hostname"',
+    ': > "$1/etc/resolv.conf"',
+    'echo "# made of pinned packages: no archive" > "$1/etc/apt/sources.list"',
+)
+
+
+def sources(base: BootstrapBase) -> tuple[str, ...]:
+    """Lines of apt's sources for the distribution: the archives that this host is configured with.
+
+    Raises:
+        ImageError: The host has no apt, or knows no archive of this distribution.
+    """
+    listed: list[str] = []
+    form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+    command = ["apt-get", "indextargets", "--format", form, "Created-By: Packages"]
+    if shutil.which(command[0]):
+        run_command(command, environment={**os.environ, "LC_ALL": "C.UTF-8"}, on_line=listed.append)
+    fields = [line.split() for line in listed]
+    found = tuple(
+        f"deb {uri} {release} {component}"
+        for uri, release, component in (one for one in fields if len(one) == 3)
+        if release.split("-")[0] == base.suite and component == "main"
+    )
+    if not found:
+        raise ImageError(
+            f"apt on this host has no sources for {base.suite}, which the base is built from",
+            fix=f"use a {base.suite} host, build from a vendored folder (--from-vendor), or let the engine "
+            "reach its registry",
+        )
+    return found
+
+
+def make_rootfs(lock: Lock, rootfs: Path, *, machine: str, cache: Path, on_progress: Progress) -> None:
+    """Build the root file system from the base's lock, or from current packages where it has none."""
+    _mmdebstrap_path()
+    base, path = lock.bootstrap, lock.base_packages(machine)
+    named = architecture(machine)
+    if not path.is_file():
+        on_progress(
+            f"base: images/base/{path.name} is missing, so the distribution's current packages are used"
+        )
+        with heartbeat(on_progress, f"base: installing {base.suite} packages"):
+            _mmdebstrap(base, rootfs, architecture=named, archive=sources(base))
+        return
+    pinned = debian_packages.read_base_lock(path)
+    packages = debian_packages.fetch(
+        pinned, sources=lambda: sources(base), architecture=named, cache=cache, on_progress=on_progress
+    )
+    with tempfile.TemporaryDirectory(prefix="archive-", dir=cache) as name:
+        debian_packages.write_repository(pinned, packages, Path(name), suite=base.suite)
+        with heartbeat(on_progress, f"base: installing {len(pinned)} {base.suite} packages"):
+            local = (f"deb [trusted=yes] copy://{name} ./",)
+            names = [package.name for package in pinned]
+            _mmdebstrap(base, rootfs, architecture=named, archive=local, include=names)
+
+
+def solve_base(lock: Lock, *, machine: str, cache: Path, on_progress: Progress) -> tuple[Deb, ...]:
+    """The packages that the distribution would install today; they are kept in the cache."""
+    base = lock.bootstrap
+    with tempfile.TemporaryDirectory(prefix="solve-", dir=cache) as name:
+        with heartbeat(on_progress, f"base: resolving the current packages of {base.suite}"):
+            rootfs, named = Path(name) / "rootfs.tar", architecture(machine)
+            copy_out = f"--customize-hook=copy-out /var/cache/apt/archives {name}"
+            options = ("--skip=essential/unlink", copy_out)
+            _mmdebstrap(base, rootfs, architecture=named, archive=sources(base), options=options)
+        found = sorted((Path(name) / "archives").glob("*.deb"))
+        debian_packages.keep(found, cache=cache)
+        return debian_packages.described(found)
+
+
+def _mmdebstrap(
+    base: BootstrapBase,
+    rootfs: Path,
+    *,
+    architecture: str,
+    archive: Sequence[str],
+    include: Sequence[str] = (),
+    options: Sequence[str] = (),
+) -> None:
+    """Bit-identical when run twice on the same packages: the clamp is the epoch."""
+    command = [
+        _mmdebstrap_path(),
+        "--variant=minbase",
+        "--format=tar",
+        f"--architectures={architecture}",
+        f"--include={','.join(sorted({*base.packages, *include}))}",
+        *options,
+        *(f"--customize-hook={one}" for one in _NEUTRAL),
+        base.suite,
+        str(rootfs),
+        *archive,
+    ]
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": str(base.epoch), "LC_ALL": "C.UTF-8"}
+    ended = run_command(command, environment=variables)
+    if ended.exit_code:
+        raise ImageError(
+            f"mmdebstrap ended with exit code {ended.exit_code}",
+            where=" ".join(command),
+            actual=ended.last_lines,
+            fix="check that this host reaches its package mirror, or use --backend local",
+        )
+
+
+def _mmdebstrap_path() -> str:
+    program = shutil.which("mmdebstrap")
+    if program is None:
+        raise ImageError(
+            "mmdebstrap is not installed, and without a registry the base is built with it",
+            fix="sudo apt-get install mmdebstrap debian-archive-keyring, or use --backend local",
+        )
+    return program

@@ -1,0 +1,101 @@
+"""Programs that keep entropy where a later run finds it: equal metrics of such runs prove nothing."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.command_line import reprokit
+
+PROGRAM = """\
+import json, os, sys
+from pathlib import Path
+kept = Path(sys.argv[2])
+kept.parent.mkdir(parents=True, exist_ok=True)
+kept.exists() or kept.write_bytes(os.urandom(8))
+value = kept.read_bytes()[0]
+with open(f"{sys.argv[1]}/log.jsonl", "w") as log:
+    for step in range(4):
+        log.write(json.dumps({"step": step, "loss": value / (step + 1)}) + "\\n")
+"""
+SYSTEM_V = """\
+import ctypes
+system = ctypes.CDLL(None)
+system.shmget.restype = ctypes.c_int
+assert system.shmget(int(sys.argv[3]), 64, 0o1600) >= 0
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "train.py").write_text(PROGRAM)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.chdir(tmp_path / "work")
+    return folder
+
+
+def answer(capsys: pytest.CaptureFixture[str], kept: Path) -> tuple[int, dict, str]:
+    command = [sys.executable, "train.py", "{run_dir}", str(kept)]
+    code = reprokit("reproduce", "--json", "--", *command)
+    report = json.loads(capsys.readouterr().out)
+    (row,) = [check for check in report["checks"] if check["id"] == "repeatable"]
+    return code, report, row["reason"]
+
+
+@pytest.mark.parametrize("place", ["home", "/tmp", "/var/tmp", "/dev/shm"])
+def test_a_file_of_the_first_run_that_the_second_read_leaves_repeatability_open(home, capsys, place):
+    kept = (home if place == "home" else Path(place)) / f"reprokit-test-{secrets.token_hex(4)}"
+    try:
+        code, report, reason = answer(capsys, kept)
+    finally:
+        kept.unlink(missing_ok=True)
+    assert (code, report["verdict"]) == (4, "UNJUDGED")
+    assert kept.name in reason
+
+
+@pytest.mark.parametrize("place", [".cache/lib/fonts.json", ".config/lib/settings.yaml"])
+def test_a_file_that_a_library_keeps_is_named(home, capsys, place):
+    code, report, reason = answer(capsys, home / place)
+    assert (code, report["verdict"]) == (0, "REPEATABLE")
+    assert place in reason
+
+
+def test_nothing_is_said_of_a_file_that_was_there_before_or_lies_in_the_run_folder(home, capsys):
+    (home / "kept").write_bytes(b"12345678")
+    for kept in (home / "kept", "{run_dir}/kept"):
+        (home.parent / "work" / "train.py").write_text(PROGRAM.replace("os.urandom(8)", "b'1'"))
+        code, report, reason = answer(capsys, kept)
+        assert (code, report["verdict"]) == (0, "REPEATABLE")
+        assert "read what was written" not in reason
+
+
+def test_files_that_another_process_has_open_are_its_own(home, capsys):
+    kept = home / "of-another"
+    program = PROGRAM + "open(sys.argv[2], 'rb').read()\n"
+    (home.parent / "work" / "train.py").write_text(program)
+    with kept.open("wb", buffering=0) as log:
+        log.write(b"12345678")
+        assert answer(capsys, kept)[1]["verdict"] == "REPEATABLE"
+
+
+def test_shared_memory_of_system_v_that_was_left_is_told(home, capsys):
+    key = 0x52000000 + secrets.randbelow(1 << 24)
+    program = PROGRAM.replace("kept.exists() or kept.write_bytes(os.urandom(8))", SYSTEM_V)
+    program = program.replace("int(sys.argv[3])", str(key)).replace("kept.read_bytes()[0]", "1")
+    (home.parent / "work" / "train.py").write_text(program)
+    try:
+        code, report, reason = answer(capsys, home / "none")
+    finally:
+        remove = f"import ctypes; s = ctypes.CDLL(None); s.shmctl(s.shmget({key}, 0, 0), 0, None)"
+        subprocess.run([sys.executable, "-c", remove], check=True)
+    assert (code, report["verdict"]) == (4, "UNJUDGED")
+    assert "shared memory of System V" in reason

@@ -1,0 +1,118 @@
+"""What the first run leaves for the second in the folders that both begin in is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from reprokit.harness import Request, audit, reproduce_command
+from reprokit.harness.running import tree_changes
+from reprokit.project import Project
+from support.command_recipe import PROGRAM
+from support.recorded_progress import RecordedProgress
+
+SPLIT = """\
+import json, pathlib, random
+split = pathlib.Path(__file__).with_name("split.json")
+if not split.exists():
+    split.write_text(json.dumps(random.random()))
+"""
+COMMAND = (sys.executable, "train.py", "{seed}", "{run_dir}")
+
+
+@pytest.fixture
+def here(repository, monkeypatch):
+    monkeypatch.chdir(repository.root)
+    repository.write(__gitignore="ignored\nruns\nreports\n__pycache__\n")
+    return repository
+
+
+def judged(here, *command: str, **asked):
+    request = Request(seed=3, **asked)
+    project = Project.around(Path.cwd())
+    return reproduce_command(command or COMMAND, request, project=project, progress=RecordedProgress())
+
+
+def row_of(report):
+    return next((row for row in report.checks if row.id == "tree/left_between_runs"), None)
+
+
+def test_a_split_that_the_first_run_drew_for_both_is_named(here):
+    here.write(train_py=SPLIT + PROGRAM)
+    report, folder = judged(here)
+    assert report.verdict == "REPEATABLE"
+    assert "1 file of the tree appeared or changed, so that they did not begin alike" in report.sentence
+    assert row_of(report).evidence["files"] == {"split.json": "appeared"}
+    assert audit(folder / "report.json", project=Project.around(here.root)).findings == ()
+
+
+def test_runs_that_leave_nothing_for_each_other_are_told_of_nothing(here):
+    report, _ = judged(here, repeats=3)
+    assert "tree" not in report.sentence
+    assert row_of(report) is None
+    assert json.loads((Path(report.runs[1]) / "run.json").read_text())["left_by_earlier_runs"] == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "files"),
+    [
+        ("pathlib.Path('ignored/deep').mkdir(parents=True, exist_ok=True)", {"ignored/deep": "appeared"}),
+        ("pathlib.Path('ignored').write_text('1')", {"ignored": "appeared"}),
+        ("pathlib.Path('settings.py').write_text('RATE = 0.1\\n')", {"settings.py": "written"}),
+        ("pathlib.Path('once').unlink(missing_ok=True)", {"once": "removed"}),
+        (
+            "s = os.stat('once').st_mtime_ns; open('once', 'w').write('2'); os.utime('once', ns=(s, s))",
+            {"once": "written"},
+        ),
+        ("os.path.islink('link') or os.symlink('nowhere', 'link')", {"link": "appeared"}),
+    ],
+    ids=["folder", "ignored", "tracked", "removed", "same size and time", "link"],
+)
+def test_every_kind_of_change_is_named(here, line, files):
+    here.write(once="1", train_py=f"import os, pathlib\n{line}\n{PROGRAM}")
+    assert row_of(judged(here)[0]).evidence["files"] == files
+
+
+def test_a_program_elsewhere_that_writes_beside_itself(here, tmp_path):
+    other = tmp_path / "elsewhere" / "train.py"
+    other.parent.mkdir()
+    other.write_text(SPLIT + PROGRAM.replace("from settings import RATE", "RATE = 0.1"))
+    report, _ = judged(here, sys.executable, str(other), "{seed}", "{run_dir}")
+    assert row_of(report).evidence["files"] == {str(other.with_name("split.json")): "appeared"}
+
+
+def test_a_folder_outside_git(here, tmp_path, monkeypatch):
+    place = tmp_path / "outside"
+    place.mkdir()
+    (place / "train.py").write_text(SPLIT + PROGRAM.replace("from settings import RATE", "RATE = 0.1"))
+    monkeypatch.chdir(place)
+    assert "split.json" in judged(here)[0].sentence
+
+
+def test_runs_that_differ_for_it_are_told_too(here):
+    line = "import pathlib; count = pathlib.Path('count'); extra = count.exists(); count.touch()\n"
+    here.write(train_py=line + PROGRAM.replace("value = 1.0", "value = 1.0 + extra"))
+    report, _ = judged(here)
+    assert report.verdict == "NONDETERMINISTIC"
+    assert report.sentence.endswith("did not begin alike: count.")
+
+
+def test_a_tree_that_is_too_large_is_said_to_be_unknown(here, monkeypatch):
+    monkeypatch.setattr(tree_changes, "_MOST_ENTRIES", 1)
+    report, _ = judged(here)
+    assert "was not looked at" in row_of(report).reason
+
+
+def test_byte_code_of_another_source_is_named(tmp_path):
+    tree = tree_changes.Tree.of(("python",), working_dir=tmp_path, skipped=())
+    before = tree.look()
+    kept = tmp_path / "__pycache__" / "helper.cpython-311.pyc"
+    kept.parent.mkdir()
+    kept.write_bytes(os.urandom(16))
+    assert tree.changes(before) == {
+        "left_by_earlier_runs": {"__pycache__/helper.cpython-311.pyc": "appeared"}
+    }
