@@ -11,7 +11,7 @@ from typing import Any
 
 from reprokit.adapters.reading import MetricsSource
 from reprokit.adapters.summaries import read
-from reprokit.core import clock_metrics, json_values
+from reprokit.core import clock_metrics, clock_texts, json_values
 from reprokit.core.difference import Comparison
 
 _MOST_RECORDS = 20_000
@@ -50,7 +50,7 @@ def _values(source: MetricsSource, names: Iterable[str]) -> dict[str, list[Any]]
 
 def _kind_of(name: str, first: Sequence[Any], other: Sequence[Any]) -> str:
     values = [value for value in (*first, *other) if value is not None]
-    forms = {clock_metrics.form_of(value) if isinstance(value, str) else None for value in values}
+    forms = {clock_texts.form_of(value) if isinstance(value, str) else None for value in values}
     by_name = clock_metrics.kind_by_name(name)
     if None not in forms and "" not in forms and forms:
         return "time left" if by_name == "time left" else min(filter(None, forms))

@@ -12,9 +12,9 @@ import csv
 import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from reprokit.adapters import from_csv, from_json, from_jsonl
+from reprokit.adapters import from_csv, from_json, from_jsonl, from_printed
 from reprokit.adapters.jsonl_line import read_line
 from reprokit.adapters.reading import open_file
 from reprokit.core import json_values
@@ -23,7 +23,8 @@ from reprokit.errors import MetricsError
 #: Endings of names that say little about what is inside.
 ENDINGS = frozenset({".json", ".txt", ".log", ".out", ".dat"})
 
-_LOOKED_AT_BYTES = 1 << 20
+_LOOKED_AT_BYTES = 1 << 18
+_MOST_FILES = 1_000
 _NAME = re.compile(r"[^\W\d][\w ./()%@#:-]{0,80}")
 
 
@@ -40,6 +41,31 @@ def form_of(path: Path) -> str:
     if _are_records(lines, at_least=1):
         return from_jsonl.NAME
     return from_csv.NAME if _is_table(lines) else ""
+
+
+def forms_in(folder: Path, places: Sequence[PurePath], *, printed: bool) -> dict[PurePath, str]:
+    """Of files of a folder with such names, each that holds numbers → its adapter.
+
+    Documents that are numbered are their folder together. Logs with ``printed`` lines come only where asked
+    for, then alone, or where there is nothing else. Of very many files there are none: they are samples.
+    """
+    if len(places) > _MOST_FILES:
+        return {}
+    found = {} if printed else {place: form_of(folder / place) for place in places}
+    documents = {place for place, form in found.items() if form == from_json.NAME}
+    taken = {place: form for place, form in found.items() if form and place not in documents}
+    for parent in {place.parent for place in documents}:
+        names = [one.name for one in documents if one.parent == parent and from_json.is_of_results(one.name)]
+        in_series = from_json.numbered(names)
+        if in_series:
+            taken[parent] = from_json.NAME
+        single = {*names} - {name for series in in_series.values() for name in series.values()}
+        taken |= {parent / name: from_json.NAME for name in single}
+    return taken or {
+        place: from_printed.NAME
+        for place in places
+        if place.suffix.lower() != ".json" and from_printed.reads(folder / place)
+    }
 
 
 def _are_records(lines: Sequence[bytes], *, at_least: int) -> bool:

@@ -93,6 +93,10 @@ def _readings(file: TextIO) -> Iterator[Reading]:
             yield Reading(line=None, record=None, notes=((word, ""),))
             return
         header = [name.strip() for name in header]
+        is_named = not all(map(is_number, header))
+        if not is_named and any("." in cell for cell in header):  # a table of numbers without a header
+            first, header = header, [f"column {at}" for at in range(1, len(header) + 1)]
+            yield _reading(header, first, rows.line_num, ())
         twice = sorted(name for name, count in Counter(header).items() if count > 1)
         if twice:
             yield Reading(line=None, record=None, notes=(("duplicate_key", f"column '{twice[0][:80]}'"),))
@@ -100,7 +104,8 @@ def _readings(file: TextIO) -> Iterator[Reading]:
         left_out = _added_by_library(header, comments)
         repeated: tuple[Note, ...] = ()
         for at, row in enumerate(rows):
-            if [name.strip() for name in row] == header:
+            if is_named and _is_header(row, header):
+                header = [name.strip() for name in row]
                 repeated = (("repeated_header", ""),)
                 continue
             if at == 0 and _is_text(header, row):
@@ -136,6 +141,15 @@ def _header(rows: Iterator[list[str]]) -> tuple[list[str] | None, str]:
             return row, comment
         comment = comment or ",".join(row)
     return None, comment
+
+
+def _is_header(row: Sequence[str], header: Sequence[str]) -> bool:
+    """Whether a row is the header again, or one of a program that went on with more or fewer names."""
+    names = [cell.strip() for cell in row]
+    if names == header:
+        return True
+    is_of_names = len(names) > 1 and all(names) and not any(map(is_number, names))
+    return is_of_names and len({*names}) == len(names) and ({*names} > {*header} or {*names} < {*header})
 
 
 def _added_by_library(header: Sequence[str], comment: str) -> frozenset[str]:

@@ -28,7 +28,7 @@ MAX_BYTES = 32 << 20
 
 #: Words in the names of documents that hold results; others hold settings.
 _RESULTS = re.compile(
-    r"metric|result|score|hist|eval|valid|test|log|loss|stat|report|summary|scalar|progress|epoch|perf|bench",
+    r"metric|result|score|hist|eval|valid|test|log|loss|stat|summary|scalar|progress|epoch|perf|bench",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(r"(?P<begin>.*?)(?P<number>\d{1,12})(?P<end>\D*)\.json", re.ASCII | re.IGNORECASE)
@@ -101,7 +101,11 @@ def _of_document(path: Path) -> Iterator[Reading]:
         return
     if not data.lstrip().startswith(b"["):
         whole = read_line(data.strip(), number=1)
-        yield whole if whole.record is None else Reading(line=1, record=flattened(whole.record))
+        if whole.record is None:
+            yield whole
+            return
+        for number, record in enumerate(_turned(flattened(whole.record)), start=1):
+            yield Reading(line=number, record=record)
         return
     whole = read_line(b'{"list":' + data + b"}", number=1)
     if whole.record is None:
@@ -116,6 +120,16 @@ def _of_document(path: Path) -> Iterator[Reading]:
             yield Reading(
                 line=number, record=flattened(entry) if isinstance(entry, dict) else {"value": entry}
             )
+
+
+def _turned(record: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The records in an object of lists of one length, such as Keras's history; else the object."""
+    columns = list(record.values())
+    lengths = {len(one) if isinstance(one, list) else 0 for one in columns}
+    is_table = len(lengths) == 1 and min(lengths) > 1
+    if not is_table or any(isinstance(one, list | dict) for column in columns for one in column):
+        return [record]
+    return [dict(zip(record, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _problem(data: bytes) -> Note | None:

@@ -12,6 +12,7 @@ out; a warning says how many lines were read, and which names were found.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +29,7 @@ ORDER = 210
 WHOLE_FOLDER = False
 PATTERNS = ("*.log", "*.out")
 
-_LOOKED_AT_LINES = 2_000
+_LOOKED_AT_BYTES = 1 << 20
 _MOST_NAMES_SAID = 12
 _DRAWN_OVER = re.compile(r"\r|\x08+")
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
@@ -40,14 +41,20 @@ _LEADING = re.compile(r"\s*(?:\[(?P<bracket>\d{1,15})\]|(?P<bare>\d{1,15}):)\s")
 
 def reads(path: Path) -> bool:
     """Whether lines come again that name the same numbers, with a fraction among them, or a table does."""
+    log = _Log()
     kinds: Counter[tuple[str, ...]] = Counter()
-    for number, reading in enumerate(read(path)):
-        record = reading.record or {}
-        if any(isinstance(value, float) for value in record.values()):
-            kinds[tuple(record)] += 1
-        if number > _LOOKED_AT_LINES:
-            break
-    return any(count > 1 for count in kinds.values())
+    with LineFile(path) as file, contextlib.suppress(LineTooLongError):
+        for block in file.blocks():
+            found = [reading.record or {} for line in block.lines() for reading in log.take(line, 0)]
+            found += [reading.record or {} for reading in log.last()]
+            kinds.update(
+                tuple(record)
+                for record in found
+                if any(isinstance(value, float) for value in record.values())
+            )
+            if file.offset > _LOOKED_AT_BYTES:
+                break
+    return any(number > 1 for number in kinds.values())
 
 
 def read(path: Path) -> Iterator[Reading]:

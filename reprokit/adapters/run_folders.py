@@ -189,7 +189,7 @@ def no_metrics(run_dir: Path) -> MetricsError:
         "the folder holds no metrics file",
         kind="no_metrics_file",
         where=str(run_dir),
-        expected="metrics.jsonl, another .jsonl or .csv file, TensorBoard event files or another known log",
+        expected="metrics.jsonl, a .jsonl or .csv file, another known log, or numbers in a .log file",
         fix="let the program write its metrics into the folder that {run_dir} names",
     )
 

@@ -42,7 +42,6 @@ _OURS = frozenset(
 )
 #: Adapters from this order on read files by what is in them, where a folder holds no others.
 _BY_CONTENT = 100
-_MOST_LOOKED_INTO = 1_000
 _FOLDER = PluginFolder(
     package="reprokit.adapters",
     kind="adapter",
@@ -168,9 +167,8 @@ def unread_logs(run_dir: Path) -> dict[str, Path]:
     printed = _by_content(run_dir, skipped=NOT_METRICS, printed=True)
     read = {source.path for source in found}
     of_all = (*others.values(), *printed.values())
-    return {
-        source.name: source.path for source in of_all if source.path not in read and source.path.is_file()
-    }
+    new = (source for source in of_all if source.path not in read and source.path.is_file())
+    return {source_names.lasting(source.name): source.path for source in new}
 
 
 def _by_content(
@@ -183,24 +181,7 @@ def _by_content(
         for entry in file_tree.walk(run_dir, skipped={*skipped, *ours})
         if entry.kind is Kind.FILE and PurePath(entry.name).suffix.lower() in content.ENDINGS
     ]
-    if len(places) > _MOST_LOOKED_INTO:  # samples of a data set, not logs
-        return {}
-    found = {place: content.form_of(run_dir / place) for place in places}
-    taken = {place: form for place, form in found.items() if form and not _is_document(place, form)}
-    for folder in {place.parent for place in places}:
-        documents = [one.name for one in places if one.parent == folder and found[one] == from_json.NAME]
-        documents = [name for name in documents if from_json.is_of_results(name)]
-        in_series = from_json.numbered(documents)
-        if in_series:
-            taken[folder] = from_json.NAME
-        single = {*documents} - {name for series in in_series.values() for name in series.values()}
-        taken |= {folder / name: from_json.NAME for name in single}
-    if printed or not taken:
-        taken = {
-            place: from_printed.NAME
-            for place in places
-            if place.suffix.lower() != ".json" and from_printed.reads(run_dir / place)
-        }
+    taken = content.forms_in(run_dir, places, printed=printed)
     orders = {adapter.NAME: adapter.ORDER for adapter in adapters()}
     return {
         _Rank(orders[form], 0, len(place.parts), name): MetricsSource(
@@ -211,10 +192,6 @@ def _by_content(
             f"{(place / '{number}.json').as_posix()}" if (run_dir / place).is_dir() else place.as_posix()
         ]
     }
-
-
-def _is_document(place: PurePath, form: str) -> bool:
-    return place.suffix.lower() == ".json" and form == from_json.NAME
 
 
 class _Rank(NamedTuple):

@@ -14,7 +14,6 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from glob import escape
 from itertools import pairwise
 
@@ -24,48 +23,22 @@ Span = tuple[float, float]
 _RATES = frozenset(["fps", "sps", "per", "speed", "throughput", "rate"])
 #: Of these a rate is one without a look at its numbers: a learning rate and a loss per token are none.
 _SURE_RATES = frozenset(["fps", "sps", "wps", "ups", "tps", "speed", "throughput", "mfu"])
-_LEFT = frozenset(["eta", "remaining"])
+LEFT = frozenset(["eta", "remaining"])
 _STAMPS = frozenset(["timestamp", "date", "datetime"])
 _MEMORY = frozenset(["memory", "mem", "rss", "vram"])
 #: What is counted and not measured, though it may stand in a group called ``time``.
 _COUNTED = frozenset(["steps", "timesteps", "iterations", "episodes", "epochs", "updates"])
 _TIMES = frozenset(
     [
-        *(
-            "clock",
-            "wall",
-            "walltime",
-            "wallclock",
-            "time",
-            "times",
-            "timestamp",
-            "elapsed",
-            "duration",
-            "timing",
-        ),
+        *("clock", "wall", "walltime", "wallclock", "time", "times", "timestamp", "elapsed", "duration"),
+        "timing",
         *("runtime", "latency", "sec", "secs", "second", "seconds", "ms", "minutes", "hours"),
     ]
 )
-#: Time zones differ by whole quarters of an hour, at most by so many seconds from UTC.
-_ZONE_S, _MOST_ZONES_S = 900, 15 * 3600
-_UNITS_S = {"ms": 1e-3, "minutes": 60.0, "hours": 3600.0}
+UNITS_S = {"ms": 1e-3, "minutes": 60.0, "hours": 3600.0}
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_DATE = r"(?:19|20)\d\d[-/.]?\d\d[-/.]?\d\d|\d\d/\d\d(?:/\d\d(?:\d\d)?)?"
-_HOURS = r"\d{1,2}[:-]\d\d[:-]\d\d(?:[.,]\d{1,9})?(?:Z| ?[-+]\d\d:?\d\d)?"
-_NAMED_DAY = r"(?:[A-Z][a-z]{2},? )?[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d(?: \d{4})?"
-_NUMBER = r"\d{1,15}(?:\.\d{0,15})?"
-_TIME_UNIT = r"(?:ns|us|[µμ]s|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?)"
-_SPAN = re.compile(r"(?:(?P<days>\d{1,5}) days?,? )?(?P<clock>\d{1,5}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?)")
-_WITH_UNIT = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>{_TIME_UNIT})", re.IGNORECASE)
-_FORMS = (
-    ("time stamp", re.compile(rf"(?:{_DATE})[T _-]{_HOURS}|{_NAMED_DAY}|[IWEF]\d{{4}} {_HOURS}|{_DATE}")),
-    ("duration", _SPAN),
-    ("duration", _WITH_UNIT),
-    ("rate", re.compile(rf"{_NUMBER}(?:e[-+]?\d{{1,3}})? ?[A-Za-z]{{1,12}}/(?:s|sec|second)", re.IGNORECASE)),
-    ("duration", re.compile(rf"{_NUMBER} ?{_TIME_UNIT}/[A-Za-z]{{1,12}}", re.IGNORECASE)),
-)
 #: A run's time is measured around it, and what a program prints is rounded.
-_SLACK, _LEAST_SHARE, _SAME_WORK = 1.05, 0.02, 0.02
+SLACK, _LEAST_SHARE, _SAME_WORK = 1.05, 0.02, 0.02
 #: Of a run that is over in a moment, imports take nearly all: this long, and a clock was read.
 _LEAST_S = 0.1
 
@@ -107,39 +80,15 @@ def kind_of(
     if words & _RATES:
         fits = all(_is_rate(one, span) for one, span in both)
         return "rate" if fits or any(_same_work(curves, one) for one in durations) else ""
-    if words & _LEFT:
-        unit = next((_UNITS_S[word] for word in words if word in _UNITS_S), 1.0)
+    if words & LEFT:
+        unit = next((UNITS_S[word] for word in words if word in UNITS_S), 1.0)
         return "time left" if all(_is_time_left(one, span, unit=unit) for one, span in both) else ""
     if not words & _TIMES:
         return "duration" if _is_called_t(name) and all(_is_since_begun(*one) for one in both) else ""
     if all(_is_stamp(one, span) for one, span in both):
         return "time stamp"
-    unit = next((_UNITS_S[word] for word in words if word in _UNITS_S), 1.0)
+    unit = next((UNITS_S[word] for word in words if word in UNITS_S), 1.0)
     return "duration" if all(_is_duration(one, span, unit=unit) for one, span in both) else ""
-
-
-def kind_of_texts(name: str, first: Sequence[str], other: Sequence[str], *, spans: tuple[Span, Span]) -> str:
-    """As ``kind_of``, of a metric that is text: ``0:11:57``, ``46ms`` or ``2026-01-03 10:00:01``.
-
-    A local time says no time zone, so that a time stamp fits at a whole number of quarters of an hour off.
-
-    Returns:
-        The kind, ``rate`` and ``time left`` too, or "" where the texts do not fit the runs' times.
-    """
-    forms = {form_of(text) for text in (*first, *other)}
-    if len(forms) != 1 or len(first) != len(other) or "" in forms:
-        return ""
-    (form,) = forms
-    both = list(zip((first, other), spans, strict=True))
-    if form == "rate":
-        return form
-    if form == "time stamp":
-        return form if all(_is_written_within(text, span) for texts, span in both for text in texts) else ""
-    is_left = bool(words_of(name) & _LEFT)
-    fits = all(
-        _fits([seconds_in(text) or 0.0 for text in texts], span, is_left=is_left) for texts, span in both
-    )
-    return ("time left" if is_left else "duration") if fits else ""
 
 
 def speaks_of_time(name: str) -> bool:
@@ -158,7 +107,7 @@ def kind_by_name(name: str) -> str:
     if words & _SURE_RATES or ("per" in words and words & {"second", "seconds", "sec", "s"}):
         return "rate"
     for kind, known in (
-        ("time left", _LEFT),
+        ("time left", LEFT),
         ("time stamp", _STAMPS),
         ("duration", _TIMES),
         ("memory", _MEMORY),
@@ -166,35 +115,6 @@ def kind_by_name(name: str) -> str:
         if words & known and not (known is _TIMES and words & _COUNTED and not words & {"time", "elapsed"}):
             return kind
     return "duration" if of_group & _TIMES and not words & _COUNTED else ""
-
-
-def form_of(text: str) -> str:
-    """What a text is of the clock: ``time stamp``, ``duration`` or ``rate``, or ""."""
-    return next((kind for kind, form in _FORMS if form.fullmatch(text.strip())), "")
-
-
-def seconds_in(text: str) -> float | None:
-    """How long a duration is that is written as text, such as ``1 day, 0:11:57`` and ``46ms``."""
-    match = _SPAN.fullmatch(text.strip())
-    if match is not None:
-        days, clock = match["days"], match["clock"].replace(",", ".").split(":")
-        seconds: float = sum(float(part) * 60**at for at, part in enumerate(reversed(clock)))
-        return seconds + 86_400 * int(days or 0)
-    match = _WITH_UNIT.fullmatch(text.strip().partition("/")[0])
-    if match is None:
-        return None
-    unit = match["unit"].lower()
-    scale = next((_UNITS_S[name] for name in _UNITS_S if name.startswith(unit)), None)
-    scale = scale or {
-        "ns": 1e-9,
-        "us": 1e-6,
-        "µs": 1e-6,
-        "μs": 1e-6,
-        "m": 60.0,
-        "h": 3600.0,
-        "hr": 3600.0,
-    }.get(unit)
-    return float(match["number"]) * (scale or 1.0)
 
 
 def words_of(name: str) -> set[str]:
@@ -241,38 +161,13 @@ def _is_stamp(curve: Curve, span: Span) -> bool:
 def _is_duration(curve: Curve, span: Span, *, unit: float) -> bool:
     """Durations of stretches of the run, or the time since its beginning."""
     seconds = [unit * value for value in curve.values]
-    in_all = sum(seconds) <= _SLACK * (span[1] - span[0])
+    in_all = sum(seconds) <= SLACK * (span[1] - span[0])
     return max(seconds) > 0 and (in_all or _is_since_begun(replace(curve, values=seconds), span))
 
 
 def _is_time_left(curve: Curve, span: Span, *, unit: float) -> bool:
     """What a program expects that the rest takes: at the end no more than the run took."""
-    return max(curve.values) > 0 and unit * curve.values[-1] <= _SLACK * (span[1] - span[0])
-
-
-def _fits(seconds: Sequence[float], span: Span, *, is_left: bool) -> bool:
-    """Whether durations that are written in whole seconds, perhaps, fit a run's time."""
-    most = _SLACK * (span[1] - span[0])
-    if is_left:
-        return seconds[-1] - 1 <= most
-    rises = all(one <= two for one, two in pairwise(seconds))
-    return (rises and seconds[-1] - 1 <= most) or sum(max(0.0, one - 1) for one in seconds) <= most
-
-
-def _is_written_within(text: str, span: Span) -> bool:
-    """Whether a date and time lies within a run, whatever the time zone."""
-    plain = text.strip().replace(",", ".").replace("/", "-").replace("_", " ")
-    written = None
-    for form in ("", "%a %b %d %H:%M:%S %Y", "%Y-%m-%d %H-%M-%S"):
-        try:
-            written = datetime.strptime(plain, form) if form else datetime.fromisoformat(plain)  # noqa: DTZ007
-            break
-        except ValueError:
-            continue
-    if written is None:
-        return False
-    after = (written if written.tzinfo else written.replace(tzinfo=UTC)).timestamp() - (span[0] - 1)
-    return abs(after) <= _MOST_ZONES_S and after % _ZONE_S <= span[1] - span[0] + 2
+    return max(curve.values) > 0 and unit * curve.values[-1] <= SLACK * (span[1] - span[0])
 
 
 def _is_called_t(name: str) -> bool:
@@ -283,7 +178,7 @@ def _is_called_t(name: str) -> bool:
 def _is_since_begun(curve: Curve, span: Span) -> bool:
     """Times since the run began."""
     rises = all(one <= two for one, two in pairwise(curve.values))
-    return rises and 0 < curve.values[-1] <= _SLACK * (span[1] - span[0])
+    return rises and 0 < curve.values[-1] <= SLACK * (span[1] - span[0])
 
 
 def _is_rate(curve: Curve, span: Span) -> bool:
@@ -297,11 +192,11 @@ def _is_rate(curve: Curve, span: Span) -> bool:
     rises = all(
         one <= two * more for (one, two), more in zip(pairwise(since_begun), rounding[1:], strict=True)
     )
-    if rises and least <= since_begun[-1] <= _SLACK * most * rounding[-1]:
+    if rises and least <= since_begun[-1] <= SLACK * most * rounding[-1]:
         return True
     apart = [two - one for one, two in pairwise((0.0, *curve.steps))]
     between = sum(gap / value for gap, value in zip(apart, curve.values, strict=True))
-    return min(apart) > 0 and least <= between <= _SLACK * most
+    return min(apart) > 0 and least <= between <= SLACK * most
 
 
 def _same_work(rates: Sequence[Curve], durations: Sequence[Curve]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reprokit import adapters, runs
 from reprokit.adapters import Series
-from reprokit.core import clock_metrics, problems
+from reprokit.core import clock_metrics, clock_texts, problems
 from reprokit.core.clock_metrics import Curve, Span
 from reprokit.core.comparison import Comparison
 from reprokit.errors import MetricsError
@@ -64,7 +64,7 @@ def clock_kinds(
         if name in curves:
             kinds[name] = clock_metrics.kind_of(name, *curves[name], spans=spans, durations=durations)
         else:
-            kinds[name] = clock_metrics.kind_of_texts(name, *texts.get(name, ((), ())), spans=spans)
+            kinds[name] = clock_texts.kind_of_texts(name, *texts.get(name, ((), ())), spans=spans)
         if not kinds[name]:
             return {}
     return {name.rpartition(":")[2]: kinds[name] for name in comparison.per_metric if name in kinds}

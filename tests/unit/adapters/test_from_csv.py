@@ -89,6 +89,24 @@ def test_a_header_in_the_middle_is_passed_over_and_said(tmp_path):
     ]
 
 
+def test_a_header_with_another_column_in_the_middle_names_what_follows(tmp_path):
+    found = readings(tmp_path, "step,loss\n0,0.5\nstep,loss,acc\n1,0.25,0.75\n")
+    assert [reading.record for reading in found] == [
+        {"step": 0, "loss": 0.5},
+        {"step": 1, "loss": 0.25, "acc": 0.75},
+    ]
+    assert words(found) == ["repeated_header"]
+
+
+def test_a_row_of_numbers_is_no_header_that_comes_again(tmp_path):
+    assert [reading.record for reading in readings(tmp_path, "1\n2\n1\n")] == [{"1": 2}, {"1": 1}]
+    assert [reading.record for reading in readings(tmp_path, "0.5,1\n0.25,2\n0.5,1\n")] == [
+        {"column 1": 0.5, "column 2": 1},
+        {"column 1": 0.25, "column 2": 2},
+        {"column 1": 0.5, "column 2": 1},
+    ]
+
+
 def test_empty_lines_at_the_end_are_passed_over_and_said(tmp_path):
     found = readings(tmp_path, "a\n1\n2\n\n\n")
     assert [reading.record for reading in found] == [{"a": 1}, {"a": 2}]

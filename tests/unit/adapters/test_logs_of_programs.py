@@ -126,8 +126,11 @@ def test_a_document_of_records_or_lists_is_compared_in_place(tmp_path, diff):
             f'[{{"epoch": 0, "loss": 0.5}},\n {{"epoch": 1, "loss": {last}}}]'
         )
         (tmp_path / f"{name}-lists.json").write_text(f'{{"loss": [0.5, {last}],\n "x": 1}}')
+        (tmp_path / f"{name}-table.json").write_text(f'{{"epoch": [1, 2],\n "loss": [0.5, {last}]}}')
     code, out = diff(tmp_path / "a.json", tmp_path / "b.json")
     assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at step 1 (record 1), metric loss")
+    code, out = diff(tmp_path / "a-table.json", tmp_path / "b-table.json")
+    assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at step 2 (record 1), metric loss")
     code, out = diff(tmp_path / "a-lists.json", tmp_path / "b-lists.json")
     assert (code, out.splitlines()[0]) == (1, "DIFFERS: first at record 0, metric loss[1]")
 
@@ -142,6 +145,7 @@ def test_what_is_known_by_its_name_is_read_alone(tmp_path):
     ("name", "text"),
     [
         ("config.json", '{"lr": 0.1, "epochs": 3}'),
+        ("report.json", '{"checks": [1, 2], "seconds": 0.5}'),
         ("args.json", '{\n "lr": 0.1\n}'),
         ("requirements.txt", "numpy==2.4.6\nscipy==1.17.0\n"),
         ("notes.txt", "Chapter 1 begins here.\nIt has 3 pages.\n"),
@@ -188,8 +192,11 @@ def test_numbers_in_a_line_are_called_by_the_text_before_them(tmp_path, line, re
 RANKS = [(at, rank, 1 / (at + 1) + rank) for at in range(4) for rank in range(2)]
 
 
-def ranks_log(path, order, last=2.5):
-    rows = [f'{{"step": {at}, "rank": {rank}, "loss": {loss}}}' for at, rank, loss in order]
+def ranks_log(path, order, last=2.5, late=0):
+    rows = [
+        f'{{"step": {at}, "rank": {rank}, "loss": {loss}, "timestamp": {at + rank + late}}}'
+        for at, rank, loss in order
+    ]
     path.write_text("\n".join([*rows, f'{{"step": 9, "loss": {last}}}']) + "\n")
     return path
 
@@ -200,6 +207,8 @@ def test_the_same_records_in_another_order_are_different_and_said_to_be_the_same
     code, out = diff(a, ranks_log(tmp_path / "b.jsonl", swapped))
     assert code == 1
     assert "warning: other_order, both: both sides hold the same records, in another order" in out
+    _, out = diff(a, ranks_log(tmp_path / "b.jsonl", swapped, late=1))
+    assert "in another order: but for clocks" in out
     for other in (
         ranks_log(tmp_path / "c.jsonl", swapped, last=2.75),
         ranks_log(tmp_path / "d.jsonl", RANKS[:-1]),
@@ -351,3 +360,11 @@ def test_a_log_that_ended_early_is_compared_with_a_whole_one(tmp_path, diff, nam
     assert (code, "missing_record" in out) == (1, True)
     code, out = diff(tmp_path / "whole" / name, tmp_path / "empty" / name)
     assert (code, out.splitlines()[0]) == (2, "CANNOT COMPARE: the file is empty")
+
+
+def test_a_folder_of_very_many_files_is_a_data_set(tmp_path):
+    for at in range(1_001):
+        (tmp_path / f"sample{at}.txt").write_text("0 0.5 0.25\n1 0.75 0.5\n")
+    assert adapters.find_all(tmp_path) == ()
+    (tmp_path / "sample0.txt").unlink()
+    assert len(adapters.find_all(tmp_path)) == 1_000

@@ -7,14 +7,14 @@ import pytest
 from reprokit.core.clock_metrics import (
     _RATES,
     _TIMES,
-    _UNITS_S,
+    UNITS_S,
     Curve,
     kind_by_name,
     kind_of,
-    kind_of_texts,
     options,
     patterns_for,
 )
+from reprokit.core.clock_texts import kind_of_texts
 
 STEPS = (100.0, 200.0, 300.0, 400.0)
 SPANS = ((1_000_000.0, 1_000_010.0), (2_000_000.0, 2_000_012.0))
@@ -86,7 +86,7 @@ def test_every_word_for_a_rate_is_one(word):
     assert kind(f"train/{word}", *FPS) == "rate"
 
 
-@pytest.mark.parametrize("word", sorted(_TIMES - set(_UNITS_S)))
+@pytest.mark.parametrize("word", sorted(_TIMES - set(UNITS_S)))
 def test_every_word_for_a_time_is_one(word):
     assert kind(f"train_{word}", *RISING) == "duration"
 
