@@ -1,7 +1,7 @@
 """The answer of `reprokit diagnose` on one screen: where two runs differ, the line of code, and the fix.
 
-At most 30 lines; the page beside ``diagnosis.json`` has the rest. Every ``found`` is a ``harness.diagnosing``
-answer.
+About 30 lines, and no sentence is cut; the page beside ``diagnosis.json`` has the rest. Every ``found`` is a
+``harness.diagnosing`` answer.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from reprokit.reports.terminal_style import Style, draw_lines, writable
 
 _MOST_MORE_CAUSES = 2
 _MOST_KNOWN = 3
+_LINES_OF_DATA = 2
 _IN_DIVERGENCE = ("still equal", "first metric", "step", "expected", "actual")
 _TITLES = {"high": "Cause", "medium": "Cause, probably", "low": "Suspected cause"}
 
@@ -46,13 +47,13 @@ def screen(found: Any, *, subject: str, root: Path, again: Sequence[str], width:
 
 def _verdict(found: Any, *, subject: str, root: Path, width: int) -> Iterator[Line]:
     about = one_line(f"{subject} · {counted(found.runs, 'run')}")
-    for text in wrapped(about, width=width, most=2, lead=f"{found.verdict}  "):
+    for text in wrapped(about, width=width, lead=f"{found.verdict}  "):
         yield Line(text=text, tone="verdict")
     sentence = shorten.without(PurePosixPath(root))(diagnosis_page.what_differs(found))
-    for text in wrapped(f"{sentence[:1].upper()}{sentence[1:]}.", width=width, most=3):
+    for text in wrapped(f"{sentence[:1].upper()}{sentence[1:]}.", width=width):
         yield Line(text=text)
     if found.provisional:
-        for text in wrapped(one_line(f"provisional: {found.provisional}"), width=width, most=2):
+        for text in wrapped(one_line(f"provisional: {found.provisional}"), width=width):
             yield Line(text=text)
 
 
@@ -62,38 +63,37 @@ def _causes(found: Any, page: CausePage, *, width: int) -> Iterator[Line]:
     yield Line(text="")
     if not page.cards:
         yield Line(text="Cause", tone="title")
-        yield Line(text=cut("  unknown: no experiment shows one", width=width))
+        yield Line(text="  unknown: no experiment shows one")
         return
     first, *others = page.cards
     yield Line(text=_TITLES.get(first.confidence, "Cause"), tone="title")
     yield from _cause(first, width=width)
     if first.confidence != "high":
-        for text in wrapped(diagnosis_page.confidence_text(found.cause), width=width, most=2, lead="  "):
+        for text in wrapped(diagnosis_page.confidence_text(found.cause), width=width, lead="  "):
             yield Line(text=text, tone="dim")
     for card in others[:_MOST_MORE_CAUSES]:
-        yield Line(
-            text=cut(f"  and {card.category} at {card.place}: {card.source or card.what}", width=width)
-        )
+        told = f"and {card.category} at {card.place}: {card.source or card.what}"
+        yield from (Line(text=text) for text in wrapped(told, width=width, lead="  "))
     if len(others) > _MOST_MORE_CAUSES:
         yield Line(text=f"  and {counted(len(others) - _MOST_MORE_CAUSES, 'more cause')}", tone="dim")
 
 
 def _cause(card: CauseCard, *, width: int) -> Iterator[Line]:
     inside = f", in {card.function}" if card.function and not card.function.startswith("<") else ""
-    for text in wrapped(f"{card.category} at {card.place}{inside}", width=width, most=2, lead="  "):
+    for text in wrapped(f"{card.category} at {card.place}{inside}", width=width, lead="  "):
         yield Line(text=text)
     if card.source:
         yield Line(text=cut(f"  │ {card.source}", width=width), tone="code")
-    for text in wrapped(card.what, width=width, most=2, lead="  "):
+    for text in wrapped(card.what, width=width, lead="  "):
         yield Line(text=text)
     if card.fix:
-        for text in wrapped(card.fix, width=width, most=2, lead="  → "):
+        for text in wrapped(card.fix, width=width, lead="  → "):
             yield Line(text=text, tone="hint")
 
 
 def _first(page: CausePage, *, width: int) -> Iterator[Line]:
     facts = [fact for fact in page.first if fact[0].startswith(_IN_DIVERGENCE)]
-    return fact_lines("First divergence", facts, width=width)
+    return fact_lines("First divergence", facts, width=width, most_of_value=_LINES_OF_DATA)
 
 
 def _known(page: CausePage, *, width: int) -> Iterator[Line]:
@@ -102,7 +102,7 @@ def _known(page: CausePage, *, width: int) -> Iterator[Line]:
     yield Line(text="")
     yield Line(text="Known", tone="title")
     for one in page.known[:_MOST_KNOWN]:
-        for text in wrapped(one, width=width, most=2, lead="  "):
+        for text in wrapped(one, width=width, lead="  "):
             yield Line(text=text)
 
 
@@ -117,7 +117,8 @@ def _rest(page: CausePage, *, width: int) -> Iterator[Line]:
     left_out = ", ".join(f"{count} {what}" for count, what in counts if count)
     if left_out:
         yield Line(text="")
-        yield Line(text=cut(f"{left_out} (the page shows everything)", width=width), tone="dim")
+        for text in wrapped(f"{left_out} (the page shows everything)", width=width):
+            yield Line(text=text, tone="dim")
 
 
 def _where_to_look(found: Any, *, again: Sequence[str], root: Path) -> Iterator[Line]:

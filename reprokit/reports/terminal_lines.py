@@ -29,9 +29,22 @@ class Line:
 
 
 def fact_lines(
-    title: str, facts: Sequence[tuple[Visible, Visible]], *, width: int, most: int = _MOST_OF_FACTS
+    title: str,
+    facts: Sequence[tuple[Visible, Visible]],
+    *,
+    width: int,
+    most: int = _MOST_OF_FACTS,
+    most_of_value: int | None = None,
 ) -> Iterator[Line]:
-    """Labels and values, each value on at most two lines, and how many there were beyond the first ones."""
+    """Labels and values, and how many there were beyond the first ones.
+
+    Args:
+        title: What stands above them.
+        facts: All of them.
+        width: Columns of the terminal.
+        most: How many are shown.
+        most_of_value: Lines of a value that is data; None for sentences, of which nothing is left out.
+    """
     if not facts:
         return
     yield Line(text="")
@@ -39,38 +52,40 @@ def fact_lines(
     shown = facts if len(facts) <= most else facts[: most - 1]
     margin = min(max(cell_len(label) for label, _ in shown) + 4, width * 3 // 5)
     for label, value in shown:
-        lead = cut(f"  {label}", width=margin - 2)
-        for text in wrapped(value, width=width, most=2, lead=lead + " " * (margin - cell_len(lead))):
-            yield Line(text=text)
+        lead = f"  {label}"
+        if cell_len(lead) > margin - 2:  # a name of its own length stands above its value
+            yield from (Line(text=text) for text in wrapped(label, width=width, lead="  "))
+            lead = ""
+        lead += " " * (margin - cell_len(lead))
+        yield from (Line(text=text) for text in wrapped(value, width=width, most=most_of_value, lead=lead))
     if len(facts) > len(shown):
         yield Line(text=f"  and {len(facts) - len(shown):,} more", tone="dim")
 
 
-def wrapped(text: str, *, width: int, most: int, lead: str = "") -> list[str]:
-    """At most so many lines, ``lead`` before the first; what has no room ends in an ellipsis.
+def wrapped(text: str, *, width: int, most: int | None = None, lead: str = "") -> list[str]:
+    """The text on as many lines as it takes, ``lead`` before the first.
 
-    Widths are those of a terminal, where a character may take two columns.
+    Of data that nobody reads to its end at most ``most`` lines: what has no room ends in an ellipsis. Widths
+    are those of a terminal, where a character may take two columns.
     """
     indent = cell_len(lead)
     lines = [line.plain.rstrip() for line in Text(text).wrap(_CONSOLE, width - indent)] or [""]
-    if len(lines) > max(most, 1):
+    if most is not None and len(lines) > max(most, 1):
         lines = lines[: max(most, 1)]
         lines[-1] = cut(f"{lines[-1]} …", width=width - indent)
     return [f"{lead if number == 0 else ' ' * indent}{line}" for number, line in enumerate(lines)]
 
 
-def with_commands(text: Visible, *, width: int, most: int, lead: str = "") -> list[str]:
+def with_commands(text: Visible, *, width: int, lead: str = "") -> list[str]:
     """As ``wrapped``, but every command between back quotes stays whole: it is there to be copied.
 
     One that has no room on a line with the words around it stands on a line of its own, however long.
     """
     found = pieces(text)
-    lines = wrapped(text, width=width, most=most, lead=lead)
+    lines = wrapped(text, width=width, lead=lead)
     commands = [piece for piece, is_command in found if is_command]
     if all(any(f"`{command}`" in line for line in lines) for command in commands):
         return lines
-    words = [piece.strip(" ,;") for piece, is_command in found if not is_command]
-    room = most - len(commands) - sum(map(bool, words)) + 1
     lines, indent = [], cell_len(lead)
     for piece, is_command in found:
         told = piece if is_command else piece.strip(" ,;")
@@ -78,7 +93,7 @@ def with_commands(text: Visible, *, width: int, most: int, lead: str = "") -> li
         if is_command:
             lines.append(f"{start}{told}")
         elif told:
-            lines += wrapped(told, width=width, most=room, lead=start)
+            lines += wrapped(told, width=width, lead=start)
     return lines
 
 

