@@ -114,10 +114,10 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     lines = sweep_table.sweep_lines(
         answer.members, answer.actions, name=answer.name, path=answer.path, dry_run=dry_run
     )
-    for warning in answer.warnings:
-        click.echo(f"warning: {warning}", err=True)
     code = 0 if dry_run else answer.exit_code
     print_answer(lines, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
+    for warning in answer.warnings:
+        click.echo(f"Warning: {warning}.", err=True)
     return code
 
 
