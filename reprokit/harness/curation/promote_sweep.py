@@ -18,7 +18,7 @@ from reprokit.core.statistics import permutation
 from reprokit.errors import CannotJudgeError, GoldenError, RecipeError, ReportError
 from reprokit.golden import SweptRun
 from reprokit.harness.curation.promote import candidate_of
-from reprokit.harness.judging.seed_response import silent_metrics
+from reprokit.harness.judging.seed_response import digests_of_responding, silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.harness.running.member_runs import member_today
 from reprokit.harness.running.run_inputs import whole_runs
@@ -237,6 +237,15 @@ def _check_response(swept: Sequence[SweptRun], recipe: Recipe) -> None:
     metrics = {label: one.metric for label, one in zip(swept[0].values, recipe.statistical, strict=True)}
     files = {run.candidate.seed: run.candidate.metrics for run in swept[:_LOOKED_AT]}
     values = {run.candidate.seed: run.values for run in swept}
+    results = digests_of_responding({run.candidate.seed: run.candidate.metrics for run in swept})
+    for seed, result in results.items():
+        again = next(other for other, its in results.items() if its == result)
+        if again != seed and len(set(results.values())) > 1:
+            raise GoldenError(
+                f"seeds {again} and {seed} have the same metrics, but for what repeats the seed",
+                where=str(swept[0].candidate.path.parent),
+                fix="seed every generator of the program with {seed}",
+            )
     for label, why in silent_metrics(files, values, metrics).items():
         raise GoldenError(
             f"{label} {why}",

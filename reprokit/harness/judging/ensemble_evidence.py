@@ -19,7 +19,7 @@ from reprokit.errors import CannotJudgeError, MetricsError, ReportError
 from reprokit.golden import Ensemble
 from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.run_identity import identity_of
-from reprokit.harness.judging.seed_response import silent_metrics
+from reprokit.harness.judging.seed_response import digests_of_responding, silent_metrics
 from reprokit.harness.judging.windowed_values import windowed_values
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.recipes import Recipe
@@ -182,6 +182,11 @@ def _silent(
         found = silent_metrics({seed: one / METRICS for seed, one in folders.items()}, values, metrics)
     except (MetricsError, CannotJudgeError) as error:
         return str(error)
+    results = list(digests_of_responding({seed: one / METRICS for seed, one in folders.items()}).values())
+    if 1 < len(set(results)) < len(results):
+        return (
+            "two of the new seeds have the same metrics, but for what repeats the seed: they are one result"
+        )
     return next((f"the new seeds are no evidence: {label} {why}" for label, why in found.items()), "")
 
 

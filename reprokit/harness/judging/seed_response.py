@@ -18,6 +18,7 @@ from reprokit import adapters, golden, runs
 from reprokit.core import fingerprint, inputs, seed_rule
 from reprokit.core.agreement import takes_seed
 from reprokit.core.evidence import SeedResponse, is_integer
+from reprokit.core.records import digest
 from reprokit.core.rows import counted
 from reprokit.core.seed_rule import Response as Responding
 from reprokit.core.seed_rule import why_no_response
@@ -199,6 +200,22 @@ def silent_metrics(
         if not told[label] and found.get(name) is Responding.NO:
             told[label] = f"only repeats the seed: {name} is the same at every record of each run"
     return {label: why for label, why in told.items() if why}
+
+
+def digests_of_responding(files: Mapping[int, Path]) -> dict[int, str]:
+    """Seed → digest of the metrics, without those that only repeat the seed."""
+    if len(files) < 2:
+        return {seed: sha256_of(file) for seed, file in files.items()}
+    found = responses(files)
+    names = sorted(name for name, one in found.items() if one is not Responding.NO)
+    if len(names) == len(found):
+        return {seed: sha256_of(file) for seed, file in files.items()}
+    digests = {}
+    for seed, file in files.items():
+        series = adapters.read_series(file)
+        told = [[name, list(map(repr, series[name].values))] for name in names if name in series]
+        digests[seed] = digest(told) if series else sha256_of(file) if names else ""
+    return digests
 
 
 def _response_of(name: str, series: Mapping[int, Mapping[str, adapters.Series]]) -> Responding:

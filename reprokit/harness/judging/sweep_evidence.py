@@ -13,19 +13,16 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.core.evidence import SweepEvidence
 from reprokit.core.expected_results import ExpectedWindow, reached
-from reprokit.core.records import digest
-from reprokit.core.seed_rule import Response
 from reprokit.core.statistics.windows import LAST
 from reprokit.errors import MetricsError, ReportError
 from reprokit.harness.judging.expected_windows import over_windows
-from reprokit.harness.judging.seed_response import responses
+from reprokit.harness.judging.seed_response import digests_of_responding
 from reprokit.harness.running.member_runs import by_seed, member_today
 from reprokit.harness.running.run_inputs import RunInputs, whole_run, whole_runs
 from reprokit.layout import METRICS
 from reprokit.recipes import Expected
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import State
-from reprokit.workspace import sha256_of
 
 _FAILED = {State.CRASHED, State.CHANGED}
 
@@ -82,27 +79,11 @@ def sweep_evidence(
     return SweepEvidence(
         final_values=values,
         windowed=windowed,
-        metrics_digests=_digests_of_responding(files),
+        metrics_digests=digests_of_responding(files),
         failures=failures,
         runs=tuple(map(str, folders)),
         intervals=dict(_intervals(values, windowed, expected)),
     )
-
-
-def _digests_of_responding(files: Mapping[int, Path]) -> dict[int, str]:
-    """Seed → digest of the metrics, without those that only repeat the seed."""
-    if len(files) < 2:
-        return {seed: sha256_of(file) for seed, file in files.items()}
-    found = responses(files)
-    names = sorted(name for name, one in found.items() if one is not Response.NO)
-    if len(names) == len(found):
-        return {seed: sha256_of(file) for seed, file in files.items()}
-    digests = {}
-    for seed, file in files.items():
-        series = adapters.read_series(file)
-        told = [[name, list(map(repr, series[name].values))] for name in names if name in series]
-        digests[seed] = digest(told) if series else sha256_of(file) if names else ""
-    return digests
 
 
 def _intervals(

@@ -380,6 +380,15 @@ class TestPromotion:
         with pytest.raises(GoldenError, match="one set of metrics, byte for byte"):
             fresh.bless(min_seeds=10)
 
+    def test_seeds_with_the_same_metrics_but_for_the_seed_are_refused(self, fresh):
+        halved = PROGRAM.replace("random.Random(seed)", "random.Random(seed // 2)")
+        fresh.begin().write(train_py=halved.replace('"step": step', '"step": step, "seed": seed'))
+        fresh.sweep("10")
+        with pytest.raises(
+            GoldenError, match="seeds 0 and 1 have the same metrics, but for what repeats the"
+        ):
+            fresh.bless(min_seeds=10)
+
     def test_halves_that_differ_are_refused(self, fresh):
         drift = SETTINGS.replace("return generator", "return (5 if seed > 4 else 0) + generator")
         fresh.begin(settings=drift).sweep("10")
@@ -466,6 +475,13 @@ class TestPromotion:
         assert (report.verdict, report.exit_code) == (Verdict.UNJUDGED, 4)
         assert "the ensemble is no evidence: return " in report.sentence
         assert [one.rule for one in lint_goldens(here.project, min_runs=2)] == ["responds"]
+
+    def test_new_seeds_that_are_one_result_in_pairs_are_not_equivalent(self, here):
+        halved = PROGRAM.replace("random.Random(seed)", "random.Random(seed // 2 + 100)")
+        here.write(train_py=halved.replace('"step": step', '"step": step, "seed": seed'))
+        report = here.judged()
+        assert report.verdict in {Verdict.UNJUDGED, Verdict.REGRESSION}
+        assert report.verdict is Verdict.REGRESSION or "they are one result" in report.sentence
 
     def test_a_program_whose_new_seeds_do_nothing_is_not_equivalent(self, here):
         """It computes what the ensemble had in the mean, whatever the seed, and logs the seed."""
