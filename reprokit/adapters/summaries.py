@@ -167,9 +167,11 @@ def must_fit(found: Iterable[MetricsSource], patterns: Sequence[str], *, option:
         UsageError: One fits none, with the nearest names.
     """
     idle, names = dict.fromkeys(patterns), dict[str, None]()
-    for source in found if patterns else ():
+    every = list(found) if patterns else []
+    several = len({source.name for source in every}) > 1
+    for source in every:
         for name in _iter_names(source):
-            names[name] = None
+            names[f"{source.name}:{name}" if several else name] = None
             for pattern in [*idle]:
                 if any(fnmatchcase(name, one) for one in within(pattern, source.name)):
                     del idle[pattern]

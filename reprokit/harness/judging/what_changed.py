@@ -15,6 +15,7 @@ from reprokit.recipes import NarrowerTolerances, tolerances_from
 
 _PACKAGE = "inside.packages."
 _SHOWN = 3
+_NOT_OF_COMMAND = "the command is the same; what its files were, a golden of a plain command does not say"
 
 
 def settings(
@@ -34,9 +35,10 @@ def code(evidence: Evidence, lines: Mapping[str, int]) -> str:
     """What of the recipe is not the golden's, for the end of a sentence: settings first, then files."""
     golden = evidence.golden
     outside, note = _outside_code(evidence)
-    if golden is None or not (golden.changed or outside):
-        return f"nothing in the recipe has changed since then{note}"
     run = evidence.runs[0].run if evidence.runs else {}
+    is_command = bool(run.get("plain_command")) and "outside_code" in run  # as said since that is recorded
+    if golden is None or not (golden.changed or outside):
+        return f"{_NOT_OF_COMMAND if is_command else 'nothing in the recipe has changed since then'}{note}"
     config = run.get("training_config")
     told: tuple[str, ...] = ()
     if isinstance(config, Mapping) and isinstance(golden.provenance.get("config"), Mapping):
@@ -59,15 +61,16 @@ def _outside_code(evidence: Evidence) -> tuple[tuple[str, ...], str]:
     what = "code outside the repository that it can import"
     unknown = [str(one["unknown"]) for one in (now, before) if isinstance(one, Mapping) and "unknown" in one]
     if unknown:
-        return (), f"; whether {what} has is not known: {unknown[0]}"
+        return (), f"; whether {what} has changed is not known: {unknown[0]}"
     files = now.get("files") or {}
     if not isinstance(before, Mapping):
-        return (), f"; whether {what} has ({_listed(list(files))}) is not known: the golden does not say"
+        has = f"whether {what} ({_listed(list(files))}) has changed"
+        return (), f"; {has} is not known: the golden does not say"
     old = before.get("files") or {}
     names = [name for name in dict.fromkeys((*old, *files)) if old.get(name) != files.get(name)]
     ways = {name: " is new" if name not in old else " is gone" if name not in files else "" for name in names}
     told = tuple(f"{name}{ways[name]} (outside the repository)" for name in names)
-    return told, f", nor has {what} ({_listed(list(files))})"
+    return told, f"; {what} ({_listed(list(files))}) has not changed"
 
 
 def recipe_line(recipe: str, path: str, lines: Mapping[str, int]) -> str:

@@ -52,8 +52,8 @@ def test_where_it_did_not_change_that_is_said(here, helper):
     rate.write_text("0.2")
     report = here.reproduce()
     assert report.verdict == "REGRESSION"
-    assert "nothing in the recipe has changed since then, nor has code outside" in report.sentence
-    assert "that it can import (helper.py)" in report.sentence
+    assert "nothing in the recipe has changed since then; code outside" in report.sentence
+    assert "that it can import (helper.py) has not changed" in report.sentence
 
 
 def test_a_new_module_and_one_that_went_are_named(here, helper):
@@ -78,7 +78,7 @@ def test_a_golden_of_before_does_not_say_it(here, helper):
     helper.write_text("RATE = 0.2\n")
     sentence = here.reproduce().sentence
     assert "nothing in the recipe has changed since then; whether code outside the repository" in sentence
-    assert "(helper.py) is not known: the golden does not say" in sentence
+    assert "(helper.py) has changed is not known: the golden does not say" in sentence
 
 
 def test_a_plain_command_too(here, helper, monkeypatch, inside):
@@ -99,6 +99,13 @@ def test_a_plain_command_too(here, helper, monkeypatch, inside):
     report = judged()
     assert report.verdict == "REGRESSION"
     assert "helper.py (outside the repository)" in report.sentence
+    helper.write_text("RATE = 0.1\n")
+    here.write(train_py=USES.replace("value = 1.0", "value = 2.0"))
+    report = judged()
+    assert report.verdict == "REGRESSION"
+    assert "the command is the same; what its files were, a golden of a plain command does not say" in (
+        report.sentence
+    )
 
 
 def files_of(root: Path, *command: str):
