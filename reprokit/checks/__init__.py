@@ -38,6 +38,8 @@ _OF_TRAINERS = frozenset(
 )
 #: Those of them that the watch over an unmodified program (``instrument: light``) can judge.
 _OF_WATCHED = _OF_TRAINERS - {"config_saved"}
+#: Those that can fail by what was asked of the environment before the program started.
+_OF_ENVIRONMENTS = frozenset({"numerics_in_force"})
 #: Rows that say something of an unmodified program only where its recipe has the key: row → key.
 _DECLARED_BY = {
     "expected_declared": "expected",
@@ -117,7 +119,7 @@ def _judged(check: Check, evidence: Evidence) -> Finding:
     if "command" in (evidence.recipe or {}) and check.ID in _OF_TRAINERS:
         if check.ID not in _OF_WATCHED:
             return not_applicable("the program is unmodified; its settings are its own", _WRITE_TRAINER)
-        if not (evidence.recipe or {}).get("instrument"):
+        if not (evidence.recipe or {}).get("instrument") and check.ID not in _OF_ENVIRONMENTS:
             return not_applicable("the program is unmodified, and nothing looked inside it", _WATCH_IT)
     key = _DECLARED_BY.get(check.ID)
     if key is not None and _is_undeclared(evidence, check.ID, key):

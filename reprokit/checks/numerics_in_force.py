@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reprokit.core import numerics
+from reprokit.core.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.evidence import Evidence, RunEvidence, fact, is_integer
 from reprokit.core.numerics import Profile, Setting
 from reprokit.core.rows import Finding, failed, failed_runs, not_applicable, passed, skipped, unjudged
@@ -24,6 +25,9 @@ NEEDS_RECIPE = True
 
 _RUN = "run it by `reprokit reproduce`, which sets the profile before the interpreter starts"
 _WATCH = "start it with Python, and let it end by itself: the watch writes at its end"
+_LOCK = "lock a numpy whose features can be switched off, or declare `numerics: native`"
+_UNSEEN = "the program is unmodified, and nothing looked inside it"
+_WATCH_IT = "declare `instrument: light`, which watches it from outside: `reprokit help watch-a-program`"
 _ALIKE = "let the program set them by its settings alone, not by what it finds"
 #: What is told of a program that nothing pins, and what is compared between its runs besides.
 _TOLD = ("torch.threads", "torch.interop_threads", "numpy.openblas.threads")
@@ -37,6 +41,8 @@ def check(evidence: Evidence) -> Finding:
     """Recipe, host, runtime and libraries agree on one profile, in every run."""
     if (evidence.recipe or {}).get("instrument"):
         return _of_watched(evidence)
+    if "command" in (evidence.recipe or {}):
+        return failed_runs(evidence, _left_in_force, _LOCK) or _of_environment(evidence)
     name = (evidence.recipe or {}).get("numerics")
     profile = next((known for known in numerics.PROFILES if known.name == name), None)
     if profile is None:
@@ -107,17 +113,46 @@ def _problem_of_watched(run: RunEvidence, *, profile: Profile) -> str:
         at_start = at_start if isinstance(at_start, Mapping) else {}
         for setting in profile.settings:
             given = fact(run.run, f"environment.{setting.name}")
-            if given != setting.value:
+            if given != setting.value and not _are_numpys_own_names(setting, given, record):
                 return f"run.json sets {setting.name} to {given!r}, the profile to {setting.value!r}"
             if setting.name in _NO_NUMBER:
                 continue
-            if at_start.get(setting.name) != setting.value:
+            if at_start.get(setting.name) != given:
                 return f"process {process} was started with {setting.name} {at_start.get(setting.name)!r}"
             library = setting.reported_as.partition(".")[0]
             reported = fact(record, f"in_force.{setting.reported_as}")
             if library and fact(record, f"in_force.{library}") and not _is_in_force(setting, reported):
                 return f"process {process} ended with {setting.reported_as} {reported!r}"
     return ""
+
+
+def _are_numpys_own_names(setting: Setting, given: Any, record: Any) -> bool:
+    """Whether a variable has the names that this numpy has for what the profile switches off."""
+    features = fact(record, "in_force.numpy.cpu_features")
+    return setting.reported_as == _SWITCHED_OFF and given == names_to_switch_off(features)
+
+
+def _of_environment(evidence: Evidence) -> Finding:
+    """What the environment of an unmodified program shows, where numpy has other names than the profile."""
+    places = [f"inside.numerics.{key}" for key in ("profile", f"requested.{VARIABLE}")]
+    told = [tuple(fact(run.environment, place) for place in places) for run in evidence.runs]
+    settings = (setting for known in numerics.PROFILES for setting in known.settings)
+    table = {setting.value for setting in settings if setting.name == VARIABLE}
+    if not told or any(name is None or given is None or given in table for name, given in told):
+        return not_applicable(_UNSEEN, _WATCH_IT)
+    reported = [fact(run.environment, f"inside.{_SWITCHED_OFF}") for run in evidence.runs]
+    return passed(
+        f"before the program started numpy reported nothing of AVX-512 in force, which profile {told[0][0]} "
+        "switches off by the names that this numpy has",
+        in_force={_SWITCHED_OFF: reported[0]},
+    )
+
+
+def _left_in_force(run: RunEvidence) -> str:
+    """What numpy computes with in the environment of an unmodified program, though it is switched off."""
+    lacking = fact(run.environment, "inside.numerics.missing")
+    ours = [one for one in lacking if fact(one, "name") == VARIABLE] if isinstance(lacking, list) else []
+    return f"{VARIABLE} has no effect in the environment: {fact(ours[0], 'actual')}" if ours else ""
 
 
 def _problem(run: RunEvidence, profile: Profile) -> str:
@@ -179,7 +214,7 @@ def _by_the_table(run: RunEvidence, profile: Profile, requested: Mapping[str, An
 
 def _is_in_force(setting: Setting, reported: Any) -> bool:
     if setting.reported_as == _SWITCHED_OFF:
-        return isinstance(reported, list) and not set(setting.in_force) & set(reported)
+        return isinstance(reported, list) and not any(is_avx512(str(name)) for name in reported)
     return reported is not None and str(reported) in setting.in_force
 
 

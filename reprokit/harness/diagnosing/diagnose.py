@@ -45,7 +45,7 @@ from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
-from reprokit.harness.running.start_runs import prepare
+from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import PROGRAM
 from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
@@ -117,7 +117,7 @@ def diagnose_recipe(
     recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
     seed = request.seed_of(recipe.seeds)
     progress.phase("environment")
-    ready = prepare(recipe, request, project=project, progress=progress)
+    ready = with_numpys_own_names(prepare(recipe, request, project=project, progress=progress), recipe)
     lab = Laboratory(
         ready.plan.specs[0],
         folder=project.reports_dir / recipe.name / f"{stamp()}-diagnose",

@@ -34,7 +34,7 @@ from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.emulation import EmulatedCpu
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.seeds import recorded_seeds
-from reprokit.harness.running.start_runs import prepare
+from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -174,7 +174,7 @@ class _Judge:
         ready = prepare(self.recipe, asked, project=self.project, progress=self.progress)
         folder = self.project.reports_dir / self.recipe.name / f"{stamp()}-cpus"
         return Bench(
-            plan=ready.plan,
+            plan=with_numpys_own_names(ready, self.recipe).plan,
             folder=folder,
             updates=self.updates,
             emulator=self.emulator,

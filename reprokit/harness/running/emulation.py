@@ -30,7 +30,8 @@ _ASK_S = 120.0
 _MAGIC = b"\x7fELF"
 # numpy asks the CPU itself and comes up in seconds; PyTorch takes half a minute under the emulator.
 ASK = (
-    "import json, numpy._core._multiarray_umath as core; has = core.__cpu_features__; "
+    "import json, numpy; core = getattr(numpy, '_core', None) or numpy.core; "
+    "has = core._multiarray_umath.__cpu_features__; "
     "print(json.dumps({name: bool(has.get(name)) for name in ('AVX2', 'FMA3', 'AVX512F')}))"
 )
 

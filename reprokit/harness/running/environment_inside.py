@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from reprokit.capture import probe
 from reprokit.capture.interpreter import find_python
 from reprokit.core import numerics
+from reprokit.core.cpu_features import VARIABLE, is_avx512, names_to_switch_off
 from reprokit.core.records import Mount, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
@@ -69,7 +71,39 @@ def inside_of(spec: RunSpec, *, backend: Backend) -> dict[str, Any]:
         )
     variables = spec.environment
     held = settings.verify(profile=variables.get(numerics.MARK), facts=facts, at_start=variables)
-    return {**facts, "numerics": held}
+    return {**facts, "numerics": _by_numpys_own_names(held, facts, variables)}
+
+
+def named_by_numpy(spec: RunSpec, inside: Mapping[str, Any]) -> RunSpec:
+    """The run with what the profile ``portable`` switches off under the names that its numpy has for it."""
+    features = (inside.get("numpy") or {}).get("cpu_features")
+    own = names_to_switch_off(features)
+    if not own or spec.environment.get(VARIABLE) != _of_profile() or own == _of_profile():
+        return spec
+    return replace(spec, environment={**spec.environment, VARIABLE: own})
+
+
+def _of_profile() -> str:
+    return numerics.variables("portable", hash_seed=0)[VARIABLE]
+
+
+def _by_numpys_own_names(
+    held: dict[str, Any], facts: Mapping[str, Any], variables: Mapping[str, str]
+) -> dict[str, Any]:
+    """What was in force, where numpy has other names for its features than the profile's table."""
+    features = (facts.get("numpy") or {}).get("cpu_features")
+    if VARIABLE not in held["requested"] or not isinstance(features, Mapping):
+        return held
+    left = [str(name) for name in features.get("in_force") or () if is_avx512(str(name))]
+    given = variables.get(VARIABLE)
+    missing = [one for one in held["missing"] if one["name"] != VARIABLE]
+    if left or given not in {_of_profile(), names_to_switch_off(features)}:
+        actual = f"still in force: {', '.join(left)}" if left else given
+        why = "numpy computes with what the profile switches off: its names are others"
+        missing.append(
+            {"name": VARIABLE, "expected": names_to_switch_off(features), "actual": actual, "why": why}
+        )
+    return {**held, "requested": {**held["requested"], VARIABLE: given}, "missing": missing}
 
 
 def _nothing() -> None:

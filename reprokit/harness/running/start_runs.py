@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import adapters, capture, images, runs, workspace
+from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
 from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
@@ -21,7 +22,7 @@ from reprokit.execution.placeholders import unused
 from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
-from reprokit.harness.running.environment_inside import inside_of
+from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
 from reprokit.harness.running.execute import Progress, execute
 from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
@@ -242,6 +243,22 @@ def prepare(
     )
 
 
+def with_numpys_own_names(ready: Prepared, recipe: Recipe) -> Prepared:
+    """The same, with what ``portable`` switches off under the names of the numpy that a program finds.
+
+    Raises:
+        CannotRunError: The environment's Python does not start.
+    """
+    if recipe.program is None or ready.realisation is None or recipe.numerics != PORTABLE:
+        return ready
+    return _named(ready, inside_of(ready.plan.specs[0], backend=ready.backend))
+
+
+def _named(ready: Prepared, inside: Mapping[str, Any]) -> Prepared:
+    specs = tuple(named_by_numpy(one, inside) for one in ready.plan.specs)
+    return ready if specs == ready.plan.specs else replace(ready, plan=replace(ready.plan, specs=specs))
+
+
 def ready_to_run(
     recipe: Recipe,
     request: Request,
@@ -274,6 +291,10 @@ def ready_to_run(
     found = dict(host) if host is not None else capture.capture_host(project.root)
     if recipe.program is not None:
         found["plain_inside"] = inside_of(ready.plan.specs[0], backend=ready.backend)
+        named = _named(ready, found["plain_inside"])
+        if named is not ready:
+            ready = named
+            found["plain_inside"] = inside_of(ready.plan.specs[0], backend=ready.backend)
         if ready.realisation is None:
             place = recipe.project_dir
             facts["outside_code"] = capture.outside_code(
