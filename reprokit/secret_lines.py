@@ -44,7 +44,7 @@ _PAIR = re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed
 )
 _LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows looks like made by chance
     rf"(?P<name>(?<![\w.-])[\w.-]++)"
-    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|→|==|[|│┃])[ \t]*|\t+|[ ]{{2,}}|[ ](?:is|was)[ ]))"
+    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|==|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to)[ ])?))"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
 )
 _ELEMENT = re.compile(r"(?P<start><(?P<name>[\w.-]++)(?:\s[^<>]*)?>)[^<]+(?=</)")

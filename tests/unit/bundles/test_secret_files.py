@@ -186,7 +186,7 @@ def _tarred(name, content, mode="w"):
         (pickle.dumps({"lr": 0.1, "password": "hunter2"}), "it holds what looks like a password or key"),
         (pickle.dumps({"a": [1, _TOKEN]}, protocol=2), "it holds what looks like a token"),
         (pickle.dumps({"token": _SECRET}, protocol=0), "it holds"),
-        (b"\x82\xa2lr\x01\xa7api_key\xd9 " + _SECRET.encode(), "it holds what looks like a password or key"),
+        (b"\x82\xa2lr\x01\xa7api_key\xd9 " + _SECRET.encode(), "holds what looks like a password or key"),
         (b"\x00\x01x" + _TOKEN.encode() + b"\x00", "it holds what looks like a token"),
         (b"password: hunter2\n\x00", "line 1 holds what looks like a password or key"),
         (b"\x00\x01\x02" + _KEY.encode(), "holds a private key"),
