@@ -11,9 +11,12 @@ once more than needed rather than once less: redacting twice gives the same text
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 from reprokit.issued_tokens import ISSUED_TOKEN
 from reprokit.secret_lines import (
@@ -23,6 +26,7 @@ from reprokit.secret_lines import (
     PRIVATE_KEY,
     USER_IN_URL,
     is_setting,
+    looks_random,
     redact_line,
     taken_out,
 )
@@ -117,8 +121,22 @@ def secret_values(variables: Mapping[str, str], *, command: Sequence[str] = ()) 
         *map(taken_out, command, redact_command(command)),
         *(password for word in (*variables.values(), *command) for password in _passwords(word)),
     }
-    usable = (one for one in found if len(one) >= _SHORTEST_KNOWN and not one.startswith(("/", "-", "{")))
-    return tuple(sorted(usable, key=lambda one: (-len(one), one)))
+    usable = {one for one in found if len(one) >= _SHORTEST_KNOWN and not _is_no_secret(one)}
+    written = usable | {form for one in usable for form in _forms_of(one)}
+    return tuple(sorted(written, key=lambda one: (-len(one), one)))
+
+
+def _is_no_secret(value: str) -> bool:
+    """Whether it is an option, a record, or a path; a key in base64 may begin with a slash."""
+    return value.startswith(("-", "{")) or (value.startswith("/") and not looks_random(value))
+
+
+def _forms_of(secret: str) -> Iterable[str]:
+    """As programs print a secret otherwise than it is: in JSON, in an address, in base64."""
+    yield json.dumps(secret)[1:-1]
+    yield json.dumps(secret, ensure_ascii=False)[1:-1]
+    yield from (quote(secret), quote(secret, safe=""), quote_plus(secret))
+    yield base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode().rstrip("=")
 
 
 def without(text: str, secrets: Iterable[str]) -> str:

@@ -27,9 +27,14 @@ _VALUE = re.compile(
     r"|\[[^\]\r\n]*\]|\{[^{}\r\n]*\}|[^\s&;,]+(?:,(?=[^\s,=:]+(?:[\s,]|$))[^\s&;,]+)*)",
     re.IGNORECASE | re.MULTILINE,
 )
-_ASSIGNMENT = re.compile(
-    rf"(?P<name>(?<![\w.-])[-+~]{{0,2}}[\w.-]++)(?P<sign>{_QUOTE}?[ \t]*(?:=>|:=|[=:])[ \t]*)(?!\Z)"
+_TYPE = (
+    r"(?:Optional\[)?(?:str|bytes|SecretStr|Any|string)\]?(?:[ \t]*\|[ \t]*None)?"  # between name and value
 )
+_ASSIGNMENT = re.compile(
+    rf"(?P<name>(?<![\w.-])[-+~]{{0,2}}[\w.-]++)"
+    rf"(?P<sign>{_QUOTE}?\]?[ \t]*(?::[ \t]*{_TYPE}[ \t]*=|=>|:=|[=:])[ \t]*)(?!\Z)"
+)
+_SET = re.compile(r"(?:\bsetenv|\bset[ \t]+-g?x|%env)[ \t]+(?P<name>[\w.-]++)(?P<sign>[ \t]+)(?=\S)")
 _OPTION = re.compile(  # also in a list of words, as programs print their arguments
     rf"(?P<name>(?<![\w.-])--?[\w.-]++)(?P<sign>[ \t]+(?!-)|{_QUOTE},[ \t]*(?!{_QUOTE}-))(?!\Z)"
 )
@@ -39,7 +44,7 @@ _PAIR = re.compile(  # ("HF_TOKEN", "…"), as a sorted dictionary is printed
 )
 _LOOSE = re.compile(  # in a table, a listing or a sentence, where what follows looks like made by chance
     rf"(?P<name>(?<![\w.-])[\w.-]++)"
-    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|→|==|[|│┃])[ \t]*|\t+|[ ]{{2,}}|[ ](?:is|was)[ ]))"
+    rf"(?P<sign>{_QUOTE}?(?:[ \t]*(?:->|<-|→|==|[|│┃])[ \t]*|[ \t]+(?:(?:is|was|set[ ]to)[ ])?))"
     r"(?=[\"']?(?P<value>[\w.+/=~-]{12,200})(?![\w+/=~-]))"
 )
 _ELEMENT = re.compile(r"(?P<start><(?P<name>[\w.-]++)(?:\s[^<>]*)?>)[^<]+(?=</)")
@@ -70,8 +75,13 @@ _OF_A_PROGRAM = re.compile(
     r"(?<=[\"'])(?:-u|--(?:proxy-)?user)\\*[\"'],[ \t]*\\*[\"'](?!\d+:\d+\\*[\"'])[^\s:/]+:|"
     r"\blogin[ \t]+\S+[ \t]+password[ \t]+|"
     r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
-    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32})|"
-    r"\blogin\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|\bwandb\.login\([ \t]*\\*[\"'])[^\s\"'\\]+"
+    r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32}))[^\s\"']+"
+)
+_CALL = re.compile(  # of a function that takes a password, or a statement of a database
+    r"(?P<name>(?:\b|(?<=\\n))login\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|"
+    r"(?:\b|(?<=\\n))login\([ \t]*\\*[\"']|"
+    r"\b(?:auth[ \t]*=[ \t]*|\w*BasicAuth)\([ \t]*\\*[\"'][^\"'\\\r\n]{0,80}\\*[\"'],[ \t]*\\*[\"']|"
+    r"\b(?:identified[ \t]+by|IDENTIFIED[ \t]+BY|password|PASSWORD)[ \t]+')[^\s\"'\\]+"
 )
 
 # A variable such as KAGGLE_KEY: what is long and has digits among its letters is no name of a column.
@@ -90,6 +100,7 @@ _BEFORE_NAMES = (
     (USER_IN_URL, rf"\g<scheme>{MARK}@"),
     (_ENCODED_USER, rf"\g<scheme>{MARK}%40"),
     (_KEY_VARIABLE, rf"\g<name>{MARK}"),
+    (_CALL, rf"\g<name>{MARK}"),
     (_HEADER, rf"\g<name>\g<sign>{MARK}"),
     (_SCHEME, rf"\g<kind> {MARK}"),
 )
@@ -102,7 +113,20 @@ _AFTER_NAMES = (
 # Where none of this stands there is nothing to look for: in most lines. In lower case.
 HINTS = (
     *("secret", "pass", "pat", "otp", "pwd", "pw", "token", "key", "cred", "auth", "bearer", "basic", "jwt"),
-    *("cookie", "connection", "signature", "sig=", "://", "@", "hooks.", "-u", "user", "login", "discord"),
+    *(
+        "cookie",
+        "connection",
+        "signature",
+        "identified",
+        "sig=",
+        "://",
+        "@",
+        "hooks.",
+        "-u",
+        "user",
+        "login",
+        "discord",
+    ),
     *("webhook", "telegram", "%3a%2f%2f"),
     *ISSUED_TOKEN_HINTS,
 )
@@ -124,7 +148,7 @@ def redact_line(text: str, found: list[Hidden]) -> str:
         return text
     for pattern, template in _BEFORE_NAMES:
         text = _put(pattern, template, text, found)
-    for pattern in (_ASSIGNMENT, _OPTION, _PAIR, _LOOSE):
+    for pattern in (_ASSIGNMENT, _OPTION, _PAIR, _SET, _LOOSE):
         text = _without_named(pattern, text, found)
     text = _ELEMENT.sub(lambda match: _without_content(match, found), text)
     for pattern, template in _AFTER_NAMES:

@@ -27,6 +27,7 @@ from pathlib import PurePosixPath
 from typing import IO
 
 from reprokit.bundles.secret_texts import found_in, is_credential
+from reprokit.issued_tokens import ISSUED_TOKEN
 from reprokit.redaction import redact_text
 from reprokit.secret_lines import looks_random
 from reprokit.secret_names import is_secret_name
@@ -59,21 +60,26 @@ _BOMS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
 }
 _WIDE = (
-    (re.compile(rb"(?:[\t\n\r\x20-\x7e]\0){8,}"), "utf-16-le"),
-    (re.compile(rb"(?:\0[\t\n\r\x20-\x7e]){8,}"), "utf-16-be"),
-    (re.compile(rb"(?:[\t\n\r\x20-\x7e]\0\0\0){8,}"), "utf-32-le"),
-    (re.compile(rb"(?:\0\0\0[\t\n\r\x20-\x7e]){8,}"), "utf-32-be"),
+    (re.compile(rb"(?:[\t\n\r\x1b\x20-\x7e]\0){8,}"), "utf-16-le"),
+    (re.compile(rb"(?:\0[\t\n\r\x1b\x20-\x7e]){8,}"), "utf-16-be"),
+    (re.compile(rb"(?:[\t\n\r\x1b\x20-\x7e]\0\0\0){8,}"), "utf-32-le"),
+    (re.compile(rb"(?:\0\0\0[\t\n\r\x1b\x20-\x7e]){8,}"), "utf-32-be"),
 )
 _NO_TEXT = re.compile(rb"[\0-\x08\x0e-\x1a\x1c-\x1f]")
+_CONTROL = re.compile(r"[\0-\x08\x0e-\x1a\x1c-\x1f]")
 _UNSHOWN = re.compile(r"[^\t\n\r\x20-\x7e]+")
 # A name, what a format puts between, and a value: in pickles, databases and compiled code.
 _NAME_THEN_VALUE = re.compile(
-    r"(?P<name>[\w.-]{3,60})[\"']?[^\x20-\x7e]{1,8}[\x20-\x7e]?(?<![\w+/.~-])(?P<value>[\w+/=.~-]{12,200})"
+    r"(?P<name>[\w.-]{3,60})[\"']?[^\x20-\x7e]{1,8}[\x20-\x7e]?(?<![\w+/.~-])(?P<value>[\w+/=.~-]{12,200})",
+    re.ASCII,
 )
+_ISSUED = re.compile(ISSUED_TOKEN.pattern.removeprefix(r"\b"), re.ASCII)  # a name may stand right before it
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{60,}\\?n?\s+)*[A-Za-z0-9+/_-]{24,}={0,2}")
 _HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]){16,}(?![0-9A-Fa-f])")
 _MOST_BYTES = 256 << 20
 _MOST_PICKLE_BYTES = 16 << 20
+_PICKLED = (b"\x80", b"(dp", b"(lp", b"ccopy_reg")
+_PICKLES = {".pkl", ".pickle", ".joblib"}
 _DEEPEST = 6
 _TOO_MUCH = f"unpacked it has more than {_MOST_BYTES >> 20} MiB, too much to be looked through for secrets"
 _LINE_END = "\n"
@@ -119,8 +125,14 @@ def _why_secret(name: str, content: bytes, *, depth: int) -> str:
     for text in _texts(content):
         if found := found_in(text, code=is_code) or _encoded_in(text, depth=depth):
             return found
-    found = _in_members(content, depth=depth) if depth < _DEEPEST else ""
-    return found or (_in_bytes(content) if _NO_TEXT.search(content) else "")
+    if found := _in_members(content, depth=depth) if depth < _DEEPEST else "":
+        return found
+    if (content.startswith(_PICKLED) or path.suffix in _PICKLES) and any(
+        map(_is_assigned, pairwise(_pickled(content)))
+    ):
+        return _HOLDS
+    is_text = not _NO_TEXT.search(content) and _is_utf8(content)
+    return "" if is_text else _in_bytes(content, is_code=is_code)
 
 
 def _is_named(path: PurePosixPath) -> bool:
@@ -144,29 +156,40 @@ def _texts(content: bytes) -> Iterator[str]:
             yield content[len(mark) :].decode(encoding, "replace")
             return
     if not _NO_TEXT.search(content):
-        yield content.decode("utf-8", "surrogateescape")
+        yield content.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape")
         return
     for pattern, encoding in _WIDE:
         if runs := [match[0].decode(encoding) for match in pattern.finditer(content)]:
             yield "".join(runs)
 
 
-def _in_bytes(content: bytes) -> str:
-    """What stands among bytes that are no text."""
+def _in_bytes(content: bytes, *, is_code: bool) -> str:
+    """What stands among bytes that are no text, or in a text with a few of them."""
     text = content.decode("latin-1")
+    few = len(_NO_TEXT.findall(content)) * 10 < len(content)
+    if few and (found := found_in(_CONTROL.sub("", text), code=is_code)):
+        return found
+    if _ISSUED.search(text):
+        return "it holds what looks like a token"
     shown = "\n".join(one for one in _UNSHOWN.split(text) if len(one) >= _SHORTEST_RUN)
     if found := found_in(shown, code=True):
         return re.sub(r"^line \d+ holds", "it holds", found)
     pairs = ((match["name"], match["value"]) for match in _NAME_THEN_VALUE.finditer(text))
-    if any(is_secret_name(name) and looks_random(value) for name, value in pairs):
-        return _HOLDS
-    if content[:1] == b"\x80" and len(content) <= _MOST_PICKLE_BYTES:
-        return _HOLDS if any(map(_is_assigned, pairwise(_pickled(content)))) else ""
-    return ""
+    return _HOLDS if any(is_secret_name(name) and looks_random(value) for name, value in pairs) else ""
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _pickled(content: bytes) -> Iterator[str]:
     """The texts in a pickle, in their order, which is that of names and values; nothing of it is run."""
+    if len(content) > _MOST_PICKLE_BYTES:
+        return
     try:
         for _code, value, _at in pickletools.genops(content):
             if isinstance(value, str | bytes):

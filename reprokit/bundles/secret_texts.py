@@ -13,6 +13,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from urllib.parse import unquote
 
 from reprokit.issued_tokens import ISSUED_TOKEN
 from reprokit.secret_lines import HINTS, NO_VALUE, Hidden, hidden_in, is_setting, looks_random
@@ -23,6 +24,10 @@ _PRIVATE_KEY = re.compile(
     r"[\s\S]{0,200}?(?<![A-Za-z0-9+/=])(?=[A-Za-z+/]{0,40}\d)[A-Za-z0-9+/=]{16}"
 )
 _PUTTY_KEY = re.compile(r"PuTTY-User-Key-File-\d|^Private-Lines:[ \t]*\d", re.MULTILINE)
+_KUBERNETES = re.compile(
+    r"^kind:[ \t]*Secret[ \t\r]*$[\s\S]*?^(?:stringData|data):[ \t]*\r?\n[ \t]+[\w.-]+:[ \t]*[^\s{$<]{4}",
+    re.MULTILINE,
+)
 _JSON_WEB_KEY = re.compile(r"[\"']kty[\"']\s*:[^{}]*[\"'](?:d|k)[\"']\s*:\s*[\"'][\w-]{16,}")
 _USER_IN_URL = re.compile(
     r"\b[a-z][a-z0-9+.-]{1,20}://(?P<user>[^\s/:@\"'`{}<>$%]*)(?::(?P<password>[^\s@\"'`{}<>$]{4,200}))?@[\w.-]+",
@@ -43,6 +48,7 @@ _NAME_AND_VALUE = re.compile(
 _DOCKER_LOGIN = re.compile(r"[\"']?\b_?auth[\"']?\s*[:=]\s*[\"']?(?P<value>[A-Za-z0-9+/]{8,}={0,2})")
 _NETRC = re.compile(r"\bmachine\s+\S+\s+(?:login\s+\S+\s+)?(?:account\s+\S+\s+)?password\s+(?P<value>\S+)")
 _USER_AND_KEY = re.compile(r"[\"']key[\"']\s*:\s*[\"'](?P<value>[0-9a-f]{32,64})[\"']")
+_ENCODED_SIGN = re.compile(r"\\u00[0-7]|\\x[0-7]|%3[AaDd]|%40")
 _ESCAPED = re.compile(r"\\u00([0-7][0-9a-fA-F])|\\x([0-7][0-9a-fA-F])")
 _STANDS_FOR = re.compile(
     r"^\$|\$[{(]|\{\{|\}\}|^\{\w*\}$|^<.*>$|%\(|^%[a-z]$|\*{3}|\.{3}|…|x{4}|^\W*$|^!\w+$|^@\w+$",
@@ -60,6 +66,9 @@ _WORDS_FOR = frozenset(
     )
 )
 _CODE = re.compile(r"[\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+[,;)\]:]*")
+_PLACE_TELLS = re.compile(r"login|sshpass|auth|identified|password|(?:^|\W)(?:-u|--user)\b", re.IGNORECASE)
+_COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
+_BROKEN_TEXT = re.compile(r"([\"'])[ \t]*(?:\+[ \t]*)?(?:\\?\r?\n[ \t]*)?\1")
 _SHORTEST, _SHORTEST_IN_CODE, _LONG, _WORDS_OF_PROSE = 4, 6, 20, 6
 _TOKEN, _ADDRESS, _KEY, _PASSWORD = (
     "what looks like a token",
@@ -79,17 +88,21 @@ def found_in(text: str, *, code: bool) -> str:
     keys = (pattern.search(text) for pattern in (_PRIVATE_KEY, _PUTTY_KEY, _JSON_WEB_KEY))
     if key := next(filter(None, keys), None):
         return f"line {_line_at(text, key.start())} holds {_KEY}"
-    if (escaped := _ESCAPED.sub(_unescaped, text)) != text and (found := found_in(escaped, code=code)):
+    escaped = unquote(_ESCAPED.sub(_unescaped, text)) if _ENCODED_SIGN.search(text) else text
+    if escaped != text and (found := found_in(escaped, code=code)):
         return found
     lowered = text.lower()
-    if not any(hint in lowered for hint in HINTS):
-        return ""
+    return _in_lines(_COLOUR.sub("", text), code=code) if any(hint in lowered for hint in HINTS) else ""
+
+
+def _in_lines(text: str, *, code: bool) -> str:
     for number, line in enumerate(text.split("\n"), start=1):
         if what := _what_is_secret(line, code=code):
             return f"line {number} holds {what}"
     for begin in _of_several_lines(text, code=code):
         return f"line {_line_at(text, begin)} holds {_PASSWORD}"
-    return ""
+    in_parts = code and ISSUED_TOKEN.search(_BROKEN_TEXT.sub("", text))
+    return f"it holds {_TOKEN}, in parts" if in_parts else ""
 
 
 def _line_at(text: str, begin: int) -> int:
@@ -99,7 +112,8 @@ def _line_at(text: str, begin: int) -> int:
 def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
     """Whether what stands behind a name is a credential, and no placeholder, variable or setting."""
     bare = value.partition("\\n")[0].strip("\\\"'`()[]{},; \t")
-    variable = not quoted and bool(_CODE.fullmatch(value))
+    in_list = not code and value.startswith("[")
+    variable = not quoted and not in_list and bool(_CODE.fullmatch(value))
     if len(bare) < _SHORTEST or is_setting(name, bare) or _stands_for_one(bare, quoted=quoted):
         return False
     if looks_random(bare):
@@ -110,9 +124,10 @@ def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
     if variable or _is_path(bare):
         return False
     if may_be_prose(name) or not is_secret_name(name) or _is_a_way(name):
-        return not code and mixed and name.lower().endswith(("pass", "pwd", "pw"))
+        return (quoted or not code) and mixed and name.lower().endswith(("pass", "pwd", "pw"))
     long = len(bare) >= _LONG // 2 and not _words(bare) & _WORDS_FOR
-    in_code = quoted and " " not in bare and (mixed or long) and len(bare) >= _SHORTEST_IN_CODE
+    in_text = not quoted and mixed and bool(set(value) & {"'", '"'})  # 'host=x password=…'
+    in_code = (quoted or in_text) and " " not in bare and (mixed or long) and len(bare) >= _SHORTEST_IN_CODE
     return in_code or not code
 
 
@@ -130,7 +145,7 @@ def _counts(one: Hidden, *, code: bool) -> bool:
     if is_secret_name(one.name):
         return is_credential(one.name, one.value, quoted=one.quoted, code=code)
     value = one.value.split()[-1] if one.value.split() else ""  # behind Bearer, Basic
-    told = "login" in one.name or "sshpass" in one.name  # the place tells that it is one
+    told = bool(_PLACE_TELLS.search(one.name))
     mixed = re.search(r"\d", value) and re.search(r"[A-Za-z]", value)
     return not _stands_for_one(value) and (looks_random(value) or bool(told and mixed and "(" not in value))
 
@@ -157,11 +172,33 @@ def _of_several_lines(text: str, *, code: bool) -> Iterator[int]:
     for match in _DOCKER_LOGIN.finditer(text):
         if re.fullmatch(r"[\x21-\x7e]+:[\x20-\x7e]{3,}", decoded(match["value"])):
             yield match.start("value")
+    yield from (match.start() for match in _KUBERNETES.finditer(text))
     for match in _NETRC.finditer(text):
         if not _stands_for_one(match["value"]):
             yield match.start("value")
+    yield from _of_columns(text)
     if re.search(r"[\"']username[\"']", text):  # kaggle.json
         yield from (match.start("value") for match in _USER_AND_KEY.finditer(text))
+
+
+def _of_columns(text: str) -> Iterator[int]:
+    """Where a row begins with something in a column that is named like a secret."""
+    comments = re.match(r"(?:#[^\n]*\n)*", text)
+    skipped = comments.end() if comments else 0
+    head, _, rest = text[skipped:].partition("\n")
+    sign = next((one for one in (",", "\t", ";") if one in head), "")
+    names = [name.strip("\"' \r") for name in head.split(sign)] if sign else []
+    secret = [at for at, name in enumerate(names) if is_secret_name(name)]
+    if not secret or any(not re.fullmatch(r"[\w .-]+", name) for name in names):
+        return
+    begin = skipped + len(head) + 1
+    for row in rest.split("\n"):
+        cells = [cell.strip("\"' \r") for cell in row.split(sign)]
+        if len(cells) == len(names) and any(
+            is_credential(names[at], cells[at], quoted=True, code=False) for at in secret
+        ):
+            yield begin
+        begin += len(row) + 1
 
 
 def decoded(word: str) -> str:
@@ -179,6 +216,8 @@ def _stands_for_one(value: str, *, quoted: bool = True) -> bool:
     if _STANDS_FOR.search(value) or NO_VALUE.fullmatch(value) or value.count(" ") >= _WORDS_OF_PROSE:
         return True
     if not quoted and re.fullmatch(r"\d*\.\d+|0x[0-9A-Fa-f]+U?L*;?", value):
+        return True
+    if is_secret_name(value) and value.isupper():  # the name of another variable
         return True
     words = _words(value)
     return (
