@@ -106,6 +106,17 @@ def test_files_of_one_epoch_each_are_one_log_however_many_series_there_are(tmp_p
     assert adapters.source_of(tmp_path).adapter == "json"
 
 
+def test_links_of_a_series_are_not_followed(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "outside.json").write_text('{"loss": 9.5}')
+    for at in (0, 1):
+        (tmp_path / "run" / f"metrics_{at}.json").write_text('{"loss": 0.5}')
+    (tmp_path / "run" / "metrics_2.json").symlink_to(tmp_path / "outside.json")
+    (source,) = adapters.find_all(tmp_path / "run")
+    records = [one.record for one in adapters.adapter_named(source.adapter).read(source.path)]
+    assert records == [{"step": 0, "loss": 0.5}, {"step": 1, "loss": 0.5}]
+
+
 def test_two_files_with_one_number_are_two_documents(tmp_path):
     for name in ("metrics_1.json", "metrics_01.json"):
         (tmp_path / name).write_text('{"loss": 0.5}')
