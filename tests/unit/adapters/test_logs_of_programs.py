@@ -106,6 +106,15 @@ def test_files_of_one_epoch_each_are_one_log_however_many_series_there_are(tmp_p
     assert adapters.source_of(tmp_path).adapter == "json"
 
 
+def test_a_log_that_begins_with_an_object_is_read_as_what_most_of_it_is(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text('{"lr": 0.1}\nstep 1 loss 0.5\nstep 2 loss 0.25\n')
+    assert adapters.source_of(path).adapter == "printed"
+    path.write_text('{"lr": 0.1}\n{"step": 1, "loss": 0.5}\n{"step": 2, "lo')
+    assert adapters.source_of(path).adapter == "jsonl"
+    assert "torn_line" in {one.kind for one in adapters.compare(path, path).problems}
+
+
 def test_links_of_a_series_are_not_followed(tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "outside.json").write_text('{"loss": 9.5}')
