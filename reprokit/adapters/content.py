@@ -38,7 +38,8 @@ def form_of(path: Path) -> str:
     lines = [line for line in begun.split(b"\n")[:20] if line.strip()]
     if path.suffix.lower() == ".json":
         return from_jsonl.NAME if _are_records(lines, at_least=2) else from_json.NAME
-    if _are_records(lines, at_least=1):
+    num_objects = sum(line.lstrip().startswith(b"{") for line in lines)
+    if _are_records(lines, at_least=1) and 2 * num_objects > len(lines):  # else a log with an object in it
         return from_jsonl.NAME
     return from_csv.NAME if _is_table(lines) else ""
 

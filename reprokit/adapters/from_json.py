@@ -48,7 +48,7 @@ def read(path: Path) -> Iterator[Reading]:
     if not path.is_dir():
         yield from _of_document(path)
         return
-    series = numbered(sorted(child.name for child in path.iterdir()))
+    series = numbered(names_in(path))
     for number, members in sorted(_by_number(series).items()):
         record: dict[str, Any] = {}
         notes: list[Note] = []
@@ -67,6 +67,11 @@ def read(path: Path) -> Iterator[Reading]:
 def is_of_results(name: str) -> bool:
     """Whether a document is called like one with results."""
     return _RESULTS.search(name) is not None
+
+
+def names_in(folder: Path) -> list[str]:
+    """Names of the plain files of a folder, sorted; a link may lead anywhere."""
+    return sorted(one.name for one in folder.iterdir() if one.is_file() and not one.is_symlink())
 
 
 def numbered(names: Sequence[str]) -> Mapping[str, Mapping[int, str]]:

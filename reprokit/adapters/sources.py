@@ -87,7 +87,7 @@ def source_of(path: Path) -> MetricsSource:
         files = (path / name for child in children for name in (child, f"{child}/*"))
         inside = map(_reader_of, files)
         reader = next((found[0].NAME for found in inside if found and found[0].WHOLE_FOLDER), None)
-        reader = reader or (from_json.NAME if from_json.numbered(children) else None)
+        reader = reader or (from_json.NAME if from_json.numbered(from_json.names_in(path)) else None)
         if reader is None:
             raise not_a_file(path, path.stat().st_mode)
         return MetricsSource(adapter=reader, path=path, name=path.name)

@@ -106,6 +106,26 @@ def test_files_of_one_epoch_each_are_one_log_however_many_series_there_are(tmp_p
     assert adapters.source_of(tmp_path).adapter == "json"
 
 
+def test_a_log_that_begins_with_an_object_is_read_as_what_most_of_it_is(tmp_path):
+    path = tmp_path / "x.log"
+    path.write_text('{"lr": 0.1}\nstep 1 loss 0.5\nstep 2 loss 0.25\n')
+    assert adapters.source_of(path).adapter == "printed"
+    path.write_text('{"lr": 0.1}\n{"step": 1, "loss": 0.5}\n{"step": 2, "lo')
+    assert adapters.source_of(path).adapter == "jsonl"
+    assert "torn_line" in {one.kind for one in adapters.compare(path, path).problems}
+
+
+def test_links_of_a_series_are_not_followed(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "outside.json").write_text('{"loss": 9.5}')
+    for at in (0, 1):
+        (tmp_path / "run" / f"metrics_{at}.json").write_text('{"loss": 0.5}')
+    (tmp_path / "run" / "metrics_2.json").symlink_to(tmp_path / "outside.json")
+    (source,) = adapters.find_all(tmp_path / "run")
+    records = [one.record for one in adapters.adapter_named(source.adapter).read(source.path)]
+    assert records == [{"step": 0, "loss": 0.5}, {"step": 1, "loss": 0.5}]
+
+
 def test_two_files_with_one_number_are_two_documents(tmp_path):
     for name in ("metrics_1.json", "metrics_01.json"):
         (tmp_path / name).write_text('{"loss": 0.5}')
