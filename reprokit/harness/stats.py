@@ -108,6 +108,8 @@ def statistics(
     except ValueError as error:
         raise UsageError(str(error), where="--window") from error
     groups = [group for target in targets for group in _groups(target, project=project, like=like)]
+    if len(targets) > 1:  # what differs inside a sweep says nothing beside another one
+        groups = [replace(one, label="") for one in groups]
     generator = np.random.default_rng(bootstrap_seed)
     promised = _promised(groups, project=project)
     for pattern in metrics:

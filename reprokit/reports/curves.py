@@ -13,7 +13,7 @@ from typing import Any
 
 from reprokit.core.checklist import Report
 from reprokit.reports.axes import CHARACTER, LABEL_GAP, Axis, Tick, finite, nice, padded, tick_labels
-from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.escaping import Visible, one_line, shortened
 from reprokit.reports.format_values import value_text
 
 WIDTH = 480.0
@@ -203,7 +203,7 @@ def _line(label: str, kind: str, points: Sequence[Point | None]) -> Line:
         else:
             pieces[-1].append(point)
     return Line(
-        label=one_line(label, limit=80),
+        label=shortened(label, width=80),
         kind=kind,
         pieces=tuple(" ".join(f"{x:g},{y:g}" for x, y in piece) for piece in pieces if len(piece) > 1),
         dots=tuple(piece[0] for piece in pieces if len(piece) == 1),

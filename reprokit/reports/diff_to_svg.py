@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from reprokit.reports import curves
 from reprokit.reports.curves import HEIGHT, WIDTH, Chart, Line
-from reprokit.reports.escaping import one_line
+from reprokit.reports.escaping import one_line, shortened
 
 _COLUMNS = 2
 _HEAD, _CAPTION, _MARGIN = 76.0, 28.0, 16.0
@@ -57,7 +57,7 @@ def diff_to_svg(
         f"<title>{escape(one_line(title))}</title>",
         f"<style>{_STYLE}</style>",
         f'<rect width="{width:g}" height="{height:g}" fill="#fff"/>',
-        f'<text class="title" x="{_MARGIN:g}" y="30">{escape(one_line(title, limit=110))}</text>',
+        f'<text class="title" x="{_MARGIN:g}" y="30">{escape(shortened(title, width=110))}</text>',
         *_legend(found.legend),
     ]
     whole = not any(chart.diverged for chart in shown)  # a record that is missing is missing in every curve
@@ -78,14 +78,14 @@ def diff_to_svg(
 def _legend(lines: Sequence[Line]) -> Iterator[str]:
     x = _MARGIN
     for line in lines:
-        label = escape(one_line(line.label, limit=60))
+        label = escape(shortened(line.label, width=60))
         yield f'<polyline class="{line.kind}" points="{x:g},50 {x + 28:g},50"/>'
         yield f'<text x="{x + 36:g}" y="54">{label}</text>'
         x += 60 + 8 * min(60, len(line.label))
 
 
 def _chart(chart: Chart, *, marked: bool) -> Iterator[str]:
-    yield f'<text class="name" x="0" y="14">{escape(one_line(chart.metric, limit=56))}</text>'
+    yield f'<text class="name" x="0" y="14">{escape(shortened(chart.metric, width=56))}</text>'
     yield f'<g transform="translate(0 {_CAPTION:g})"><title>{escape(chart.summary)}</title>'
     for tick in chart.y_ticks:
         yield (

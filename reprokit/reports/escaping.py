@@ -60,6 +60,17 @@ def one_line(text: object, *, limit: int = _MAX_CHARACTERS) -> Visible:
     return Visible(_RUNNER_COMMAND.sub(lambda match: f"{match[0][0]}\\x{ord(match[0][1]):02x}", shown))
 
 
+def shortened(text: object, *, width: int) -> Visible:
+    """A name in at most so many characters: of a longer one the middle is left out, and an ellipsis says so.
+
+    >>> shortened("train lr=0.001 seed 42", width=14)
+    'train …seed 42'
+    """
+    name = one_line(text)
+    end = width // 2
+    return name if len(name) <= width else Visible(f"{name[: width - end - 1]}…{name[len(name) - end :]}")
+
+
 def log_lines(text: str, *, max_lines: int = 100, limit: int = 500) -> tuple[Visible, ...]:
     """The last ``max_lines`` lines of a program's output, each made visible and cut at ``limit`` characters.
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TextIO
 
-from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.escaping import Visible, one_line, shortened
 
 LIVE_EVERY_S = 0.2
 _PLAIN_EVERY_S = 60.0  # where something changed
@@ -125,13 +125,13 @@ class ProgressDisplay:
             )
             # No line at once; and of short runs one after another as many as of a long one.
             heard = now if self._silent_since is None else self._silent_since
-            self._written.setdefault(one_line(run_label, limit=40), (heard, seen))
+            self._written.setdefault(one_line(run_label), (heard, seen))
             self._show(run_label, run, part=seen)
 
     def ended(self, run_label: str) -> None:
         """Take a run's bar away: it has ended, and others follow in the same phase."""
         with self._lock:
-            label = one_line(run_label, limit=40)
+            label = one_line(run_label)
             self._runs.pop(label, None)
             self._silent_since, _ = self._written.pop(label, (None, None))
             self._since.pop(run_label, None)
@@ -155,7 +155,7 @@ class ProgressDisplay:
             self._erase()
 
     def _show(self, run_label: str, run: _Run, *, part: object) -> None:
-        label, now = one_line(run_label, limit=40), self._clock()
+        label, now = one_line(run_label), self._clock()
         self._runs[label] = run
         if not self._is_live:
             self._write_if_due(label, now, part=part)
@@ -180,9 +180,10 @@ class ProgressDisplay:
     def _bars(self, room: int) -> Iterator[str]:
         """A line for each run, in the order of their names whichever is heard of first."""
         labels = sorted(self._runs, key=_natural)
-        margin = max(map(len, labels[:_MOST_BARS]), default=0)
-        for label in labels[:_MOST_BARS]:
-            run = self._runs[label]
+        names = {label: shortened(label, width=max(room // 2, 16)) for label in labels[:_MOST_BARS]}
+        margin = max(map(len, names.values()), default=0)
+        for known, label in names.items():
+            run = self._runs[known]
             bar = "" if run.share is None else f"{self._bar(run.share)}  "
             line = f"{label:<{margin}}  {bar}{run.words}"
             yield line if len(line) <= room else f"{label:<{margin}}  {bar}{run.brief}"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from reprokit.core.rows import counted
 from reprokit.reports.axes import Axis, finite
-from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.escaping import Visible, one_line, shortened
 from reprokit.reports.format_values import spelt
 from reprokit.reports.plots import (
     BOTTOM,
@@ -130,7 +130,7 @@ def result_plot(title: str, across: str, results: Sequence[SeedResults]) -> Plot
     rows: list[RowLabel] = []
     for at, one in enumerate(results):
         y = TOP + at * _ROW
-        rows.append(RowLabel(y=y + 10, text=one_line(one.label, limit=_LONGEST_LABEL)))
+        rows.append(RowLabel(y=y + 10, text=shortened(one.label, width=_LONGEST_LABEL)))
         marks += _dots(one, axis, y + 30)
         span, mean = _mean(one, axis, y + 54)
         spans += span

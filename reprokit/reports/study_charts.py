@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reprokit.reports.escaping import Visible, one_line
+from reprokit.reports.escaping import Visible, one_line, shortened
 
 WIDTH, HEIGHT = 960.0, 300.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 100.0, 30.0, 20.0, 40.0
@@ -111,7 +111,7 @@ def parallel(study: Mapping[str, Any], importance: Mapping[str, float]) -> Paral
     axes = [
         Axis(
             x=_LEFT + at * step,
-            name=one_line(name, limit=24),
+            name=shortened(name, width=24),
             top=_end(space[name], 1),
             bottom=_end(space[name], 0),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from reprokit.reports.escaping import one_line
+from reprokit.reports.escaping import one_line, shortened
 from reprokit.reports.progress import HEARTBEAT_S, LIVE_EVERY_S, ProgressDisplay
 from reprokit.reports.tables import aligned, few_digits
 
@@ -97,19 +97,6 @@ def _table(rows: list[tuple[str, _Row]], room: int) -> list[str]:
     return aligned(
         [("member", "phase"), *((shortened(label, width=least), one_line(row.phase)) for label, row in rows)]
     )
-
-
-def shortened(label: str, *, width: int) -> str:
-    """A name in at most so many columns; what has no room is left out of its middle, and an ellipsis says so.
-
-    >>> shortened("train lr=0.001 seed 42", width=14)
-    'train …seed 42'
-    """
-    text = one_line(label)
-    if len(text) <= width:
-        return text
-    end = width // 2
-    return f"{text[: width - end - 1]}…{text[len(text) - end :]}"
 
 
 def _cells(label: str, row: _Row, *, limit: int) -> dict[str, str]:

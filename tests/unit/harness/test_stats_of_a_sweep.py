@@ -158,3 +158,13 @@ def test_the_headline_is_what_a_recipe_promises_else_what_is_called_a_result():
 def test_many_seeds_are_all_named(of):
     said = lines(of("0.1", "0.3", seeds="1..13"))
     assert said[0].endswith("2 settings, 13 seeds (1..13) each")
+
+
+def test_beside_another_sweep_a_setting_has_its_whole_name(of, repository):
+    first = of("0.1", "0.3").sweep
+    second = of("0.2", "0.4").sweep
+    found = stats.statistics([first, second], project=Project.around(repository.root), windows=["last"])
+    assert [one.group.called for one in found.groups] == [
+        f"train {COMMAND % rate}" for rate in ("0.1", "0.3", "0.2", "0.4")
+    ]
+    assert (found.rankings, found.sweep) == ((), "")

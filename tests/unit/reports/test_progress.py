@@ -355,3 +355,15 @@ def test_on_a_terminal_a_note_is_broken_between_words():
         "note: so far: a/path/to/some/where/train.py:88 (unseeded)",
         "      explains it, 6 confirmations to go",
     ]
+
+
+@pytest.mark.parametrize("columns", ["60", "80", "120"])
+def test_runs_with_long_names_are_two_bars_that_keep_what_tells_them_apart(columns: str) -> None:
+    display, stream, clock = _make(is_terminal=True, environ={"COLUMNS": columns, "NO_COLOR": "1"})
+    display.phase("train")
+    for seed in (1, 2):
+        clock.now += 1
+        display.update(f"train {'a' * 90} seed {seed}", 5, 10, steps_per_s=None, eta_s=None)
+    screen = stream.getvalue().split("\x1b[J")[-1].splitlines()
+    assert ["seed 1" in screen[1], "seed 2" in screen[2]] == [True, True]
+    assert all(len(line) < int(columns) for line in screen)

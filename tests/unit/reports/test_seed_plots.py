@@ -143,3 +143,12 @@ def test_rows_of_groups_stand_below_each_other():
     heights = [row.y for row in plot.rows]
     assert all(after - before > 40 for before, after in itertools.pairwise(heights))
     assert max(mark.y for mark in plot.marks) < plot.bottom < plot.height
+
+
+def test_long_names_of_rows_keep_the_ends_that_tell_them_apart():
+    names = [f"command=[python, train.py, {'a' * 60}] lr={rate}" for rate in (0.1, 0.2)]
+    plot = result_plot(
+        "return", "", [SeedResults(label=name, kind="run-0", values={"seed 1": 1.0}) for name in names]
+    )
+    assert [row.text[-6:] for row in plot.rows] == ["lr=0.1", "lr=0.2"]
+    assert not [row for row in plot.rows if "more character" in row.text]
