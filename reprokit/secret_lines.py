@@ -1,7 +1,7 @@
 """Secrets in one line of text: by the name before them, their place in an address, and their own shape.
 
->>> hidden_in("export API_KEY='abc' # --hf-token2 def")
-('abc', 'def')
+>>> [one.value for one in hidden_in("export API_KEY='abc' # --hf-token2 def")]
+['abc', 'def']
 """
 
 from __future__ import annotations
