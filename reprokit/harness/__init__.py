@@ -132,6 +132,7 @@ _HOMES = {
     "judge_again": "reprokit.harness.reproduce",
     "learned": "reprokit.harness.learning",
     "must_hold_reports": "reprokit.harness.verify",
+    "must_leave_out": "reprokit.harness.judging.left_out_metrics",
     "record_goldens": "reprokit.harness.farm",
     "reproduce": "reprokit.harness.reproduce",
     "reproduce_bundle": "reprokit.harness.bundle",
