@@ -8,7 +8,7 @@ import re
 
 #: JSON web tokens begin alike everywhere.
 ISSUED_TOKEN = re.compile(
-    r"\b(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|gl(?:pat|rt|dt|cbt|oas|ft|ptt|agent|soat|imt)-[\w-]{16,}|hf_\w{20,}|"
+    r"\b(?<!sha256[=:-])(?<!sha384[=:-])(?<!sha512[=:-])(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|gl(?:pat|rt|dt|cbt|oas|ft|ptt|agent|soat|imt)-[\w-]{16,}|hf_\w{20,}|"
     r"x(?:ox[abeposr]|app)-[\w-]{10,}|sk-(?:[a-z]+\d*-){0,2}(?=\w*\d)\w{16,}[\w-]*|[sr]k_(?:live|test)_\w{16,}|"
     r"AKIA[0-9A-Z]{12,}|ASIA[0-9A-Z]{12,}|AIza[\w-]{30,}|ya29\.[\w-]{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|"
     r"pypi-[\w-]{32,}|npm_\w{20,}|dckr_[po]at_[\w-]{16,}|nvapi-[\w-]{20,}|gsk_\w{20,}|r8_\w{20,}|xai-\w{20,}|"

@@ -132,11 +132,12 @@ def _is_no_secret(value: str) -> bool:
 
 
 def _forms_of(secret: str) -> Iterable[str]:
-    """As programs print a secret otherwise than it is: in JSON, in an address, in base64."""
+    """As programs print a secret otherwise than it is: in JSON, addresses, base64 and hexadecimal digits."""
     yield json.dumps(secret)[1:-1]
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
     yield from (quote(secret), quote(secret, safe=""), quote_plus(secret))
     yield base64.b64encode(secret.encode("utf-8", "surrogateescape")).decode().rstrip("=")
+    yield secret.encode("utf-8", "surrogateescape").hex()
 
 
 def without(text: str, secrets: Iterable[str]) -> str:

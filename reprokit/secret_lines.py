@@ -74,12 +74,17 @@ _OF_A_PROGRAM = re.compile(
     r"(?P<name>(?<!\S)(?:-u|--(?:proxy-)?user)[ =]+(?!\d+:\d+(?!\S))[^\s:/]+:|"
     r"(?<=[\"'])(?:-u|--(?:proxy-)?user)\\*[\"'],[ \t]*\\*[\"'](?!\d+:\d+\\*[\"'])[^\s:/]+:|"
     r"\blogin[ \t]+\S+[ \t]+password[ \t]+|"
+    r"\b(?:docker|podman|helm|az|oc)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?login[ \t]"
+    r"(?:[\w./=@:-]+[ \t]+){0,6}?-p[ \t=]*|"
+    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)[ \t](?:[\w./=@:-]+[ \t]+){0,6}?-p(?=\w)|"
     r"\bsshpass[ \t]+-p[ \t]*|\bwandb[ \t]+login[ \t]+(?!-)|"
     r"\blogin\\*[\"'],[ \t]*\\*[\"'](?=[0-9a-f]{32}))[^\s\"']+"
 )
 _CALL = re.compile(  # of a function that takes a password, or a statement of a database
     r"(?P<name>(?:\b|(?<=\\n))login\((?:[^()\r\n]{0,80},)?[ \t]*key[ \t]*=[ \t]*\\*[\"']|"
-    r"(?:\b|(?<=\\n))login\([ \t]*\\*[\"']|"
+    r"(?:\b|(?<=\\n))login\([ \t]*\\*[\"'](?:[^\"'\\\r\n]{0,80}\\*[\"'],[ \t]*\\*[\"'])?|"
+    r"(?i:\b(?:user|host|dbname|port|uid|user id)=[^\s,;()\"']+(?:;|[ ])[ ]*"
+    r"(?:[\w ]{1,20}=[^\s,;()\"']+(?:;|[ ])[ ]*){0,8}?(?:password|pwd)=)(?=[^\s,;()]+(?:[ ;\"']|$))|"
     r"\b(?:auth[ \t]*=[ \t]*|\w*BasicAuth)\([ \t]*\\*[\"'][^\"'\\\r\n]{0,80}\\*[\"'],[ \t]*\\*[\"']|"
     r"\b(?:identified[ \t]+by|IDENTIFIED[ \t]+BY|password|PASSWORD)[ \t]+')[^\s\"'\\]+"
 )
@@ -126,6 +131,8 @@ HINTS = (
         "user",
         "login",
         "discord",
+        "mysql",
+        "mariadb",
     ),
     *("webhook", "telegram", "%3a%2f%2f"),
     *ISSUED_TOKEN_HINTS,

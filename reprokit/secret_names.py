@@ -41,7 +41,7 @@ _NO_INFIX = (
 )
 _ALWAYS = re.compile(
     r"(?:secrets?|passw(?:or)?ds?|passphrases?|passcodes?|pgpass|credentials?|creds|authori[sz]ation|bearer|jwt|"
-    rf"(?:api|access|account|secret|private|signing|encryption|auth|deploy|subscription)(?:{_NO_INFIX}_[a-z0-9]+){{0,2}}"
+    rf"(?:api|access|account|secret|private|signing|encryption|decryption|auth|deploy|subscription|session|hmac|fernet)(?:{_NO_INFIX}_[a-z0-9]+){{0,2}}"
     r"_?keys?(?:_?ids?)?|(?:shared|master|license)_?keys?(?:_?ids?)?|connection_?string|shared_?access_?signature|"
     rf"(?:api|access|auth|refresh|bearer|session|private|personal|bot|deploy|{_SERVICES})_?tokens?)"
     r"(?:prod|production|dev|test|staging|live)?(?=_|$)"

@@ -26,7 +26,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import IO
 
-from reprokit.bundles.secret_texts import found_in, is_credential
+from reprokit.bundles.secret_texts import found_in, has_token, is_credential
 from reprokit.issued_tokens import ISSUED_TOKEN
 from reprokit.redaction import redact_text
 from reprokit.secret_lines import looks_random
@@ -39,7 +39,8 @@ _NAMES = (
     *("*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.ovpn", "*.tfstate", "*.kubeconfig"),
     *("kubeconfig", ".databrickscfg", ".vault_pass*", ".vault-token", "credentials"),
     *("*credentials.json", "client_secret*.json", "service[-_]account*.json", "kaggle.json"),
-    *("known_hosts", "authorized_keys"),
+    *("known_hosts", "authorized_keys", "*.env.local", ".env~", ".*_history", ".authinfo*", ".xauthority"),
+    *("cookies.sqlite", "*.keychain", "*.keychain-db", "gha-creds-*.json", "settings-security.xml"),
 )
 #: Unless it is code: what stands in it is looked at.
 _NAMES_OF_DATA = ("credentials.*", "secrets.*")
@@ -75,6 +76,8 @@ _NAME_THEN_VALUE = re.compile(
 )
 _ISSUED = re.compile(ISSUED_TOKEN.pattern.removeprefix(r"\b"), re.ASCII)  # a name may stand right before it
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{60,}\\?n?\s+)*[A-Za-z0-9+/_-]{24,}={0,2}")
+_SET_APART = re.compile(r"(?:[=:][ \t]*|[\"'])([\w-]{16,100})(?=[\"',\s]|\Z)", re.ASCII)
+_DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEXADECIMAL = re.compile(r"(?<![0-9A-Fa-f])(?:[2-7][0-9A-Fa-f]){16,}(?![0-9A-Fa-f])")
 _MOST_BYTES = 256 << 20
 _MOST_PICKLE_BYTES = 16 << 20
@@ -123,7 +126,7 @@ def _why_secret(name: str, content: bytes, *, depth: int) -> str:
         return "its name holds what looks like a secret"
     is_code = path.suffix in _CODE
     for text in _texts(content):
-        if found := found_in(text, code=is_code) or _encoded_in(text, depth=depth):
+        if found := found_in(text, code=is_code) or _under_name(path, text) or _encoded_in(text, depth=depth):
             return found
     if found := _in_members(content, depth=depth) if depth < _DEEPEST else "":
         return found
@@ -140,6 +143,15 @@ def _is_named(path: PurePosixPath) -> bool:
     named = any(fnmatchcase(path.name, pattern) for pattern in patterns) or _FOLDERS & set(path.parts[:-1])
     alone = path.suffix in _ALONE and is_secret_name(path.stem.lstrip("."))
     return bool(named or alone) and not path.name.endswith(_EXAMPLES)
+
+
+def _under_name(path: PurePosixPath, text: str) -> str:
+    """What looks made by chance, in quotes or behind a sign, in a file called ``api_keys`` or ``tokens``."""
+    stem = path.stem.lstrip(".")
+    if not (is_secret_name(stem) or stem in {"tokens", "keys"}):
+        return ""
+    words = (match[1] for match in _SET_APART.finditer(text))
+    return _HOLDS if any(looks_random(one) and not _DIGEST.fullmatch(one) for one in words) else ""
 
 
 def _in_members(content: bytes, *, depth: int) -> str:
@@ -169,7 +181,7 @@ def _in_bytes(content: bytes, *, is_code: bool) -> str:
     few = len(_NO_TEXT.findall(content)) * 10 < len(content)
     if few and (found := found_in(_CONTROL.sub("", text), code=is_code)):
         return found
-    if _ISSUED.search(text):
+    if has_token(text, _ISSUED):
         return "it holds what looks like a token"
     shown = "\n".join(one for one in _UNSHOWN.split(text) if len(one) >= _SHORTEST_RUN)
     if found := found_in(shown, code=True):

@@ -54,6 +54,9 @@ _STANDS_FOR = re.compile(
     r"^\$|\$[{(]|\{\{|\}\}|^\{\w*\}$|^<.*>$|%\(|^%[a-z]$|\*{3}|\.{3}|…|x{4}|^\W*$|^!\w+$|^@\w+$",
     re.IGNORECASE,
 )
+# How documents write a token that is none; and the address of a picture, whose token is meant to be public.
+_MADE_UP = re.compile(r"(?i:x{6}|example|(.)\1{9})")
+_BADGE = re.compile(r"(?<=badge\.svg)\?token=\w+")
 _WORDS_FOR = frozenset(
     re.findall(
         r"[a-z]+",
@@ -62,11 +65,13 @@ _WORDS_FOR = frozenset(
         "text required optional none  null hidden env environ default basic bearer prompt ask vault "
         "keyring any bool int public private yes  no on off enabled disabled test testing here the my "
         "some this type true false include omit same origin  undefined nil file pass pw pwd user "
-        "username repo mypass mypassword mysecret mytoken custom field prose ",
+        "not needed unused username repo mypass mypassword mysecret mytoken custom field prose ",
     )
 )
 _CODE = re.compile(r"[\w.]*[(\[{].*|[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+[,;)\]:]*")
-_PLACE_TELLS = re.compile(r"login|sshpass|auth|identified|password|(?:^|\W)(?:-u|--user)\b", re.IGNORECASE)
+_PLACE_TELLS = re.compile(
+    r"login|sshpass|mysql|mariadb|pwd|auth|identified|password|(?:^|\W)(?:-u|--user)\b", re.IGNORECASE
+)
 _COLOUR = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 _BROKEN_TEXT = re.compile(r"([\"'])[ \t]*(?:\+[ \t]*)?(?:\\?\r?\n[ \t]*)?\1")
 _SHORTEST, _SHORTEST_IN_CODE, _LONG, _WORDS_OF_PROSE = 4, 6, 20, 6
@@ -101,7 +106,7 @@ def _in_lines(text: str, *, code: bool) -> str:
             return f"line {number} holds {what}"
     for begin in _of_several_lines(text, code=code):
         return f"line {_line_at(text, begin)} holds {_PASSWORD}"
-    in_parts = code and ISSUED_TOKEN.search(_BROKEN_TEXT.sub("", text))
+    in_parts = code and has_token(_BROKEN_TEXT.sub("", text))
     return f"it holds {_TOKEN}, in parts" if in_parts else ""
 
 
@@ -109,9 +114,15 @@ def _line_at(text: str, begin: int) -> int:
     return text.count("\n", 0, begin) + 1
 
 
+def has_token(text: str, pattern: re.Pattern[str] = ISSUED_TOKEN) -> bool:
+    """Whether a text holds a token that its issuer may have given: ``hf_xxxxxxxxxxxxxxxxxxxx`` is none."""
+    return any(not _MADE_UP.search(match[0]) for match in pattern.finditer(text))
+
+
 def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
     """Whether what stands behind a name is a credential, and no placeholder, variable or setting."""
     bare = value.partition("\\n")[0].strip("\\\"'`()[]{},; \t")
+    quoted = quoted or (value.startswith("`") and value.endswith("`"))  # as Markdown quotes
     in_list = not code and value.startswith("[")
     variable = not quoted and not in_list and bool(_CODE.fullmatch(value))
     if len(bare) < _SHORTEST or is_setting(name, bare) or _stands_for_one(bare, quoted=quoted):
@@ -132,7 +143,8 @@ def is_credential(name: str, value: str, *, quoted: bool, code: bool) -> bool:
 
 
 def _what_is_secret(line: str, *, code: bool) -> str:
-    if ISSUED_TOKEN.search(line):
+    line = _BADGE.sub("", line)
+    if has_token(line):
         return _TOKEN
     if any(map(_has_password, _USER_IN_URL.finditer(line))):
         return _ADDRESS

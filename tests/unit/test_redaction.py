@@ -277,10 +277,17 @@ def test_behind_the_path_of_a_file_what_looks_made_by_chance_is_still_taken_out(
 
 @pytest.mark.parametrize(
     "printed",
-    [repr, json.dumps, quote, quote_plus, lambda text: base64.b64encode(text.encode()).decode().rstrip("=")],
+    [
+        repr,
+        json.dumps,
+        quote,
+        quote_plus,
+        lambda text: base64.b64encode(text.encode()).decode().rstrip("="),
+        lambda text: text.encode().hex(),
+    ],
 )
 @pytest.mark.parametrize("secret", ['pa/ss+w0rd"é&x1y2', "/Zq7hunter+Xw9Lk2Vt8Bn4/abcdefgh1234"])
-def test_a_known_secret_is_taken_out_as_json_addresses_and_base64_write_it(secret, printed):
+def test_a_known_secret_is_taken_out_as_json_addresses_base64_and_hexadecimal_write_it(secret, printed):
     text = printed(secret)
     known = secret_values({"HF_TOKEN2": secret, "TOKEN_FILE": "/run/secrets/token"})
     assert without(f"got {text}", known).replace('"', "").replace("'", "") == f"got {MARK}"

@@ -275,3 +275,53 @@ def test_ordinary_configuration_and_code_hold_none(name, text):
 def test_an_example_of_such_a_file_and_bytes_that_are_no_text_hold_none():
     assert why_secret("source/program/.env.example", b"TOKEN=\n") == ""
     assert why_secret("source/program/weights.bin", b"\xff\xfe\x00") == ""
+
+
+_CHANCE = "q7Zt3KpW9xLm2VbN" + "8sRd"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("login.sh", "docker login -u ada -p Hunter2x9 registry.example.org\n"),
+        ("login.sh", f"az login --service-principal -u a -p {_CHANCE} --tenant t\n"),
+        ("load.sh", "mysqldump -uroot -pHunter2x9 results > results.sql\n"),
+        ("load.py", "connect('dbname=x user=y password=Hunter2x9 host=h')\n"),
+        ("odbc.ini", "DSN=x;UID=ada;PWD=Hunter2x9;\n"),
+        ("mail.py", "smtp.login('ada@example.org', 'Hunter2x9')\n"),
+        ("README.md", "Password: `Hunter2x9`\n"),
+        ("api_keys.py", f"OPENAI = '{_CHANCE}'\n"),
+        ("tokens.json", json.dumps({"openai": _CHANCE})),
+        ("train.sh", f"export SESSION_KEY={_CHANCE}\n"),
+    ],
+)
+def test_a_password_of_a_program_a_connection_or_a_call_is_found(name, text):
+    assert why_secret(f"source/program/{name}", text.encode())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("prod.env.local", ".env~", ".bash_history", ".python_history", ".authinfo", ".Xauthority"),
+        *("cookies.sqlite", "login.keychain-db", "gha-creds-1234abcd.json", ".m2/settings-security.xml"),
+    ],
+)
+def test_histories_cookies_and_copies_of_such_files_are_known_by_their_names(name):
+    assert why_secret(f"source/program/{name}", b"x\n") == "files of this name hold credentials"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("README.md", "export HF_TOKEN=hf_xxxxxxxxxxxxxxxxxxxx\n"),
+        ("README.md", "[![c](https://codecov.io/gh/a/b/branch/main/graph/badge.svg?token=KkHZ3siA3m)](c)\n"),
+        ("serve.py", "client = OpenAI(base_url='http://localhost:8000/v1', api_key='not-needed')\n"),
+        ("RECORD", "jsonschema/_keywords.py,sha256=r8_DrqAfn6QLwQnmXEggveiSU-UaIL2p2nuPINelfFc,14949\n"),
+        ("tokens.json", '{"start": "the quick brown fox", "count": 1234567890123456}'),
+        ("tokens.txt", "the\nof\n"),
+        ("fit.sh", "python fit.py -p 12 --login never -k 5\nmysql -P 3306 -u root -p < a.sql\n"),
+        ("fit.py", "fit(user=first, password=second2, host=third)\n"),
+    ],
+)
+def test_placeholders_badges_and_digests_hold_none(name, text):
+    assert why_secret(f"source/program/{name}", text.encode()) == ""
