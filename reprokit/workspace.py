@@ -56,11 +56,10 @@ def cannot_write(path: Path, error: OSError) -> WorkspaceError:
         return DiskFullError(
             "no space left on the disk", where=str(path), fix="free some space and run the command again"
         )
-    return WorkspaceError(
-        f"cannot write: {error.strerror or error}",
-        where=str(path),
-        fix="make the folder writable for this user, or name another with --runs-dir / --reports-dir",
-    )
+    fix = "make the folder writable for this user, or name another with --runs-dir / --reports-dir"
+    if error.errno == errno.EFBIG:
+        fix = "raise the limit on the size of files (ulimit -f)"
+    return WorkspaceError(f"cannot write: {error.strerror or error}", where=str(path), fix=fix)
 
 
 def short_folder() -> Path:

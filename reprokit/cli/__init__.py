@@ -235,6 +235,9 @@ def _fault(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in _NO_ROOM:
         where = f"{error.filename}: " if error.filename else ""
         streams.say(redact_text(f"Error: {where}{error.strerror}\nHint: {_NO_ROOM[error.errno]}"))
+    elif isinstance(error, FileNotFoundError) and "temporary directory" in str(error):  # of tempfile
+        streams.say("Error: no folder for temporary files can be written: the disk may be full")
+        streams.say("Hint: make room in /tmp, or name another folder in TMPDIR; see also ulimit -n and -f")
     else:
         streams.say(redact_text(traceback.format_exc()).removesuffix("\n"))
         streams.say("Error: this is a bug in reprokit, not in your program.")

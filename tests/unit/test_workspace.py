@@ -97,3 +97,8 @@ def test_a_socket_fits_into_a_short_folder_whatever_the_systems_own_is_called(tm
             server.bind(str(inner / "listener-12345678"))
     finally:
         shutil.rmtree(folder)
+
+
+def test_a_limit_on_the_size_of_files_is_no_question_of_rights(tmp_path):
+    told = workspace.cannot_write(tmp_path / "run.json", OSError(errno.EFBIG, "File too large"))
+    assert told.fix == "raise the limit on the size of files (ulimit -f)"

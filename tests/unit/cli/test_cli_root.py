@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -258,6 +259,20 @@ def test_a_fault_of_the_tool_is_3_and_says_whose_fault_it_is(end, fault, capsys)
     assert told.out == ""
     assert "Traceback" in told.err
     assert "a bug in reprokit, not in your program" in told.err
+
+
+def test_where_no_temporary_file_can_be_made_it_says_so_and_no_bug_is_named(
+    end, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(tmp_path / "gone")])
+    with pytest.raises(FileNotFoundError) as raised:
+        tempfile.gettempdir()
+    assert end(raised.value) == 3
+    told = capsys.readouterr().err
+    assert "no folder for temporary files can be written" in told
+    assert "TMPDIR" in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.parametrize(
