@@ -122,7 +122,7 @@ def command(recipes: tuple[str, ...], as_json: bool, **options: Any) -> int:
     code = 0 if dry_run else answer.exit_code
     print_answer(lines, data=lambda: {**_data(answer), "exit_code": code}, as_json=as_json)
     for warning in answer.warnings:
-        click.echo(f"Warning: {warning}.", err=True)
+        click.echo(f"Warning: {warning}{'' if warning.endswith('?') else '.'}", err=True)
     return code
 
 

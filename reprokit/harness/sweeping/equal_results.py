@@ -63,6 +63,9 @@ def _of_one_recipe(groups: Sequence[Sequence[Member]], *, runs_dir: Path) -> Ite
     but = f", but for {_listed(sorted(repeated))}, which repeats what was set" if repeated else ""
     for name in idle:
         values = dict.fromkeys(one[name] or f"none of {name}" for one in apart)
+        if len(numbers := {_number(one) for one in values}) == 1 and None not in numbers:
+            yield f"{_listed(list(values))} are one number: with {every}, their results are equal{but}"
+            continue
         yield (
             f"{name} changes nothing: with {every}, the results of {_listed(list(values))} are equal{but}. "
             "Does the program read it?"
@@ -155,13 +158,14 @@ def _volatile(folder: Path) -> tuple[str, ...]:
 
 
 def _numbers(apart: Mapping[str, str]) -> set[float]:
-    found = set()
-    for text in apart.values():
-        try:
-            found.add(float(text.rpartition("=")[2]))
-        except ValueError:
-            continue
-    return found
+    return {number for number in map(_number, apart.values()) if number is not None}
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.rpartition("=")[2])
+    except ValueError:
+        return None
 
 
 def _listed(names: Sequence[object]) -> str:

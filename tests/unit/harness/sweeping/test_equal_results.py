@@ -52,6 +52,10 @@ def test_two_settings_of_three_with_equal_results_are_named(warned):
     assert warned("env.USED=1,3,4") == [f"{SEEDS}the results of USED=3 and USED=4 are equal"]
 
 
+def test_one_number_in_two_spellings_is_not_called_unread(warned):
+    assert warned("env.USED=1,1.0") == [f"USED=1 and USED=1.0 are one number: {SEEDS}their results are equal"]
+
+
 def test_settings_that_change_the_results_are_not_named(warned):
     assert warned("env.USED=1,2,3") == []
     assert warned() == []
