@@ -25,6 +25,7 @@ from reprokit.layout import METRICS, RECORD, read_json
 
 #: An id of at least so many characters is no word that a text holds by itself.
 _UNIQUE = 16
+_MOST_NAMED = 6
 
 _HARMLESS = frozenset({"empty_file", "no_records", "no_values", "unknown_metric"})
 
@@ -59,8 +60,10 @@ def compare_paths(
         comparison = compare_runs(expected, actual, tolerances=tolerances, metrics=metrics, ignore=ignore)
         unread = () if plain else _not_compared(expected, actual)
         return replace(comparison, problems=(*comparison.problems, *unread)), pair_runs(expected, actual)[0]
-    pair = _source_in(expected), _source_in(actual)
-    return compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore), [pair]
+    pair = _source_like(expected, actual), _source_like(actual, expected)
+    comparison = compare_sources(*pair, tolerances=tolerances, metrics=metrics, ignore=ignore)
+    unread = _others_not_read(pair)
+    return replace(comparison, problems=(*comparison.problems, *unread)), [pair]
 
 
 def _not_compared(expected: Path, actual: Path) -> tuple[Problem, ...]:
@@ -71,6 +74,41 @@ def _not_compared(expected: Path, actual: Path) -> tuple[Problem, ...]:
         if name in right and not filecmp.cmp(path, right[name], shallow=False):
             log.add("not_compared", problems.BOTH, detail=f"'{name}'")
     return log.problems()
+
+
+def _source_like(path: Path, other: Path) -> MetricsSource:
+    """The source of one side: of a folder's several files the one that is called like the file beside it.
+
+    Raises:
+        MetricsError: No file of the folder, or none of several, is called so.
+    """
+    found = _source_in(path)
+    if not found.others or not path.is_dir() or other.is_dir():
+        return found
+    every = sources.find_all(path)
+    named = [one for one in every if other.name in {one.path.name, one.name}]
+    if len(named) != 1:
+        raise MetricsError(
+            "the folder holds several metrics files, and none or several are called like the other side",
+            where=str(path),
+            expected=f"one called {quoted(other.name)}",
+            actual=_some_of([one.name for one in every]),
+            fix="name the file that is meant, or compare two folders",
+        )
+    return replace(named[0], others=tuple(one.name for one in every if one is not named[0]))
+
+
+def _others_not_read(pair: Pair) -> tuple[Problem, ...]:
+    log = ProblemLog()
+    for source, side in zip(pair, ("expected", "actual"), strict=True):
+        if source.others:
+            log.add("others_not_read", side, detail=_some_of(source.others))
+    return log.problems()
+
+
+def _some_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(map(quoted, names[:_MOST_NAMED])) + more
 
 
 def _was_stopped(folder: Path) -> bool:

@@ -221,3 +221,27 @@ def test_a_number_is_told_before_a_text_of_another_file(tmp_path):
         (tmp_path / run / "b.jsonl").write_text(f'{{"step": 3, "loss": {loss}}}\n')
     found = adapters.compare_runs(tmp_path / "a", tmp_path / "b").divergence
     assert (found.metric, found.step) == ("b.jsonl:loss", 3)
+
+
+def test_of_a_folder_the_file_of_the_same_name_is_compared_and_the_others_are_named(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "eval.jsonl").write_text('{"step": 0, "score": 1.0}\n')
+    (folder / "train.jsonl").write_text('{"step": 0, "loss": 2.0}\n')
+    (tmp_path / "train.jsonl").write_text('{"step": 0, "loss": 2.0}\n')
+    comparison, _ = adapters.compare_paths(folder, tmp_path / "train.jsonl")
+    assert (comparison.identical, *comparison.per_metric) == (True, "loss")
+    (problem,) = comparison.problems
+    assert (problem.kind, problem.severity) == ("others_not_read", "warning")
+    assert "eval.jsonl" in problem.message
+
+
+def test_which_file_of_a_folder_is_meant_is_not_guessed(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    for name in ("eval.jsonl", "train.jsonl"):
+        (folder / name).write_text('{"step": 0, "loss": 2.0}\n')
+    (tmp_path / "other.jsonl").write_text('{"step": 0, "loss": 2.0}\n')
+    with pytest.raises(MetricsError, match="several metrics files") as raised:
+        adapters.compare_paths(folder, tmp_path / "other.jsonl")
+    assert "eval.jsonl" in raised.value.told()
