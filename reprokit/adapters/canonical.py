@@ -183,6 +183,6 @@ def _nothing(found: Sequence[_Source], left_out: Mapping[str, str], output: Path
         "the program left no metrics",
         kind="no_metrics_file",
         where=str(output),
-        expected="a .jsonl or .csv file, another known log, or numbers in a .log file below {run_dir}",
+        expected="a .jsonl or .csv file, another known log, or numbers in .log or .txt files in {run_dir}",
         fix="write them there, name the folder under `collect`, or say what it prints under `printed`",
     )

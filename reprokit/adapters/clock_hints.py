@@ -35,8 +35,13 @@ def machine_metrics(
             kind = _kind_of(name, sides[0].get(name, []), sides[1].get(name, []))
             if kind:
                 found[prefix + name] = kind
-        if "time left" in found.values() and "Passed" in names:  # CatBoost's, beside what remains
+        left = "time left" in found.values()
+        if left and "Passed" in names:  # CatBoost's, beside what remains
             found[f"{prefix}Passed"] = "duration"
+        if (
+            left and "data" in names and found.get(f"{prefix}time")
+        ):  # torchvision's: the part spent on loading
+            found[f"{prefix}data"] = "duration"
     return {name: found[name] for name in comparison.per_metric if name in found}
 
 

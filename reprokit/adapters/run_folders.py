@@ -227,7 +227,7 @@ def no_metrics(run_dir: Path) -> MetricsError:
         "the folder holds no metrics file",
         kind="no_metrics_file",
         where=str(run_dir),
-        expected="metrics.jsonl, a .jsonl or .csv file, another known log, or numbers in a .log file",
+        expected="metrics.jsonl, a .jsonl or .csv file, another known log, or numbers in .log or .txt files",
         fix="let the program write its metrics into the folder that {run_dir} names",
     )
 

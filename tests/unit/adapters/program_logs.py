@@ -334,6 +334,15 @@ def padded_table(folder, losses, late):
     write(folder / "table.txt", "| epoch |   loss   | seconds |", "|-------|----------|---------|", *rows)
 
 
+def torchvision_lines(folder, losses, late):
+    lines = (
+        f"Epoch: [{at}]  [ 0/10]  eta: 0:0{at}:{30 + int(late * 9)}  lr: 0.01  loss: {loss:.4f} (2.0000)  "
+        f"time: {1.5 + late:.4f}  data: {0.125 + late / 2:.4f}  max mem: 1024"
+        for at, loss in enumerate(losses)
+    )
+    write(folder / "log.txt", *lines)
+
+
 #: Writer → the metric that holds the losses, the step of the third one (None: the log says none), its clocks.
 FORMATS = {
     tensorboard_events: ("loss", 2, ()),
@@ -365,6 +374,7 @@ FORMATS = {
     stable_baselines3_boxes: ("train/loss", 6144, ("time/fps", "time/time_elapsed")),
     rllib_json: ("env_runners/episode_return_mean", 3, ()),
     optuna_lines: ("finished with value", 2, ("date",)),
+    torchvision_lines: ("loss", 2, ("eta", "time", "data")),
     sklearn_lines: ("Train Loss", 3, ("Remaining Time",)),
     keras_bars: ("loss", None, ("time", "speed")),
     llama_factory: ("loss", 30, ("elapsed_time", "remaining_time")),
