@@ -43,5 +43,6 @@ def _problem(run: RunEvidence) -> str:
         changed = fact(run.environment, "source.changed")
         names = fact(run.environment, "source.changed_files")
         which = f": {', '.join(map(str, names))}" if isinstance(names, list | tuple) and names else ""
-        return f"{changed or 'some'} files differ from commit {commit}{which}"
+        differ = "1 file differs" if changed == 1 else f"{changed or 'some'} files differ"
+        return f"{differ} from commit {commit}{which}"
     return ""

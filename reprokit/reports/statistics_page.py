@@ -251,8 +251,12 @@ def remarks(one: Any) -> Iterator[str]:
     """Runs of a group that do not count, and what is odd about the others."""
     if one.group.is_mixed:
         yield "MIXED: machines of several kinds made these runs, so they differ by more than their seeds"
+    left_out: dict[str, list[str]] = {}
     for run in one.group.left_out:
-        yield f"left out: {shown(run.folder.name)}: {shown(run.reason, limit=1000)}"
+        left_out.setdefault(run.reason, []).append(shown(run.folder.name))
+    for reason, names in left_out.items():
+        runs = names[0] if len(names) == 1 else f"{len(names)} runs, {names[0]} to {names[-1]}"
+        yield f"left out: {runs}: {shown(reason, limit=1000)}"
     if one.group.again:
         yield f"counted once: {counted(len(one.group.again), 'more run')} of the same seeds, equal"
     for note in one.notes:

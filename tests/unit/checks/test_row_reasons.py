@@ -906,6 +906,14 @@ def test_a_plain_command_that_tore_a_line_has_no_complete_log():
     assert said("logs_complete", evidence=evidence) == (Status.FAILED, f"{SECOND}: torn")
 
 
+def test_one_file_differs_and_several_differ():
+    evidence = planted.both(
+        planted.in_runs("environment", "source.dirty", True),
+        planted.in_runs("environment", "source.changed", 1),
+    )(planted.clean())
+    assert ": 1 file differs from commit" in CHECKS["source_clean"].check(evidence).reason
+
+
 def test_all_problems_of_all_runs_are_in_the_evidence_of_a_row():
     evidence = planted.both(
         planted.in_runs("environment", "source.dirty", True),

@@ -129,6 +129,18 @@ def test_json_has_everything(cartpole, capsys):
     assert data["score_does_not_say"]
 
 
+def test_runs_left_out_for_one_reason_are_one_line(cartpole, capsys):
+    others = [
+        finish(cartpole, seed, [1.0] * 12, digests={"program": "sha256:2"}, modified=["a=1"])
+        for seed in (7, 8, 9)
+    ]
+    code, out, _ = reprokit(capsys, "cartpole", "--window", "last")
+    told = " ".join(out.split())
+    assert code == 0
+    assert told.count("left out: ") == 1
+    assert f"left out: 3 runs, {others[0].name} to {others[-1].name}: runs are not comparable" in told
+
+
 def test_what_is_left_out_and_refused_is_said(cartpole, capsys):
     other = finish(cartpole, 7, [1.0] * 12, digests={"program": "sha256:2"}, modified=["a=1"])
     finish(cartpole, 8, [1.0, "torn"])
