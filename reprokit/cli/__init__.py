@@ -168,7 +168,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its exit code."""
     _stop_on_signals()
     try:
-        code = streams.must_be_open() or _memory_code() or _run(arguments)
+        code = streams.must_be_open() or _folder_code() or _memory_code() or _run(arguments)
     except OSError as error:
         code = streams.exit_code_of(error)
     sys.exit(code)
@@ -196,6 +196,17 @@ def _run(arguments: list[str] | None) -> int:
             raise
         code = _fault(error)
     return code if isinstance(code, int) else 0
+
+
+def _folder_code() -> int:
+    """0, or 3 where the current folder is gone: every relative path would be a fault of its own."""
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib is imported where it is used
+    except OSError:
+        streams.say("Error: the current folder was removed, or may not be read")
+        streams.say("Hint: change to a folder that is there: cd")
+        return 3
+    return 0
 
 
 def _memory_code() -> int:

@@ -275,6 +275,22 @@ def test_where_no_temporary_file_can_be_made_it_says_so_and_no_bug_is_named(
     assert "Traceback" not in told
 
 
+def test_a_folder_that_was_removed_is_no_bug(tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    words = f'cd {gone} && rmdir {gone} && exec "$@"'
+    ended = subprocess.run(
+        ["bash", "-c", words, "bash", sys.executable, "-P", "-m", "reprokit", "runs", "list"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert ended.returncode == 3
+    assert "the current folder was removed" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 @pytest.mark.parametrize(
     ("error", "code"),
     [
