@@ -28,6 +28,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.signing_options import key_of, sign, sign_option
 from reprokit.layout import PROVENANCE
+from reprokit.session import Session
 
 
 @click.command(
@@ -88,9 +89,13 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
             bundled = {"sha256": options["sha256"], "keep": options["keep"], "home": project}
             answer, folder = harness.reproduce_bundle(file, request, progress=progress, **bundled)
         elif recipe is not None:
-            answer, folder = harness.reproduce(recipe, request, project=project, progress=progress)
+            answer, folder = harness.reproduce(
+                recipe, request, session=Session(project=project, progress=progress)
+            )
         else:
-            answer, folder = harness.reproduce_command(plain, request, project=project, progress=progress)
+            answer, folder = harness.reproduce_command(
+                plain, request, session=Session(project=project, progress=progress)
+            )
     sign(folder, key=key)
     show_report.to_github([answer])
     show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])

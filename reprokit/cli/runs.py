@@ -28,6 +28,7 @@ from reprokit.cli.options import (
 )
 from reprokit.cli.output import print_answer, print_json
 from reprokit.redaction import redact_text
+from reprokit.session import Session
 
 _DAY = click.DateTime(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"])
 
@@ -173,7 +174,7 @@ def reproduce(run: str, **options: Any) -> int:
     request, project = request_of(options), project_of(options)
     with show_report.progress() as progress:
         answer, folder = harness.reproduce_run(
-            runs.find(project.runs_dir, run), request, project=project, progress=progress
+            runs.find(project.runs_dir, run), request, session=Session(project=project, progress=progress)
         )
     show_report.to_github([answer])
     show_report.report(answer, folder=folder, as_json=options["as_json"], verbose=options["verbose"])

@@ -28,6 +28,7 @@ from reprokit.layout import MACHINES, METRICS
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import sha256_of
 
 #: What a row says where no report was made.
@@ -174,8 +175,7 @@ def _made(
             request,
             seeds=lambda _declared, seeds=seeds: seeds,  # type: ignore[misc]
             host=host,
-            project=project,
-            progress=progress,
+            session=Session(project=project, progress=progress),
         )
         if group.inputs is None:
             raise CannotRunError(f"{recipe.name} cannot be run: {group.problem}")

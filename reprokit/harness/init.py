@@ -27,17 +27,15 @@ from reprokit.harness.initialising.trial import (
     written_places,
 )
 from reprokit.harness.judging.clock_evidence import only_the_clock
-from reprokit.harness.running.execute import Progress
 from reprokit.layout import ENVIRONMENT, RECIPE, RECORD, read_json
 from reprokit.project import Project, project_folder, settings_of
 from reprokit.recipes import NO_VARIANT, Recipe
+from reprokit.session import Session
 
 _SEEDS = (1, 2)
 
 
-def propose(
-    words: Sequence[str], *, name: str | None = None, project: Project, progress: Progress
-) -> Proposal:
+def propose(words: Sequence[str], *, name: str | None = None, session: Session) -> Proposal:
     """Find out what a recipe for a program would say.
 
     The program is run three times in a copy of the project: twice with one seed, once with another.
@@ -45,24 +43,25 @@ def propose(
     Args:
         words: The command that trains; empty to look for it.
         name: Of the recipe; that of the program's file when None.
-        project: The person's.
-        progress: Told of what happens.
+        session: The project, and who is told what takes long.
 
     Raises:
         UsageError: No program was found, or it is in no git repository.
         RecipeError: There is a recipe of that name for something else.
         CannotRunError: The environment cannot be made, or the program does not end well in it.
     """
-    command = given_command(words, project.root) if words else found_command(project.root)
+    command = given_command(words, session.project.root) if words else found_command(session.project.root)
     missing = next((word for word in command.words if word.endswith(".py")), "")
     if missing and not command.script:
-        raise UsageError(f"there is no {missing}", where=str(project.root), fix="name a file of this folder")
+        raise UsageError(
+            f"there is no {missing}", where=str(session.project.root), fix="name a file of this folder"
+        )
     name = name or _name_of(command)
-    existing = project.recipes_dir / name / RECIPE
+    existing = session.project.recipes_dir / name / RECIPE
     if existing.is_file():
         return _unchanged(name, existing, command)
-    with trial_of(project, progress=progress) as trial:
-        return _Inquiry(trial, command, name=name, project=project).answer()
+    with trial_of(session.project, progress=session.progress) as trial:
+        return _Inquiry(trial, command, name=name, project=session.project).answer()
 
 
 def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:

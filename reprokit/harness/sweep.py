@@ -41,6 +41,7 @@ from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs import sweeps
 from reprokit.runs.sweeps import Member, State
+from reprokit.session import Session
 
 #: What a call does with a member, by how far it is.
 _ACTIONS = {
@@ -224,9 +225,11 @@ def _made_ready(
     progress.phase("environment")
     host = capture.capture_host(project.root)
     for recipe in {recipe.name: recipe for recipe in found}.values():  # settings change none of their code
-        tell_false_claims(recipe, project=project, progress=progress)
+        tell_false_claims(recipe, session=Session(project=project, progress=progress))
     return [
-        make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
+        make_ready(
+            recipe, request, seeds=seeds, host=host, session=Session(project=project, progress=progress)
+        )
         for recipe in found
     ]
 

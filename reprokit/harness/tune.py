@@ -44,6 +44,7 @@ from reprokit.recipes import Distribution, Recipe, platform_asked
 from reprokit.request import Request
 from reprokit.runs import studies, sweeps
 from reprokit.runs.studies import Trial, TrialState
+from reprokit.session import Session
 
 _MOST_TRIALS = 10_000
 
@@ -153,9 +154,11 @@ def _made_ready(
     progress.phase("environment")
     objective = objective_of(recipe, metric=asked.metric, window=asked.window, direction=asked.direction)
     host = capture.capture_host(project.root)
-    tell_false_claims(recipe, project=project, progress=progress)
+    tell_false_claims(recipe, session=Session(project=project, progress=progress))
     seeds = parse_seeds(asked.seeds)
-    group = make_ready(recipe, request, seeds=seeds, host=host, project=project, progress=progress)
+    group = make_ready(
+        recipe, request, seeds=seeds, host=host, session=Session(project=project, progress=progress)
+    )
     if group.inputs is None:
         raise CannotRunError(group.problem)
     definition = Definition(

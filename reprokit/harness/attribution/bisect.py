@@ -22,13 +22,13 @@ from reprokit.core.records import digest
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError, WorkspaceError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import tree_digest, tree_paths_of
 from reprokit.harness.running.start_runs import backend_of
 from reprokit.layout import METRICS, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 CACHE = ".bisect"
 METRICS_FACTS = "metrics.json"
@@ -85,9 +85,7 @@ class _Search:
     backends: dict[str, str] = field(default_factory=dict)
 
 
-def bisect(
-    name: str, *, good: str, bad: str, request: Request, project: Project, progress: Progress
-) -> Bisection:
+def bisect(name: str, *, good: str, bad: str, request: Request, session: Session) -> Bisection:
     """Find the commit that changed the numbers of a recipe; ``runs/.bisect`` remembers what was trained.
 
     Raises:
@@ -95,19 +93,22 @@ def bisect(
         CannotRunError: Good or bad cannot run.
         CannotJudgeError: The good commit does not repeat its own numbers, or bad has them too.
     """
-    first, last = git_history.resolve(project.root, good), git_history.resolve(project.root, bad)
+    first, last = (
+        git_history.resolve(session.project.root, good),
+        git_history.resolve(session.project.root, bad),
+    )
     chosen = replace(request, repeats=1)
     scratch = Path(tempfile.mkdtemp(prefix="reprokit-bisect-"))
     try:
-        with git_history.worktree(project.root, commit=first) as tree:
+        with git_history.worktree(session.project.root, commit=first) as tree:
             search = _Search(
                 name=name,
                 request=chosen,
-                project=project,
-                progress=progress,
+                project=session.project,
+                progress=session.progress,
                 tree=tree,
                 scratch=scratch,
-                platforms=_platforms(request, project),
+                platforms=_platforms(request, session.project),
             )
             reference = _reference_run(search, first)
             _must_differ(search, last, reference)

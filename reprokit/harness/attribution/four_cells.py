@@ -22,13 +22,13 @@ from reprokit.errors import MetricsError, RecipeError, ReprokitError
 from reprokit.harness.attribution import worktree_run
 from reprokit.harness.judging import what_changed
 from reprokit.harness.judging.reference import tolerances_of
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.numbers import environment_digest
 from reprokit.harness.running.program_files import program_files
 from reprokit.layout import ENVIRONMENT, METRICS, RECORD, read_json
 from reprokit.project import Project, project_folder
 from reprokit.recipes import PARTS, Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 EQUAL, DIFFERS, NOT_RUN = "equal", "differs", "not run"
 
@@ -60,14 +60,7 @@ class _Case:
 
 
 def attribute(
-    recipe: Recipe,
-    *,
-    golden_path: Path,
-    run: Path,
-    request: Request,
-    project: Project,
-    progress: Progress,
-    keep: Path,
+    recipe: Recipe, *, golden_path: Path, run: Path, request: Request, session: Session, keep: Path
 ) -> dict[str, Any]:
     """Find out whose fault it is that a run is not the golden; ``keep`` gets the metrics of each cell.
 
@@ -86,9 +79,9 @@ def attribute(
             blessed=blessed,
             recipe=recipe,
             request=asked,
-            project=project,
+            project=session.project,
             scratch=scratch,
-            progress=progress,
+            progress=session.progress,
         )
         cells, commit, machine = _cells(case, run)
         _keep(scratch, keep)

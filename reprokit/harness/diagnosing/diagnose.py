@@ -42,14 +42,13 @@ from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.diagnosing.threads_in_turn import in_turn
 from reprokit.harness.diagnosing.varied_runs import differs_when_varied
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.program_output import PROGRAM_MOUNT, WORK
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import PROGRAM
-from reprokit.project import Project
 from reprokit.recipes import PARTS, Recipe
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import write_json
 
 #: Where values that no seed governs differ and the numbers do not, a program that takes less than so long is
@@ -66,8 +65,7 @@ def diagnose_command(
     command: Sequence[str],
     request: Request,
     *,
-    project: Project,
-    progress: Progress,
+    session: Session,
     budget: int = 60,
     budget_s: float | None = None,
     deep: bool = False,
@@ -87,12 +85,12 @@ def diagnose_command(
         command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
     )
     spec = plan.specs[0]
-    folder = project.reports_dir / spec.recipe / f"{moment}-diagnose"
+    folder = session.project.reports_dir / spec.recipe / f"{moment}-diagnose"
     lab = Laboratory(
         spec,
         folder=folder,
         backend=local_backend.LocalBackend(),
-        progress=progress,
+        progress=session.progress,
         budget=budget,
         ignore=request.ignore,
     )
@@ -106,23 +104,22 @@ def diagnose_recipe(
     name: str,
     request: Request,
     *,
-    project: Project,
-    progress: Progress,
+    session: Session,
     budget: int = 60,
     budget_s: float | None = None,
     deep: bool = False,
     vary: tuple[str, ...] | None = None,
 ) -> Diagnosis:
     """Diagnose a recipe, in containers where an engine answers, else in a virtual environment of its lock."""
-    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
     seed = request.seed_of(recipe.seeds)
-    progress.phase("environment")
-    ready = with_numpys_own_names(prepare(recipe, request, project=project, progress=progress), recipe)
+    session.progress.phase("environment")
+    ready = with_numpys_own_names(prepare(recipe, request, session=session), recipe)
     lab = Laboratory(
         ready.plan.specs[0],
-        folder=project.reports_dir / recipe.name / f"{stamp()}-diagnose",
+        folder=session.project.reports_dir / recipe.name / f"{stamp()}-diagnose",
         backend=ready.backend,
-        progress=progress,
+        progress=session.progress,
         budget=budget,
         files=ready.plan.files,
         executables=ready.plan.executables,

@@ -24,12 +24,11 @@ from reprokit.harness.diagnosing.resumed_samples import wrong_loader
 from reprokit.harness.diagnosing.source_lines import with_source_lines
 from reprokit.harness.judging.resume_alignment import Rejoined, is_cut_short, rejoined
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.plan import plan_command, shell_line
 from reprokit.harness.running.resume_words import PLACEHOLDER, chosen_in, pattern_of
 from reprokit.layout import OUTPUT
-from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 from reprokit.workspace import write_json
 
 
@@ -47,9 +46,7 @@ class Words:
     resume: str
 
 
-def diagnose_resume(
-    command: Sequence[str], request: Request, words: Words, *, project: Project, progress: Progress
-) -> Diagnosis:
+def diagnose_resume(command: Sequence[str], request: Request, words: Words, *, session: Session) -> Diagnosis:
     """Compare an uninterrupted run with one that was stopped and resumed; name what may be lost.
 
     Raises:
@@ -61,12 +58,12 @@ def diagnose_resume(
     plan = plan_command(
         command, seed=seed, repeats=1, stamp=moment, working_dir=Path.cwd(), timeout_s=request.timeout_s
     )
-    folder = project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
+    folder = session.project.reports_dir / plan.specs[0].recipe / f"{moment}-diagnose"
     with Laboratory(
         plan.specs[0],
         folder=folder,
         backend=local_backend.LocalBackend(),
-        progress=progress,
+        progress=session.progress,
         budget=4,
         ignore=request.ignore,
     ) as lab:

@@ -27,7 +27,6 @@ from reprokit.harness.diagnosing.short_runs import Cut, FarEnough
 from reprokit.harness.judging.clock_evidence import clock_kinds
 from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import changed, in_container
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.hooked_run import (
     HASH_SEED,
     ORDERS,
@@ -40,6 +39,7 @@ from reprokit.harness.running.hooked_run import (
 )
 from reprokit.layout import METRICS, OUTPUT
 from reprokit.recipes import Program
+from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
 

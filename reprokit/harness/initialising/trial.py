@@ -21,8 +21,6 @@ from reprokit.core.records import Outcome
 from reprokit.errors import CannotRunError, MetricsError
 from reprokit.harness.initialising.recipe_text import recipe_text
 from reprokit.harness.running import program_files, program_output
-from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.failure import failure_of
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_runs import run_recipe
@@ -31,6 +29,7 @@ from reprokit.layout import METRICS, PROGRAM, RECIPE, RECORD, STDERR, STDOUT, re
 from reprokit.project import Project, project_folder
 from reprokit.recipes import Program, Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +59,12 @@ class Trial:
     def run(self, recipe: Recipe, *, seed: int, repeats: int) -> tuple[Path, ...]:
         """Run folders, whether the program ended well or not."""
         request = Request(seed=seed, repeats=repeats, backend="local", side_by_side=False)
-        phases = Phases(self.progress)
-        return run_recipe(recipe, request, WholeRun(repeats=repeats), project=self.project, phases=phases)
+        return run_recipe(
+            recipe,
+            request,
+            WholeRun(repeats=repeats),
+            session=Session(project=self.project, progress=self.progress),
+        )
 
 
 @contextmanager

@@ -18,10 +18,10 @@ from reprokit.errors import CannotRunError, MetricsError, UsageError
 from reprokit.execution import Backend
 from reprokit.harness.running import program_output
 from reprokit.harness.running.emulation import ASK, EmulatedCpu, answered, look_at, under
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.hooked_run import own_mounts
 from reprokit.harness.running.plan import Plan
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, TRACE
+from reprokit.session import Progress
 from reprokit.workspace import cannot_write
 
 LOGS = (STDOUT, STDERR)

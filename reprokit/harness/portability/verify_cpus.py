@@ -32,13 +32,13 @@ from reprokit.harness.portability.whole_program import TIMEOUT_S, ProgramJudge
 from reprokit.harness.running import emulation
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.emulation import EmulatedCpu
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.seeds import recorded_seeds
 from reprokit.harness.running.start_runs import prepare, with_numpys_own_names
 from reprokit.layout import METRICS, TRACE
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
+from reprokit.session import Progress, Session
 
 NATIVE = "native"
 FEWEST_UPDATES = 3
@@ -54,8 +54,7 @@ def verify_cpus(
     request: Request,
     *,
     cpus: Sequence[str],
-    project: Project,
-    progress: Progress,
+    session: Session,
     names: Sequence[str] = (),
     updates: int = FEWEST_UPDATES,
 ) -> list[CpuAnswer]:
@@ -69,13 +68,13 @@ def verify_cpus(
         CannotRunError: There is no emulator; in a container, none without libraries of its own.
     """
     emulator = _checked(request, cpus=cpus, updates=updates)
-    platform = fingerprint.platform_of(capture.capture_host(project.root))
+    platform = fingerprint.platform_of(capture.capture_host(session.project.root))
     answers: list[CpuAnswer] = []
-    for name in names or recipes.list_names(project.recipes_dir):
+    for name in names or recipes.list_names(session.project.recipes_dir):
         try:
-            recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+            recipe = recipes.load(name, recipes_dir=session.project.recipes_dir, overrides=request.overrides)
             if not names and platform not in recipe.platforms:
-                progress.note(f"{name} does not declare {platform}: not judged here")
+                session.progress.note(f"{name} does not declare {platform}: not judged here")
                 continue
             judge = _Judge(
                 recipe=recipe,
@@ -84,10 +83,10 @@ def verify_cpus(
                 updates=updates,
                 emulator=emulator,
                 request=request,
-                project=project,
-                progress=progress,
+                project=session.project,
+                progress=session.progress,
             )
-            for seed in _seeds(recipe, request, project, platform):
+            for seed in _seeds(recipe, request, session.project, platform):
                 answers += judge.answers(seed)
         except ReprokitError as error:
             verdict = _WITHOUT_ANSWER.get(error.exit_code, CpuVerdict.UNJUDGED)
@@ -171,7 +170,7 @@ class _Judge:
             backend="docker" if self.request.backend == "docker" else "local",
             timeout_s=self.request.timeout_s or timeout_s,
         )
-        ready = prepare(self.recipe, asked, project=self.project, progress=self.progress)
+        ready = prepare(self.recipe, asked, session=Session(project=self.project, progress=self.progress))
         folder = self.project.reports_dir / self.recipe.name / f"{stamp()}-cpus"
         return Bench(
             plan=with_numpys_own_names(ready, self.recipe).plan,

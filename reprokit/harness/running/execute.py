@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from reprokit import capture, file_tree, images, runs
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
@@ -23,6 +23,7 @@ from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
 from reprokit.images.cache import cache_folder
 from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
+from reprokit.session import Progress
 
 if TYPE_CHECKING:
     from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
@@ -43,27 +44,6 @@ _WORTH_A_LINE_BYTES = 4 << 30  # takes several seconds to be read
 def as_it_ended(_folder: Path, result: RunResult) -> RunResult:
     """The ``BeforeClose`` that changes nothing."""
     return result
-
-
-class Progress(Protocol):
-    """What the harness tells a person while it works."""
-
-    def phase(self, name: str) -> None:
-        """A new phase begins."""
-
-    def update(
-        self, run_label: str, step: int, total: int | None, *, steps_per_s: float | None, eta_s: float | None
-    ) -> None:
-        """A run has come this far."""
-
-    def alive(self, run_label: str, seen: str, *, expected_s: float | None = None) -> None:
-        """A run goes on; how far it is, it does not say. ``expected_s``: how long such a run took before."""
-
-    def ended(self, run_label: str) -> None:
-        """A run has ended, and others follow in the same phase."""
-
-    def note(self, text: str) -> None:
-        """Something worth a line of its own."""
 
 
 def execute(

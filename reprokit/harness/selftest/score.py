@@ -11,7 +11,6 @@ from reprokit.errors import CannotJudgeError, GoldenError, UsageError
 from reprokit.harness.curation.promote import promote
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.clock import now
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.selftest import judging
 from reprokit.harness.selftest.beside import made_of
 from reprokit.harness.selftest.faults.tolerances import declare_exact
@@ -20,6 +19,7 @@ from reprokit.harness.selftest.planting import Samples, Stage
 from reprokit.harness.selftest.table import KINDS
 from reprokit.layout import REPORT
 from reprokit.request import Request
+from reprokit.session import Progress
 
 CLEAN = "clean"
 _TOLD_EVERY = 50

@@ -14,14 +14,7 @@ from reprokit import runs
 from reprokit.core.records import RunResult
 from reprokit.errors import CannotRunError
 from reprokit.harness.running.attempts import unless_attempts_differ
-from reprokit.harness.running.execute import (
-    BeforeClose,
-    Progress,
-    WhyStop,
-    as_it_ended,
-    execute,
-    last_object,
-)
+from reprokit.harness.running.execute import BeforeClose, WhyStop, as_it_ended, execute, last_object
 from reprokit.harness.running.joined_run import join_with_earlier
 from reprokit.harness.running.plan import Plan
 from reprokit.harness.running.run_kinds import ResumePoint
@@ -33,6 +26,7 @@ from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import Member, State, state_of
+from reprokit.session import Progress
 
 
 class SweepProgress(Progress, Protocol):

@@ -13,7 +13,6 @@ from reprokit.core.fingerprint import platforms_of_host
 from reprokit.core.records import digest
 from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.clock import stamp
-from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.member_runs import by_seed, standing_of
 from reprokit.harness.running.plan import Plan, plan_recipe
@@ -33,6 +32,7 @@ from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.runs.listing import key_of
 from reprokit.runs.sweeps import Member, State
+from reprokit.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,22 +155,14 @@ def load_recipes(
 
 
 def make_ready(
-    recipe: Recipe,
-    request: Request,
-    *,
-    seeds: Seeds,
-    host: Mapping[str, Any],
-    project: Project,
-    progress: Progress,
+    recipe: Recipe, request: Request, *, seeds: Seeds, host: Mapping[str, Any], session: Session
 ) -> Group:
     """A recipe made ready to run, or why it cannot be."""
     chosen = seeds(recipe.seeds)
     request = replace(request, seed=chosen[0], overrides=recipe.asked)
     group = Group(recipe=recipe, request=request, seeds=chosen, host=host)
     try:
-        ready, found = ready_to_run(
-            recipe, request, WholeRun(beside=2), project=project, progress=progress, host=host
-        )
+        ready, found = ready_to_run(recipe, request, WholeRun(beside=2), session=session, host=host)
     except CannotRunError as error:
         return replace(group, problem=error.told())
     inputs = planned_inputs(ready.plan.specs[0], facts=ready.plan.facts, host=found)

@@ -30,6 +30,7 @@ from reprokit.layout import RECORD
 from reprokit.project import Project
 from reprokit.request import Request
 from reprokit.runs.sweeps import Member
+from reprokit.session import Session
 
 
 class SilentProgress:
@@ -235,8 +236,7 @@ def _group(
         request,
         seeds=lambda _declared: (job.seed,),
         host=capture.capture_host(project.root) if host is None else host,
-        project=project,
-        progress=_progress(),
+        session=Session(project=project, progress=_progress()),
     )
 
 

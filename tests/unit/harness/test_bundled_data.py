@@ -17,6 +17,7 @@ from reprokit.core.records import digest_bytes
 from reprokit.errors import BundleError
 from reprokit.harness import Request, bundle, reproduce_bundle
 from reprokit.project import Project
+from reprokit.session import Session
 from support.command_recipe import PROGRAM, RECIPE
 from support.recorded_progress import RecordedProgress
 
@@ -67,7 +68,9 @@ def made(theirs, tmp_path):
     def make(name="theirs.tar.gz", **asked):
         golden = theirs.root / "golden" / "train" / "cpu-x86_64" / "seed-3"
         project, told = Project.around(theirs.root), RecordedProgress()
-        return bundle(golden, tmp_path / name, project=project, vendor=False, progress=told, **asked)
+        return bundle(
+            golden, tmp_path / name, session=Session(project=project, progress=told), vendor=False, **asked
+        )
 
     return make
 

@@ -11,6 +11,7 @@ import pytest
 from reprokit.errors import BundleError, EngineError, UsageError
 from reprokit.harness import Request, audit, bundle, judge_again, reproduce_bundle
 from reprokit.project import Project
+from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 
 
@@ -24,7 +25,12 @@ def golden(repository):
 def made(repository, tmp_path):
     def make(path, name="theirs.tar.gz", *, vendor=False):
         project = Project.around(repository.root)
-        return bundle(path, tmp_path / name, project=project, vendor=vendor, progress=RecordedProgress())
+        return bundle(
+            path,
+            tmp_path / name,
+            session=Session(project=project, progress=RecordedProgress()),
+            vendor=vendor,
+        )
 
     return make
 

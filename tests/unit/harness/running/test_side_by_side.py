@@ -15,10 +15,10 @@ from reprokit import runs, workspace
 from reprokit.core.records import RunSpec
 from reprokit.errors import WorkspaceBusyError
 from reprokit.harness.curation.prune import Choice, prune
-from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.start_command import run_command
 from reprokit.project import Project
 from reprokit.request import Request
+from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 
 TOOLS = 4
@@ -42,8 +42,9 @@ def test_the_runs_of_several_tools_go_side_by_side(here: Project, tmp_path: Path
 
     def tool(index: int) -> Path:
         command = [sys.executable, "-c", program, str(meeting), str(index), "{run_dir}"]
-        phases = Phases(RecordedProgress())
-        return run_command(command, Request(repeats=1), project=here, phases=phases)[0]
+        return run_command(
+            command, Request(repeats=1), session=Session(project=here, progress=RecordedProgress())
+        )[0]
 
     with ThreadPoolExecutor(TOOLS) as pool:
         folders = list(pool.map(tool, range(TOOLS)))
@@ -78,9 +79,13 @@ def test_a_killed_run_is_closed_by_a_tool_that_is_alone_and_by_no_other(here: Pr
     record = json.loads((folder / "run.json").read_text())
     record["owner"]["started"] -= 1000.0
     (folder / "run.json").write_text(json.dumps(record))
-    phases, request = Phases(RecordedProgress()), Request(repeats=1)
+    request = Request(repeats=1)
     with workspace.shared(here.runs_dir):
-        run_command([sys.executable, "-c", ""], request, project=here, phases=phases)
+        run_command(
+            [sys.executable, "-c", ""], request, session=Session(project=here, progress=RecordedProgress())
+        )
     assert runs.read(folder).record["state"] == "running"
-    run_command([sys.executable, "-c", ""], request, project=here, phases=phases)
+    run_command(
+        [sys.executable, "-c", ""], request, session=Session(project=here, progress=RecordedProgress())
+    )
     assert runs.read(folder).record["outcome"] == "interrupted"
