@@ -353,8 +353,8 @@ def lock_packages(
     """
     from reprokit.images.locking import own_variants, relock
 
-    picked = own_variants.Choice(**{key: value or None for key, value in choice.items()})
-    if sources or picked != own_variants.Choice():
+    picked = own_variants.VariantChoice(**{key: value or None for key, value in choice.items()})
+    if sources or picked != own_variants.VariantChoice():
         if len(variants) != 1:
             raise click.UsageError("--from and what belongs to it need the NAME of one environment")
         found = own_variants.lock_from(

@@ -203,7 +203,7 @@ def prune(yes: bool, as_json: bool, **options: Any) -> int:
     from reprokit.harness import curation
     from reprokit.reports import run_tables
 
-    choice = curation.Choice(
+    choice = curation.PruneChoice(
         **{name: options[name] for name in ("recipe", "keep", "older_than_days", "incomplete")}
     )
     carry_out = curation.prune if yes else curation.plan_prune

@@ -44,7 +44,7 @@ _LEAST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class MetricCurve:
     """The numbers of one metric in one run, with their steps."""
 
     steps: Sequence[float]
@@ -53,11 +53,11 @@ class Curve:
 
 def kind_of(
     name: str,
-    first: Curve,
-    other: Curve,
+    first: MetricCurve,
+    other: MetricCurve,
     *,
     spans: tuple[Span, Span],
-    durations: Iterable[Sequence[Curve]] = (),
+    durations: Iterable[Sequence[MetricCurve]] = (),
 ) -> str:
     """What a metric that differs between two runs is of the clock: ``rate``, ``duration`` or ``time stamp``.
 
@@ -147,25 +147,25 @@ def sentence(kinds: Mapping[str, str]) -> str:
     return " and ".join([", ".join(each[:-1]), each[-1]] if len(each) > 1 else each)
 
 
-def _differ_throughout(first: Curve, other: Curve) -> bool:
+def _differ_throughout(first: MetricCurve, other: MetricCurve) -> bool:
     """Whether most values differ, as no two readings of a clock are equal but for their rounding."""
     pairs = list(zip(first.values, other.values, strict=True))
     coarse = all(value == int(value) for one in pairs for value in one)
     return coarse or 2 * sum(one != two for one, two in pairs) >= len(pairs)
 
 
-def _is_stamp(curve: Curve, span: Span) -> bool:
+def _is_stamp(curve: MetricCurve, span: Span) -> bool:
     return all(span[0] - 1 <= value <= span[1] + 1 for value in curve.values)
 
 
-def _is_duration(curve: Curve, span: Span, *, unit: float) -> bool:
+def _is_duration(curve: MetricCurve, span: Span, *, unit: float) -> bool:
     """Durations of stretches of the run, or the time since its beginning."""
     seconds = [unit * value for value in curve.values]
     in_all = sum(seconds) <= SLACK * (span[1] - span[0])
     return max(seconds) > 0 and (in_all or _is_since_begun(replace(curve, values=seconds), span))
 
 
-def _is_time_left(curve: Curve, span: Span, *, unit: float) -> bool:
+def _is_time_left(curve: MetricCurve, span: Span, *, unit: float) -> bool:
     """What a program expects that the rest takes: at the end no more than the run took."""
     return max(curve.values) > 0 and unit * curve.values[-1] <= SLACK * (span[1] - span[0])
 
@@ -175,13 +175,13 @@ def _is_called_t(name: str) -> bool:
     return re.split("[:/]", name)[-1] == "t"
 
 
-def _is_since_begun(curve: Curve, span: Span) -> bool:
+def _is_since_begun(curve: MetricCurve, span: Span) -> bool:
     """Times since the run began."""
     rises = all(one <= two for one, two in pairwise(curve.values))
     return rises and 0 < curve.values[-1] <= SLACK * (span[1] - span[0])
 
 
-def _is_rate(curve: Curve, span: Span) -> bool:
+def _is_rate(curve: MetricCurve, span: Span) -> bool:
     """Steps a second since the beginning, or since the record before: either gives times that fit the run."""
     most = span[1] - span[0]
     least = min(_LEAST_SHARE * most, _LEAST_S)
@@ -199,7 +199,7 @@ def _is_rate(curve: Curve, span: Span) -> bool:
     return min(apart) > 0 and least <= between <= SLACK * most
 
 
-def _same_work(rates: Sequence[Curve], durations: Sequence[Curve]) -> bool:
+def _same_work(rates: Sequence[MetricCurve], durations: Sequence[MetricCurve]) -> bool:
     """Whether rate times duration is the same in both runs, record by record, though neither is."""
     if len({len(one.values) for one in (*rates, *durations)}) != 1:
         return False

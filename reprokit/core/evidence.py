@@ -261,7 +261,7 @@ class ResumeEvidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VariedRun:
+class VariedResult:
     """One more run of the same thing under other surroundings, compared with the first run.
 
     Attributes:
@@ -288,7 +288,7 @@ class VariedRun:
 class VariedEvidence:
     """Varied runs; why there is nothing to vary (``held``), or why it could not be (``unmade``), by name."""
 
-    runs: tuple[VariedRun, ...]
+    runs: tuple[VariedResult, ...]
     held: Mapping[str, str] = field(default_factory=dict)
     unmade: Mapping[str, str] = field(default_factory=dict)
 

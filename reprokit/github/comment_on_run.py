@@ -67,7 +67,7 @@ def _answer(run: WorkflowRun, client: RestClient, *, server_url: str, artifact: 
     numbers = _pull_requests(run, client)
     if not numbers:
         return Posted(nothing="no open pull request has the run's commit as its newest")
-    origin = pull_request_comment.Origin(
+    origin = pull_request_comment.ReportOrigin(
         commit=run.commit,
         url=f"{server_url.rstrip('/')}/{run.repository}/actions/runs/{run.run_id}",
         conclusion=run.conclusion,

@@ -43,7 +43,7 @@ def tables_of(name: str, *, project: Project) -> Iterator[tuple[str, Path, str]]
         raise UsageError(f"{name} declares no table", expected=expected)
 
 
-def _declared_tables(state: data.State) -> Iterator[tuple[str, Path, str]]:
+def _declared_tables(state: data.SourceState) -> Iterator[tuple[str, Path, str]]:
     """What of a recipe's data is a table: by its ``form``, else by the ends of names."""
     name = state.source.name
     if state.source.form:
@@ -67,7 +67,7 @@ def _expanded(called: str, path: Path, form: str) -> Iterator[tuple[str, Path, s
     yield from ((f"{called}::{form}/{group}", path, f"{form}/{group}") for group in groups)
 
 
-def shown(name: str, *, project: Project) -> dict[str, data.Manifest]:
+def shown(name: str, *, project: Project) -> dict[str, data.DataManifest]:
     """Table → manifest, of a file or of all tables of a recipe."""
     return {
         called: data.manifest_of([path], form=form, names=[called])

@@ -12,12 +12,12 @@ from reprokit.core import fingerprint
 from reprokit.core.rows import counted
 from reprokit.errors import MetricsError, RecipeError, UsageError
 from reprokit.harness.initialising import Proposal
-from reprokit.harness.initialising.find_command import Command, found_command, given_command
+from reprokit.harness.initialising.find_command import ProgramCommand, found_command, given_command
 from reprokit.harness.initialising.find_dependencies import find_dependencies
 from reprokit.harness.initialising.printed_metrics import propose_patterns
 from reprokit.harness.initialising.recipe_text import recipe_text
 from reprokit.harness.initialising.trial import (
-    Trial,
+    DraftProject,
     compared,
     lock_environment,
     metrics_of,
@@ -61,7 +61,7 @@ def propose(words: Sequence[str], *, name: str | None = None, session: Session) 
     if existing.is_file():
         return _unchanged(name, existing, command)
     with trial_of(session.project, progress=session.progress) as trial:
-        return _Inquiry(trial, command, name=name, project=session.project).answer()
+        return _ProgramInspection(trial, command, name=name, project=session.project).answer()
 
 
 def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
@@ -79,10 +79,10 @@ def write(proposal: Proposal, *, project: Project) -> tuple[Path, ...]:
     return tuple(written)
 
 
-class _Inquiry:
+class _ProgramInspection:
     """One program, run and looked at until its recipe is known."""
 
-    def __init__(self, trial: Trial, command: Command, *, name: str, project: Project) -> None:
+    def __init__(self, trial: DraftProject, command: ProgramCommand, *, name: str, project: Project) -> None:
         self._trial, self._command, self._project = trial, command, project
         self._settings = settings_of(project.root)
         self._found: dict[str, str] = {"program": command.script or command.words[0]}
@@ -226,13 +226,13 @@ def _ignores(text: str, line: str) -> bool:
     return any(one.strip().strip("/") == plain for one in text.splitlines())
 
 
-def _name_of(command: Command) -> str:
+def _name_of(command: ProgramCommand) -> str:
     path = Path(command.script or command.words[0])
     stem = path.parent.name if path.stem in {"__main__", "main"} and path.parent.name else path.stem
     return re.sub(r"[^A-Za-z0-9_-]+", "-", stem).strip("-_")[:60] or "training"
 
 
-def _unchanged(name: str, existing: Path, command: Command) -> Proposal:
+def _unchanged(name: str, existing: Path, command: ProgramCommand) -> Proposal:
     """Nothing to do, where the recipe that is there runs the same program.
 
     Raises:

@@ -15,7 +15,7 @@ from typing import Any
 from reprokit import adapters, runs
 from reprokit.errors import CannotJudgeError, CannotRunError, MetricsError, UsageError
 from reprokit.harness.judging.reference_run import recipe_of
-from reprokit.harness.portability.first_updates import Bench, need
+from reprokit.harness.portability.first_updates import FirstUpdatesRunner, need
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.start_runs import prepare
 from reprokit.layout import METRICS, OUTPUT, STDERR, STDOUT, read_json
@@ -134,7 +134,7 @@ def _probed(stored: runs.StoredRun, request: Request, *, updates: int, session: 
     recipe = recipe_of(stored)
     asked = replace(request, seed=int(stored.record["seed"]))
     ready = prepare(recipe, asked, session=session)
-    bench = Bench(
+    bench = FirstUpdatesRunner(
         plan=ready.plan,
         folder=session.project.reports_dir / recipe.name / f"{stamp()}-learning",
         updates=updates,

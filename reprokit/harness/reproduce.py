@@ -25,7 +25,7 @@ from reprokit.harness.judging.watched_golden import golden_to_watch
 from reprokit.harness.running.clock import now, stamp
 from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.preflight import foresee
+from reprokit.harness.running.preflight import check_before_running
 from reprokit.harness.running.resume_program import must_say_how
 from reprokit.harness.running.run_kinds import WholeRun
 from reprokit.harness.running.start_command import run_command
@@ -57,7 +57,7 @@ def reproduce(name: str, request: Request, *, session: Session) -> tuple[Report,
         )
     if request.resume:
         must_say_how(recipe, stop_at=request.stop_at)
-    foresee(recipe, seed=request.seed_of(recipe.seeds), session=session)
+    check_before_running(recipe, seed=request.seed_of(recipe.seeds), session=session)
     find_golden = None
     if request.watch_golden:
         find_golden = golden_to_watch(recipe, request, golden_dir=session.project.golden_dir)

@@ -55,7 +55,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class RunsCompared:
     """Several runs, side by side.
 
     Attributes:
@@ -132,7 +132,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
     return report, place
 
 
-def beside(folders: Sequence[Path]) -> Beside:
+def beside(folders: Sequence[Path]) -> RunsCompared:
     """Lay runs side by side.
 
     Args:
@@ -149,7 +149,7 @@ def beside(folders: Sequence[Path]) -> Beside:
     stored = [runs.read(folder) for folder in folders]
     environments = [read_json(folder / ENVIRONMENT) for folder in folders]
     differing = _environment(environments)
-    return Beside(
+    return RunsCompared(
         folders=tuple(folders),
         warnings=tuple(f"{run.path}: {run.incomplete_because}" for run in stored if not run.complete),
         configuration=_fields([_configuration(run) for run in stored]),

@@ -40,10 +40,10 @@ def _go_on(name: str, request: Request, *, session: Session) -> Path:
     from reprokit.harness.running.resume_point import choose, fit
     from reprokit.harness.running.resume_program import choose_left
     from reprokit.harness.running.run_kinds import ResumedRun
-    from reprokit.harness.running.start_command import settle
+    from reprokit.harness.running.start_command import close_killed_runs
     from reprokit.harness.running.start_runs import run_recipe
 
-    settle(
+    close_killed_runs(
         session.project, progress=session.progress
     )  # before the checkpoint is chosen: closing a run moves its files
     folder = _program_run(str(request.resume_from), session.project)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from reprokit import adapters, recipes, runs
-from reprokit.adapters import Columns
+from reprokit.adapters import MetricColumns
 from reprokit.adapters.columns import Numbers
 from reprokit.compressed import stored
 from reprokit.core.metric_names import LOWER, better, results_first
@@ -21,24 +21,24 @@ from reprokit.core.statistics.ranking import Ranking, rank
 from reprokit.core.statistics.windows import Window
 from reprokit.errors import CannotJudgeError, ReprokitError, UsageError
 from reprokit.harness.judging.golden_curves import GoldenCurves, golden_curves
-from reprokit.harness.judging.runs_over_seeds import Group, LeftOut, group_of
+from reprokit.harness.judging.runs_over_seeds import LeftOut, SeedGroup, group_of
 from reprokit.harness.sweep import finished_runs
 from reprokit.harness.sweeping.equal_results import equal_results
 from reprokit.layout import METRICS, SWEEP, SWEEPS
 from reprokit.project import Project
 from reprokit.runs import sweeps
-from reprokit.runs.sweeps import Member, group_names, is_mixed
+from reprokit.runs.sweeps import SweepMember, group_names, is_mixed
 
 SHOWN_WINDOWS = ("last", "mean_last_10")
 ALL_WINDOWS = (*SHOWN_WINDOWS, "best_high", "best_low", "auc", "auc_mean")
-_EMPTY = Group(name="", members=(), again=(), left_out=(), digests={})
+_EMPTY = SeedGroup(name="", members=(), again=(), left_out=(), digests={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStatistics:
     """A group, its metrics, and what is odd about its files."""
 
-    group: Group
+    group: SeedGroup
     metrics: tuple[MetricStatistics, ...]
     notes: tuple[str, ...]
 
@@ -136,7 +136,7 @@ def statistics(
     )
 
 
-def _promised(groups: Sequence[Group], *, project: Project) -> dict[str, str]:
+def _promised(groups: Sequence[SeedGroup], *, project: Project) -> dict[str, str]:
     """The metrics that the groups' recipes promise a result of, and which values are better, or ""."""
     found: dict[str, str] = {}
     for name in dict.fromkeys(one.name.split(maxsplit=1)[0] for one in groups):
@@ -208,7 +208,7 @@ def _sweep_of(target: str, *, project: Project) -> Path | None:
     return next((one for one in places if (one / SWEEP).is_file() or one.name == SWEEP), None)
 
 
-def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Group]:
+def _groups(target: str, *, project: Project, like: str | None) -> Iterator[SeedGroup]:
     if record := _sweep_of(target, project=project):
         yield from _groups_of_sweep(record)
         return
@@ -223,7 +223,7 @@ def _groups(target: str, *, project: Project, like: str | None) -> Iterator[Grou
     yield group_of(folders, name=target, like=None if like is None else runs.find(project.runs_dir, like))
 
 
-def _groups_of_sweep(record: Path) -> Iterator[Group]:
+def _groups_of_sweep(record: Path) -> Iterator[SeedGroup]:
     """The members of a sweep, by recipe and settings; those without a finished run are named."""
     found = finished_runs(record)
     runs_dir = (record if record.is_dir() else record.parent).resolve().parents[1]
@@ -248,12 +248,12 @@ def _groups_of_sweep(record: Path) -> Iterator[Group]:
         yield replace(group, name=name, label=label, left_out=(*group.left_out, *absent))
 
 
-def _why_missing(member: Member) -> str:
+def _why_missing(member: SweepMember) -> str:
     return ": ".join(filter(None, (f"seed {member.seed}", str(member.state), member.message)))
 
 
 def _described(
-    group: Group,
+    group: SeedGroup,
     windows: Sequence[Window],
     *,
     patterns: Sequence[str],
@@ -280,7 +280,7 @@ def _described(
     return GroupStatistics(group=group, metrics=tuple(described), notes=tuple(_notes(found, curves)))
 
 
-def _numbers_of(group: Group) -> Iterator[str]:
+def _numbers_of(group: SeedGroup) -> Iterator[str]:
     """The metrics of a group's runs that are numbers."""
     return (name for member in group.members for name in _read(member.folder).series)
 
@@ -290,7 +290,7 @@ def _is_idle(series: tuple[Numbers, Numbers] | None) -> bool:
     return series is None or (len(series[1]) > 1 and bool((series[1] == series[1][0]).all()))
 
 
-def _read(folder: Path) -> Columns:
+def _read(folder: Path) -> MetricColumns:
     """Every metric of a run; of several sources, names begin with ``file:``."""
     if stored(folder / METRICS).exists():
         return adapters.read_columns(folder / METRICS)
@@ -298,7 +298,7 @@ def _read(folder: Path) -> Columns:
     if not sources:
         raise adapters.no_metrics(folder)
     found = [(f"{one.name}:" if len(sources) > 1 else "", adapters.read_columns(one.path)) for one in sources]
-    return Columns(
+    return MetricColumns(
         series={prefix + name: one for prefix, columns in found for name, one in columns.series.items()},
         not_numbers={
             prefix + name: count for prefix, columns in found for name, count in columns.not_numbers.items()
@@ -307,7 +307,7 @@ def _read(folder: Path) -> Columns:
     )
 
 
-def _notes(found: Sequence[tuple[int, Columns]], curves: Sequence[Curves]) -> Iterator[str]:
+def _notes(found: Sequence[tuple[int, MetricColumns]], curves: Sequence[Curves]) -> Iterator[str]:
     every = {seed for seed, _ in found}
     for one in curves:
         missing = sorted(every - set(one.seeds))

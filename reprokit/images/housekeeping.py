@@ -39,7 +39,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class RemovalPlan:
     """What goes, and what stays with the reason."""
 
     going: tuple[Held, ...]
@@ -57,7 +57,7 @@ def sizes(cache: Path) -> dict[str, int]:
     return {**found, "images": sum(one.size_bytes for one in listed)}
 
 
-def plan(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> Plan:
+def plan(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> RemovalPlan:
     """What `prune` would remove: not in use by this project, and last used that many days ago or more.
 
     Raises:
@@ -71,10 +71,10 @@ def plan(project: Path | None, *, older_than_days: float, cache: Path, now: floa
             kept.append((one, f"used in the last {older_than_days:g} days"))
         else:
             going.append(one)
-    return Plan(going=tuple(going), kept=tuple(kept))
+    return RemovalPlan(going=tuple(going), kept=tuple(kept))
 
 
-def prune(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> Plan:
+def prune(project: Path | None, *, older_than_days: float, cache: Path, now: float) -> RemovalPlan:
     """Remove what `plan` says; what cannot be removed, such as an image with a container, is kept.
 
     Raises:
@@ -83,7 +83,7 @@ def prune(project: Path | None, *, older_than_days: float, cache: Path, now: flo
     planned = plan(project, older_than_days=older_than_days, cache=cache, now=now)
     refused = [(one, why) for one in planned.going if (why := _remove(one, cache))]
     going = tuple(one for one in planned.going if one not in [held for held, _ in refused])
-    return Plan(going=going, kept=(*planned.kept, *refused))
+    return RemovalPlan(going=going, kept=(*planned.kept, *refused))
 
 
 def _all_held(lock: Lock | None, cache: Path) -> Iterator[Held]:

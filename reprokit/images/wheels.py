@@ -18,7 +18,7 @@ from reprokit.errors import ImageError
 from reprokit.images.cache import Progress, appearing, held, mark_used
 from reprokit.images.locks import Variant
 from reprokit.images.packages import Package, Target, packages_for, read_packages, requirements_text
-from reprokit.images.subprocesses import Ended, run_command
+from reprokit.images.subprocesses import CommandResult, run_command
 
 REQUIREMENTS = "requirements.txt"
 _PROBE_S = 3.0
@@ -151,7 +151,7 @@ def _download(
         )
 
 
-def _error(ended: Ended, variant: Variant, unreachable: Sequence[str]) -> ImageError:
+def _error(ended: CommandResult, variant: Variant, unreachable: Sequence[str]) -> ImageError:
     text = "\n".join(ended.tail)
     where = str(variant.packages_path)
     if "DO NOT MATCH THE HASHES" in text:

@@ -47,7 +47,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class LearningFacts:
     """Everything that a question may look at; as ``learning.diagnose`` takes it."""
 
     curves: Mapping[str, Curve]

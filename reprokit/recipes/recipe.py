@@ -18,7 +18,7 @@ from reprokit.recipes.overrides import with_platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class ExpectedResult:
     """What a headline metric comes to over a window of a run, and how near a run must be."""
 
     value: float
@@ -109,7 +109,7 @@ class RecipeLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relaxation:
+class RelaxedRow:
     """A row of the checklist that need not pass, and the reason."""
 
     check: str
@@ -120,7 +120,7 @@ class Relaxation:
 class CheckRules:
     """How a recipe's checklist differs from the usual one."""
 
-    relax: tuple[Relaxation, ...]
+    relax: tuple[RelaxedRow, ...]
     require: tuple[str, ...]
 
 
@@ -177,7 +177,7 @@ class Recipe:
     seeds: tuple[int, ...]  # the seeds that it promises results for, the first one the default
     platforms: tuple[str, ...]  # where it can be judged: `cpu-x86_64`, …
     platform: str  # the one whose settings were asked for, or ""
-    expected: Mapping[str, Expected]  # metric → what it comes to
+    expected: Mapping[str, ExpectedResult]  # metric → what it comes to
     tolerances: Tolerances  # how far a run may be from the golden, where no platform has its own
     statistical: tuple[StatisticalMetric, ...]  # what new seeds are held against an ensemble by
     repeatable: Mapping[str, str]  # platform on which two runs cannot be equal → why

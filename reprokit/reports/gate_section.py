@@ -15,7 +15,7 @@ from reprokit.reports.axes import finite
 from reprokit.reports.escaping import Visible, one_line
 from reprokit.reports.format_values import Facts
 from reprokit.reports.gate_plots import JudgedLook, difference_plot, power_plot
-from reprokit.reports.html_tables import Table, html_table
+from reprokit.reports.html_tables import HtmlTable, html_table
 from reprokit.reports.plots import Plot
 from reprokit.reports.seed_plots import SeedResults, result_plot
 from reprokit.reports.statistical_gate import rate_facts
@@ -46,7 +46,7 @@ class GateMetric:
     name: Visible
     margin: Visible
     plots: tuple[Plot, ...]
-    looks: Table
+    looks: HtmlTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

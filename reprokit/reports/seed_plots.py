@@ -22,9 +22,9 @@ from reprokit.reports.plots import (
     WIDTH,
     Mark,
     Plot,
+    PlotLine,
     RowLabel,
     Span,
-    Trace,
     limits_of,
     outlined,
     room_for_labels,
@@ -43,7 +43,7 @@ _LONGEST_LABEL = 52
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class SeedCurve:
     """One metric over the steps: the mean of several seeds with its interval, or a golden, without one."""
 
     label: str
@@ -57,7 +57,7 @@ class Curve:
     def limits(self) -> tuple[Numbers, Numbers] | None:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
-    def at(self, kept: npt.NDArray[np.intp]) -> Curve:
+    def at(self, kept: npt.NDArray[np.intp]) -> SeedCurve:
         """The curve at some of its records."""
         low, high = self.limits or (None, None)
         return replace(
@@ -86,7 +86,7 @@ class SeedResults:
         return [number for value in self.values.values() if (number := finite(value)) is not None]
 
 
-def curve_plot(metric: str, curves: Sequence[Curve]) -> Plot | None:
+def curve_plot(metric: str, curves: Sequence[SeedCurve]) -> Plot | None:
     """Means with their intervals over the steps; None where fewer than two steps have one."""
     thin = [_thinned(one) for one in curves if len(one.steps)]
     steps = np.unique(np.concatenate([np.empty(0), *(one.steps for one in thin)]))
@@ -153,7 +153,7 @@ def result_plot(title: str, across: str, results: Sequence[SeedResults]) -> Plot
     )
 
 
-def _thinned(curve: Curve) -> Curve:
+def _thinned(curve: SeedCurve) -> SeedCurve:
     """About ``_MOST_POINTS`` records: of each stretch the lowest, the highest, and what is no number."""
     count = len(curve.steps)
     if count <= _MOST_POINTS:
@@ -172,7 +172,7 @@ def _thinned(curve: Curve) -> Curve:
     return curve.at(np.array(sorted(kept), dtype=np.intp))
 
 
-def _heights(curves: Sequence[Curve]) -> tuple[float, float, bool]:
+def _heights(curves: Sequence[SeedCurve]) -> tuple[float, float, bool]:
     """The limits of the vertical axis, and whether an interval goes beyond them.
 
     With two or three seeds an interval may be many times as high as the curves, which nobody could see then.
@@ -203,7 +203,7 @@ def _near(numbers: Sequence[float], *, room: float) -> tuple[float, float]:
     return (low / 2 - half) * 2, (high / 2 + half) * 2
 
 
-def _bands(curves: Sequence[Curve], across: Axis, up: Axis) -> Iterator[Trace]:
+def _bands(curves: Sequence[SeedCurve], across: Axis, up: Axis) -> Iterator[PlotLine]:
     for one in curves:
         if one.limits is not None:
             there = np.isfinite(one.limits[0]) & np.isfinite(one.limits[1])
@@ -211,7 +211,7 @@ def _bands(curves: Sequence[Curve], across: Axis, up: Axis) -> Iterator[Trace]:
             yield outlined(one.steps, low, high, across, up, kind=one.kind)
 
 
-def _crosses(curve: Curve, across: Axis, y: float) -> Iterator[Mark]:
+def _crosses(curve: SeedCurve, across: Axis, y: float) -> Iterator[Mark]:
     """Where there is no mean, because the value of some seed is no number."""
     odd = curve.steps[~np.isfinite(curve.mean)]
     shown = [float(step) for step in odd if across.low <= step <= across.high]
@@ -220,7 +220,7 @@ def _crosses(curve: Curve, across: Axis, y: float) -> Iterator[Mark]:
         yield Mark(x=across.at(step), y=y, kind=curve.kind, shape="cross", told=told)
 
 
-def _curve_notes(curves: Sequence[Curve], *, is_cut: bool) -> Iterator[Visible]:
+def _curve_notes(curves: Sequence[SeedCurve], *, is_cut: bool) -> Iterator[Visible]:
     for one in curves:
         odd = int(np.count_nonzero(~np.isfinite(one.mean)))
         if odd:
@@ -231,7 +231,7 @@ def _curve_notes(curves: Sequence[Curve], *, is_cut: bool) -> Iterator[Visible]:
         yield Visible("An interval goes beyond the plot.")
 
 
-def _ends(curves: Sequence[Curve]) -> Iterator[str]:
+def _ends(curves: Sequence[SeedCurve]) -> Iterator[str]:
     for one in curves:
         numbers = one.mean[np.isfinite(one.mean)]
         if len(numbers):

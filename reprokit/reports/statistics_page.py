@@ -17,7 +17,7 @@ from reprokit.reports.tables import aligned, fitting, folded, shown, without_das
 
 if TYPE_CHECKING:
     from reprokit.core.statistics.describe import Between, MetricStatistics, WindowStatistics
-    from reprokit.core.statistics.hypothesis_tests import Tested
+    from reprokit.core.statistics.hypothesis_tests import HypothesisTest
     from reprokit.core.statistics.ranking import Paired
 
 SUMMARY_HEAD = (
@@ -421,7 +421,7 @@ def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
     return without_dashes(table, num_left=2)
 
 
-def _p_and_power(test: Tested) -> tuple[str, str]:
+def _p_and_power(test: HypothesisTest) -> tuple[str, str]:
     return number(test.p_value), "-" if test.power is None else f"{test.power:.0%}"
 
 

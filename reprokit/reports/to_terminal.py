@@ -21,7 +21,7 @@ from reprokit.core.checklist import Report, Status
 from reprokit.reports.cause import cause_facts
 from reprokit.reports.escaping import Visible
 from reprokit.reports.format_values import Facts
-from reprokit.reports.report_content import Compared, Outline, Row, outline
+from reprokit.reports.report_content import Compared, Outline, ReportRow, outline
 from reprokit.reports.row_groups import gathered, harmless, that_apply, that_matter
 from reprokit.reports.terminal_style import (
     STATUS_COLOURS,
@@ -163,12 +163,12 @@ def _draw_checklist(console: Console, found: Outline) -> None:
         console.print(Padding(skipped, (0, 0, 0, 2)))
 
 
-def _wide_cells(row: Row) -> tuple[Text, ...]:
+def _wide_cells(row: ReportRow) -> tuple[Text, ...]:
     title = f"{row.title}{'' if row.required else ' (advisory)'}"
     return Text(title), Text(row.id, style="dim"), Text(row.reason), Text(row.remedy)
 
 
-def _narrow_cells(row: Row) -> tuple[Text, ...]:
+def _narrow_cells(row: ReportRow) -> tuple[Text, ...]:
     """The id is shown only if the row did not pass."""
     title, why = Text(row.title), Text(row.reason)
     if row.status is not Status.PASSED:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
-__all__ = ["ELSEWHERE", "LOCAL", "PLACES", "Going", "Place", "Standing", "Task", "open_place"]
+__all__ = ["ELSEWHERE", "LOCAL", "PLACES", "Place", "Task", "TaskState", "TaskStatus", "open_place"]
 
 LOCAL = "local"
 #: The engines by name, as ``--on`` takes them.
@@ -21,7 +21,7 @@ ELSEWHERE = ("ray", "slurm")
 PLACES = (LOCAL, *ELSEWHERE)
 
 
-class Going(StrEnum):
+class TaskState(StrEnum):
     """How far a task is."""
 
     QUEUED = "queued"
@@ -35,7 +35,7 @@ class Going(StrEnum):
     @property
     def goes_on(self) -> bool:
         """Whether it may still write to its run folder."""
-        return self in {Going.QUEUED, Going.RUNNING}
+        return self in {TaskState.QUEUED, TaskState.RUNNING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class TaskStatus:
     """How far a task is, as its engine says.
 
     Attributes:
@@ -83,7 +83,7 @@ class Standing:
         message: Why it did not end by itself, one sentence, or "".
     """
 
-    going: Going
+    going: TaskState
     machine: str = ""
     message: str = ""
 
@@ -112,7 +112,7 @@ class Place(Protocol):
             SchedulerError: The engine does not take them.
         """
 
-    def standing(self, handles: Sequence[str]) -> tuple[Standing, ...]:
+    def standing(self, handles: Sequence[str]) -> tuple[TaskStatus, ...]:
         """How far tasks are, in the order of their handles.
 
         Raises:

@@ -16,7 +16,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from reprokit.core.records import Limits, Mount, RunResult
+from reprokit.core.records import Mount, RunLimits, RunResult
 from reprokit.execution.docker import DockerBackend
 
 pytestmark = [
@@ -277,7 +277,7 @@ def hardened(in_container, run_dir, neighbour, workspace, monkeypatch) -> tuple[
     spec = in_container(
         command=("{python}", "-c", PROBES, str(neighbour), SECRET, "{python}", "{run_dir}"),
         mounts=(Mount(name="code", path=str(code)),),
-        limits=Limits(pids=PIDS, timeout_s=120),
+        limits=RunLimits(pids=PIDS, timeout_s=120),
     )
     result = DockerBackend(workspace=workspace).run(spec, run_dir, on_tick=lambda: None)
     assert result.completed, (run_dir / "stderr.log").read_text()

@@ -25,7 +25,7 @@ from reprokit.core.evidence import (
     SweepEvidence,
     TraceComparison,
     VariedEvidence,
-    VariedRun,
+    VariedResult,
 )
 from reprokit.core.expected_results import ExpectedWindow
 
@@ -319,13 +319,13 @@ def on_resume(**changes: Any) -> Fault:
     return lambda evidence: replace(evidence, resume=replace(evidence.resume, **changes))
 
 
-def varied_run(number: int, *names: str, **changes: Any) -> VariedRun:
+def varied_run(number: int, *names: str, **changes: Any) -> VariedResult:
     """One more run, under some variations, equal to the first."""
     path = f"runs/cartpole/20261120T101700Z-seed42-varied{number}"
-    return replace(VariedRun(path=path, names=names, records=49), **changes)
+    return replace(VariedResult(path=path, names=names, records=49), **changes)
 
 
-def on_varied(*runs: VariedRun, **changes: Any) -> Fault:
+def on_varied(*runs: VariedResult, **changes: Any) -> Fault:
     """What came of varying the surroundings; of all at once where no run is given."""
     return lambda evidence: replace(
         evidence, varied=replace(evidence.varied, **({"runs": runs} if runs else {}), **changes)

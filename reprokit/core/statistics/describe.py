@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reprokit.core.statistics import between_recipes, hypothesis_tests, intervals
-from reprokit.core.statistics.between_recipes import Improvement, Profile
-from reprokit.core.statistics.hypothesis_tests import Tested
+from reprokit.core.statistics.between_recipes import Improvement, PerformanceProfile
+from reprokit.core.statistics.hypothesis_tests import HypothesisTest
 from reprokit.core.statistics.intervals import Interval
 from reprokit.core.statistics.learning_curves import Band, band
-from reprokit.core.statistics.summary import Summary, Values, summarise
+from reprokit.core.statistics.summary import SeedSummary, Values, summarise
 from reprokit.core.statistics.variability import Variability, variability
 from reprokit.core.statistics.windows import Window, Windowed
 
@@ -46,10 +46,10 @@ class WindowStatistics:
 
     window: str
     values: Mapping[int, float]
-    summary: Summary
+    summary: SeedSummary
     intervals: tuple[Interval, ...]
     variability: Variability
-    normality: Tested
+    normality: HypothesisTest
     notes: tuple[str, ...] = ()
 
 
@@ -78,9 +78,9 @@ class Between:
 
     metric: str
     window: str
-    tests: tuple[Tested, ...]
+    tests: tuple[HypothesisTest, ...]
     improvement: Improvement
-    profiles: tuple[Profile, Profile] | None
+    profiles: tuple[PerformanceProfile, PerformanceProfile] | None
 
 
 def describe(

@@ -38,7 +38,7 @@ GOOD, BAD, SKIPPED = "good", "bad", "skip"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tested:
+class TestedCommit:
     """A commit and what its run came to: ``good``, ``bad`` or ``skip``, where it parts, or why."""
 
     commit: str
@@ -49,7 +49,7 @@ class Tested:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Guilty:
+class SuspectCommit:
     """A commit that changed the numbers, or may have: what it changed of what they stand on."""
 
     commit: str
@@ -62,8 +62,8 @@ class Guilty:
 class Bisection:
     """The guilty commit, or several where those between cannot run; and all that were tested, in order."""
 
-    guilty: tuple[Guilty, ...]
-    tested: tuple[Tested, ...]
+    guilty: tuple[SuspectCommit, ...]
+    tested: tuple[TestedCommit, ...]
     good: str
     bad: str
 
@@ -79,7 +79,7 @@ class _Search:
     tree: Path
     scratch: Path
     platforms: tuple[str, ...]
-    tested: list[Tested] = field(default_factory=list)
+    tested: list[TestedCommit] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
     recipes: dict[str, Recipe] = field(default_factory=dict)
     backends: dict[str, str] = field(default_factory=dict)
@@ -272,20 +272,20 @@ def _remember(search: _Search, key: str, metrics: Path, *, runs: int = 1) -> Pat
 
 def _note(search: _Search, commit: str, result: str, detail: str, *, trained: bool) -> None:
     subject = git_history.subject(search.tree, commit)
-    one = Tested(commit=commit, subject=subject, result=result, detail=detail, trained=trained)
+    one = TestedCommit(commit=commit, subject=subject, result=result, detail=detail, trained=trained)
     search.tested.append(one)
     how = "" if trained else ", not trained again"
     search.progress.note(f"{commit[:12]} is {result}{how}: {subject}" + (f" ({detail})" if detail else ""))
 
 
-def _guilty(search: _Search, commit: str) -> Guilty:
+def _guilty(search: _Search, commit: str) -> SuspectCommit:
     """What a commit changed of what the recipe stands on, against its first parent."""
     parent = git_history.run_git(search.tree, "rev-parse", "--verify", "--quiet", f"{commit}^").stdout.strip()
     after, before = search.recipes.get(commit), search.recipes.get(parent)
     known = [one for one in (before, after) if one] or [next(iter(search.recipes.values()))]
     here = replace(search.project, root=search.tree, recipes_dir=project_folder(search.tree, "recipes"))
     paths = sorted({path for one in known for path in tree_paths_of(one, here)})
-    return Guilty(
+    return SuspectCommit(
         commit=commit,
         subject=git_history.subject(search.tree, commit),
         settings=what_changed.settings(

@@ -60,7 +60,7 @@ def chosen_data(recipe: Recipe, *, most_bytes: int) -> tuple[BundledData, ...]:
         why_not = _why_not(source, left=left, most_bytes=most_bytes)
         plain = replace(source, unpack=None)
         state = None if why_not else data.check(plain, cache=cache)
-        if state is not None and state.status is not data.Status.READY:
+        if state is not None and state.status is not data.SourceStatus.READY:
             why_not = f"{state.problem} on the machine that made the bundle"
         left -= 0 if why_not else source.num_bytes
         path = None if why_not or state is None else state.path

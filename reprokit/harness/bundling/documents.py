@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from reprokit.bundles import Manifest, Packed
+from reprokit.bundles import BundleManifest, Packed
 from reprokit.harness.bundling.bundled_data import BundledData
-from reprokit.harness.bundling.subject import Subject
+from reprokit.harness.bundling.subject import BundleSubject
 from reprokit.harness.running.plan import shell_line
 from reprokit.layout import BUNDLE, PROGRAM, RECIPE, RECORD, SOURCE, read_json
 from reprokit.recipes import NO_VARIANT, Recipe
@@ -52,7 +52,7 @@ _WHAT = {
 
 
 def read_me(
-    manifest: Manifest, recipe: Recipe, names: Sequence[str], data: Sequence[BundledData] = ()
+    manifest: BundleManifest, recipe: Recipe, names: Sequence[str], data: Sequence[BundledData] = ()
 ) -> str:
     """The page that somebody reads who opens the archive."""
     local = manifest.variant == NO_VARIANT
@@ -92,8 +92,8 @@ def _data_lines(data: Sequence[BundledData]) -> str:
 
 
 def ro_crate(
-    manifest: Manifest,
-    subject: Subject,
+    manifest: BundleManifest,
+    subject: BundleSubject,
     recipe: Recipe,
     files: Mapping[str, Packed],
     data: Sequence[BundledData] = (),
@@ -149,7 +149,7 @@ def _file(name: str, one: Packed | None, recipe: Recipe) -> dict[str, Any]:
     return {**found, "contentSize": str(one.num_bytes), "sha256": one.sha256().removeprefix("sha256:")}
 
 
-def _actions(subject: Subject) -> Iterator[dict[str, Any]]:
+def _actions(subject: BundleSubject) -> Iterator[dict[str, Any]]:
     """The runs as actions: what ran, when, and where its metrics are."""
     for run in subject.runs:
         record = read_json(run / RECORD)

@@ -26,7 +26,7 @@ from reprokit.layout import RECORD, SWEEP, SWEEPS, read_json
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.runs import sweeps
-from reprokit.runs.sweeps import Member, State
+from reprokit.runs.sweeps import MemberState, SweepMember
 
 #: Of good sweeps, at most this share is refused because of how its halves come out. Five against five, the
 #: fewest that there are, cannot go below p = 0.8 %: at 1 % for two tests, they would never differ.
@@ -125,9 +125,9 @@ def promote_sweep(
     )
 
 
-def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[Member]:
+def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[SweepMember]:
     """The members of a recipe, as it stands on its platform, in the sweep that was written last."""
-    found: list[tuple[int, list[Member]]] = []
+    found: list[tuple[int, list[SweepMember]]] = []
     for file in (project.runs_dir / SWEEPS).glob(f"*/{SWEEP}"):
         with suppress(ReportError):  # of a damaged record nothing is known
             members = [one for one in sweeps.read(file) if one.recipe == name and one.settings == asked]
@@ -142,7 +142,7 @@ def _newest(name: str, project: Project, asked: tuple[str, ...]) -> list[Member]
     return max(found, key=lambda one: one[0])[1]
 
 
-def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> list[Member]:
+def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> list[SweepMember]:
     """The members of a recipe, as it stands on its platform, in the sweep of that name."""
     folder = sweeps.folder_of(project.runs_dir, sweep)
     if not sweeps.is_name(sweep) or not (folder / SWEEP).is_file():
@@ -167,7 +167,7 @@ def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> l
     return found
 
 
-def _of_one_kind(members: Sequence[Member], kind: str) -> list[Member]:
+def _of_one_kind(members: Sequence[SweepMember], kind: str) -> list[SweepMember]:
     """The members that ran on machines of one kind."""
     if sweeps.is_mixed(members):
         raise GoldenError(
@@ -187,11 +187,11 @@ def _of_one_kind(members: Sequence[Member], kind: str) -> list[Member]:
     return [one for one in members if one.kind == chosen[0]]
 
 
-def _finished(members: Sequence[Member], project: Project) -> list[Path]:
+def _finished(members: Sequence[SweepMember], project: Project) -> list[Path]:
     """A run folder for each member; every one must be finished, and unchanged since."""
     there = list(whole_runs(project.runs_dir, recipe=members[0].recipe))
     today = [member_today(one, among=there, runs_dir=project.runs_dir) for one in members]
-    missing = [one for one in today if one.state is not State.COMPLETE]
+    missing = [one for one in today if one.state is not MemberState.COMPLETE]
     if missing:
         told = "; ".join(f"seed {one.seed}: {one.state}: {one.message}" for one in missing[:3])
         raise GoldenError(
@@ -202,7 +202,7 @@ def _finished(members: Sequence[Member], project: Project) -> list[Path]:
     return [project.runs_dir / one.run for one in today]
 
 
-def _left_out(members: Sequence[Member], project: Project) -> list[int]:
+def _left_out(members: Sequence[SweepMember], project: Project) -> list[int]:
     """The seeds of finished runs of the same inputs, whoever made them, that are no members."""
     seeds, inputs = {one.seed for one in members}, {one.inputs for one in members}
     return sorted(

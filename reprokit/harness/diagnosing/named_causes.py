@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from reprokit import diagnosis
 from reprokit.diagnosis import Cause, Site
-from reprokit.harness.diagnosing.inquiry import HASH_SEED, LEFTOVERS, VARIATION, Inquiry
+from reprokit.harness.diagnosing.inquiry import HASH_SEED, LEFTOVERS, VARIATION, Investigation
 from reprokit.variations import Variation
 
 #: What decides with how many threads numeric libraries compute.
 _NUM_THREADS = ("threads", "cpu_affinity")
 
 
-def named_causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
+def named_causes(inquiry: Investigation, held: tuple[str, ...]) -> tuple[Cause, ...]:
     """A cause for each of what must be held fixed.
 
     Args:
@@ -38,7 +38,7 @@ def named_causes(inquiry: Inquiry, held: tuple[str, ...]) -> tuple[Cause, ...]:
     return tuple(causes)
 
 
-def variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
+def variation_of(inquiry: Investigation, held: tuple[str, ...]) -> str | None:
     """The variation that matches a line's kind of value, or leftovers of a run with another seed."""
     if LEFTOVERS in held and inquiry.lab.leftovers.another is not None:
         return LEFTOVERS
@@ -55,7 +55,7 @@ def variation_of(inquiry: Inquiry, held: tuple[str, ...]) -> str | None:
     return None
 
 
-def _by_threads(inquiry: Inquiry, guilty: Sequence[Variation]) -> Cause | None:
+def _by_threads(inquiry: Investigation, guilty: Sequence[Variation]) -> Cause | None:
     """The number of threads that numeric libraries compute with, where what was varied decides it.
 
     A variable and the cores that are there decide it together.
@@ -80,11 +80,11 @@ def _rank(site: Site) -> tuple[int, int]:
     return (0, -site.first) if site.kind == "clock" else (1, site.first)
 
 
-def _general(category: str, what: str, fix: str, inquiry: Inquiry) -> Cause:
+def _general(category: str, what: str, fix: str, inquiry: Investigation) -> Cause:
     return Cause(category=category, what=f"the program {what}", fix=fix, confidence=inquiry.confidence)
 
 
-def _leftover(inquiry: Inquiry) -> Cause:
+def _leftover(inquiry: Investigation) -> Cause:
     for path, one in inquiry.other.trace.files.items():
         if one.read is not None and path in inquiry.lab.left and not one.read_after_write:
             file, line, function = one.read

@@ -23,7 +23,7 @@ from reprokit.layout import RECORD, read_json
 from reprokit.recipes import Recipe
 from reprokit.request import Request
 from reprokit.session import Session
-from reprokit.variations import Survey, Variation, survey
+from reprokit.variations import AvailableVariations, Variation, survey
 
 #: A folder of a local run's own, removed with it. Short: a UNIX socket's path holds 107 bytes.
 _APART = "{mounts}/../e"
@@ -62,7 +62,7 @@ class _Trials:
     first: Path
     request: Request
     session: Session
-    found: Survey
+    found: AvailableVariations
     folders: list[Path] = field(default_factory=list)
     unusable: bool = False
 

@@ -33,7 +33,7 @@ from reprokit.session import Progress, Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class DraftProject:
     """A copy of a project in which a draft of a recipe can be run.
 
     Attributes:
@@ -68,7 +68,7 @@ class Trial:
 
 
 @contextmanager
-def trial_of(project: Project, *, progress: Progress) -> Iterator[Trial]:
+def trial_of(project: Project, *, progress: Progress) -> Iterator[DraftProject]:
     """A copy of the project's tracked files, removed afterwards.
 
     Raises:
@@ -85,16 +85,16 @@ def trial_of(project: Project, *, progress: Progress) -> Iterator[Trial]:
         project_folder(root, "recipes").mkdir(parents=True, exist_ok=True)
         for arguments in (["init", "--quiet"], ["add", "--all", "--force"]):
             git_history.git(root, *arguments)
-        yield Trial(project=Project.around(root), progress=progress)
+        yield DraftProject(project=Project.around(root), progress=progress)
 
 
-def lock_environment(name: str, source: Path, trial: Trial) -> None:
+def lock_environment(name: str, source: Path, trial: DraftProject) -> None:
     """Lock an environment of the copy from one of its files."""
     own_variants.lock_from(
         name,
         [source],
         project=trial.project.root,
-        choice=own_variants.Choice(),
+        choice=own_variants.VariantChoice(),
         on_progress=trial.progress.note,
     )
 

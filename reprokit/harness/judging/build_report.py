@@ -16,7 +16,7 @@ from reprokit.compressed import stored
 from reprokit.core import comparison as comparing
 from reprokit.core.checklist import Evidence, Report, Status, Verdict, exit_code, judgement
 from reprokit.core.comparison import Divergence
-from reprokit.harness.judging.wording import Case, next_command, sentence
+from reprokit.harness.judging.wording import VerdictCase, next_command, sentence
 from reprokit.harness.running.failure import failure_of
 from reprokit.layout import MARKER, METRICS, PROVENANCE, RECORD
 
@@ -46,7 +46,7 @@ def report_of(
         failed = Path(ensemble.failed_run)
         failure = failure_of([failed], [runs.read(failed)])
     divergence = _divergence(evidence, verdict)
-    case = Case(
+    case = VerdictCase(
         judged=judged,
         evidence=evidence,
         divergence=divergence,

@@ -12,7 +12,7 @@ from reprokit.compressed import open_stored
 from reprokit.errors import MetricsError
 from reprokit.harness.judging.trace_comparison import compare_traces, count_records
 from reprokit.harness.portability.first_updates import PartialRun
-from reprokit.harness.portability.nonportable_ops import Guilty
+from reprokit.harness.portability.nonportable_ops import NonportableOperation
 from reprokit.harness.running.emulation import EmulatedCpu
 
 
@@ -59,7 +59,7 @@ class CpuAnswer:
     against: str = ""
     updates: int = 0
     first: dict[str, Any] | None = None
-    guilty: tuple[Guilty, ...] = field(default_factory=tuple)
+    guilty: tuple[NonportableOperation, ...] = field(default_factory=tuple)
     remedy: str = ""
     folder: Path | None = None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reprokit import images
-from reprokit.core.records import Limits, Mount, Realisation, RunSpec
+from reprokit.core.records import Mount, Realisation, RunLimits, RunSpec
 from reprokit.errors import CannotRunError
 from reprokit.execution import Backend
 from reprokit.execution.docker import DockerBackend
@@ -57,7 +57,7 @@ def probe_spec(
         environment={**variables, "PYTHONPATH": "{mounts}"},
         realisation=realisation,
         mounts=(Mount(name="reprokit", path=str(PACKAGE), digest=mounted_digest()),),
-        limits=Limits(timeout_s=timeout_s),
+        limits=RunLimits(timeout_s=timeout_s),
     )
 
 

@@ -24,7 +24,7 @@ _TIMEOUT_S = 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class RoundingCheck:
     """What is to be probed: a variant of ``images/lock.toml`` under a numerics profile."""
 
     variant: str = "cpu"
@@ -34,7 +34,7 @@ class Check:
     cpu: str | None = None
 
 
-def check(wanted: Check, *, session: Session) -> dict[str, Any]:
+def check(wanted: RoundingCheck, *, session: Session) -> dict[str, Any]:
     """Run the probe once.
 
     Returns:
@@ -92,7 +92,7 @@ def read_probe(path: Path) -> Mapping[str, Any]:
     return found
 
 
-def _spec(wanted: Check, realisation: Realisation) -> RunSpec:
+def _spec(wanted: RoundingCheck, realisation: Realisation) -> RunSpec:
     return environment_probe.probe_spec(
         "numerics-check",
         module="reprokit.probes.rounding_probe",

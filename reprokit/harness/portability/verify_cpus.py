@@ -27,7 +27,7 @@ from reprokit.harness.portability.cpu_answer import (
     head,
     where,
 )
-from reprokit.harness.portability.first_updates import Bench, PartialRun, need, side_by_side
+from reprokit.harness.portability.first_updates import FirstUpdatesRunner, PartialRun, need, side_by_side
 from reprokit.harness.portability.whole_program import TIMEOUT_S, ProgramJudge
 from reprokit.harness.running import emulation
 from reprokit.harness.running.clock import stamp
@@ -163,7 +163,7 @@ class _Judge:
         )
         return judge.answers(self.cpus)
 
-    def _bench(self, seed: int, *, timeout_s: float = _TIMEOUT_S) -> Bench:
+    def _bench(self, seed: int, *, timeout_s: float = _TIMEOUT_S) -> FirstUpdatesRunner:
         asked = replace(
             self.request,
             seed=seed,
@@ -172,7 +172,7 @@ class _Judge:
         )
         ready = prepare(self.recipe, asked, session=Session(project=self.project, progress=self.progress))
         folder = self.project.reports_dir / self.recipe.name / f"{stamp()}-cpus"
-        return Bench(
+        return FirstUpdatesRunner(
             plan=with_numpys_own_names(ready, self.recipe).plan,
             folder=folder,
             updates=self.updates,
@@ -278,7 +278,7 @@ class _Judge:
         )
 
     def _with_the_guilty(
-        self, answers: Sequence[CpuAnswer], cpus: Sequence[EmulatedCpu], bench: Bench
+        self, answers: Sequence[CpuAnswer], cpus: Sequence[EmulatedCpu], bench: FirstUpdatesRunner
     ) -> list[CpuAnswer]:
         self.progress.phase("which operation is it?")
         try:

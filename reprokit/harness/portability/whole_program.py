@@ -25,7 +25,7 @@ from reprokit.harness.portability.cpu_answer import (
     another_platform,
     metrics_difference,
 )
-from reprokit.harness.portability.first_updates import Bench, PartialRun, need
+from reprokit.harness.portability.first_updates import FirstUpdatesRunner, PartialRun, need
 from reprokit.harness.running.emulation import EmulatedCpu, emulable, look_at
 from reprokit.project import Project
 from reprokit.recipes import Recipe
@@ -51,7 +51,7 @@ class ProgramJudge:
     seed: int
     platform: str
     project: Project
-    bench: Bench
+    bench: FirstUpdatesRunner
 
     def answers(self, cpus: Sequence[str]) -> list[CpuAnswer]:
         """The native answer, then one a CPU.

@@ -19,7 +19,7 @@ from reprokit.harness.running.program_output import places_of
 from reprokit.harness.running.run_inputs import RunInputs, whole_runs
 from reprokit.layout import METRICS, OUTPUT, RECORD, STDERR, STDOUT, read_json
 from reprokit.recipes import Program
-from reprokit.runs.sweeps import State, state_of
+from reprokit.runs.sweeps import MemberState, state_of
 
 
 def unless_attempts_differ(
@@ -39,7 +39,7 @@ def unless_attempts_differ(
         for one in whole_runs(folder.parents[1], recipe=folder.parent.name):
             if one.seed != seed or one.path.name == folder.name or not one.is_attempt_at(inputs):
                 continue
-            if state_of(runs.read(one.path)) is State.CHANGED:
+            if state_of(runs.read(one.path)) is MemberState.CHANGED:
                 continue  # whoever changed it afterwards, its records are no evidence
             theirs = _first_records(one.path, program)
             at = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if len({*pair}) > 1), None)

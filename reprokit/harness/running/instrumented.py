@@ -21,7 +21,7 @@ from reprokit.capture import probe
 from reprokit.core.records import SCHEMA_VERSION, Mount, RunSpec
 from reprokit.errors import WorkspaceError
 from reprokit.harness.running.hooked_run import MOUNTED_HOOK, Places, hooked
-from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.program_output import places_of
 from reprokit.harness.running.run_kinds import WATCH
 from reprokit.layout import INSTRUMENT, OUTPUT, TRACE, read_json
@@ -35,7 +35,7 @@ _MOST_TRACE_BYTES = 1 << 30
 _PYTHON = re.compile(r"python[0-9.]*")
 
 
-def instrumented(plan: Plan) -> Plan:
+def instrumented(plan: RunPlan) -> RunPlan:
     """The plan with every run watched, but for one that is watched otherwise already."""
     return replace(plan, specs=tuple(map(_hooked, plan.specs)))
 
@@ -69,7 +69,7 @@ def make_room(spec: RunSpec, folder: Path) -> None:
         room.chmod(0o777)
 
 
-def bring_home(spec: RunSpec, folder: Path) -> None:
+def collect_records(spec: RunSpec, folder: Path) -> None:
     """Write ``instrument.json`` and ``trace.jsonl`` of what the hook left, and remove that.
 
     Raises:

@@ -18,7 +18,7 @@ from reprokit import recipes
 from reprokit.core import fingerprint
 from reprokit.core.records import digest
 from reprokit.harness.running.numbers import recipe_digests
-from reprokit.harness.running.plan import Plan
+from reprokit.harness.running.plan import RunPlan
 from reprokit.layout import CONFIG, RECIPE, SOURCE
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
@@ -27,8 +27,8 @@ _LONGEST_NAME = 64
 
 
 def as_recipe(
-    plan: Plan, command: Sequence[str], request: Request, *, golden: str, host: Mapping[str, Any]
-) -> Plan:
+    plan: RunPlan, command: Sequence[str], request: Request, *, golden: str, host: Mapping[str, Any]
+) -> RunPlan:
     """The plan of a plain command as that of its recipe.
 
     Args:

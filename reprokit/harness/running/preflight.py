@@ -18,7 +18,7 @@ from reprokit.session import Session
 _MOST_CALLS = 20
 
 
-def foresee(recipe: Recipe, *, seed: int, session: Session) -> None:
+def check_before_running(recipe: Recipe, *, seed: int, session: Session) -> None:
     """Refuse what can only fail; tell what can only be NO_GOLDEN, or was found not to repeat here.
 
     Args:

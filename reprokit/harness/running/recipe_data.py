@@ -114,8 +114,8 @@ def _fetched(recipe: Recipe, source: data.DataSource, *, cache: Path) -> Fetched
     place = data.place_of(source, cache=cache)
     before = data.signature(place) if place.exists() else ()
     state = data.check(source, cache=cache)
-    if state.status is not data.Status.READY:
-        is_missing = state.status is data.Status.MISSING
+    if state.status is not data.SourceStatus.READY:
+        is_missing = state.status is data.SourceStatus.MISSING
         raise DataError(
             f"the data {source.name} is {state.problem}"
             if is_missing

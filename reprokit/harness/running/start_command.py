@@ -22,7 +22,7 @@ from reprokit.execution.local import LocalBackend
 from reprokit.execution.placeholders import unused
 from reprokit.harness.running.clock import now, stamp
 from reprokit.harness.running.execute import execute
-from reprokit.harness.running.plan import Plan, plan_command
+from reprokit.harness.running.plan import RunPlan, plan_command
 from reprokit.harness.running.tree_changes import Tree, work_tree_of
 from reprokit.layout import OUTPUT
 from reprokit.project import Project
@@ -82,7 +82,7 @@ def run_command(command: Sequence[str], request: Request, *, session: Session) -
 
 
 def _one_by_one(
-    plan: Plan, request: Request, tree: Tree, *, run: Callable[[Plan], tuple[Path, ...]]
+    plan: RunPlan, request: Request, tree: Tree, *, run: Callable[[RunPlan], tuple[Path, ...]]
 ) -> tuple[Path, ...]:
     """Make the runs of a command in turn, up to one that fails; a wrong pattern is told after the first.
 
@@ -153,7 +153,7 @@ def not_started(
     return folder
 
 
-def settle(project: Project, *, progress: Progress) -> None:
+def close_killed_runs(project: Project, *, progress: Progress) -> None:
     """End what a killed tool left running, and close its runs: their files lie where they stay.
 
     Raises:

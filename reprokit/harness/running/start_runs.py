@@ -24,8 +24,8 @@ from reprokit.harness.running.execute import execute
 from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
-from reprokit.harness.running.other_seed import held_against_other_seed
-from reprokit.harness.running.plan import Plan, plan_recipe
+from reprokit.harness.running.other_seed import compared_with_other_seed
+from reprokit.harness.running.plan import RunPlan, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
 from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
 from reprokit.images import locks
@@ -80,7 +80,7 @@ def run_recipe(recipe: Recipe, request: Request, kind: RunKind, *, session: Sess
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class PreparedRuns:
     """Runs that could start now.
 
     Attributes:
@@ -91,7 +91,7 @@ class Prepared:
         gpus: Numbers of the GPUs that a trainer's runs may be made on, one each; empty for a CPU.
     """
 
-    plan: Plan
+    plan: RunPlan
     realisation: Realisation | None
     backend: Backend
     side_by_side: int
@@ -104,7 +104,7 @@ def prepare(
     kind: RunKind = WholeRun(),  # noqa: B008 - frozen
     *,
     session: Session,
-) -> Prepared:
+) -> PreparedRuns:
     """The environment of a recipe, found or made, and the plan of its runs.
 
     Raises:
@@ -151,7 +151,7 @@ def prepare(
         environments=session.project.root,
         package=session.project.package or PACKAGE,
     )
-    return Prepared(
+    return PreparedRuns(
         plan=plan,
         realisation=realisation,
         backend=docker_backend.DockerBackend(workspace=str(session.project.runs_dir))
@@ -162,7 +162,7 @@ def prepare(
     )
 
 
-def with_numpys_own_names(ready: Prepared, recipe: Recipe) -> Prepared:
+def with_numpys_own_names(ready: PreparedRuns, recipe: Recipe) -> PreparedRuns:
     """The same, with what ``portable`` switches off under the names of the numpy that a program finds.
 
     Raises:
@@ -173,7 +173,7 @@ def with_numpys_own_names(ready: Prepared, recipe: Recipe) -> Prepared:
     return _named(ready, inside_of(ready.plan.specs[0], backend=ready.backend))
 
 
-def _named(ready: Prepared, inside: Mapping[str, Any]) -> Prepared:
+def _named(ready: PreparedRuns, inside: Mapping[str, Any]) -> PreparedRuns:
     specs = tuple(named_by_numpy(one, inside) for one in ready.plan.specs)
     return ready if specs == ready.plan.specs else replace(ready, plan=replace(ready.plan, specs=specs))
 
@@ -185,7 +185,7 @@ def ready_to_run(
     *,
     session: Session,
     host: Mapping[str, Any] | None = None,
-) -> tuple[Prepared, dict[str, Any]]:
+) -> tuple[PreparedRuns, dict[str, Any]]:
     """The runs with everything that ``run.json`` will say of them, and what this host is.
 
     Args:
@@ -244,7 +244,7 @@ def _train(recipe: Recipe, request: Request, kind: RunKind, *, session: Session)
         watched = recipe.program is not None and recipe.program.instrument
         if watched and isinstance(kind, WholeRun) and kind.beside_other_seed:
             with session.phase("other seed"):
-                plan = held_against_other_seed(plan, recipe, run=run, project=session.project)
+                plan = compared_with_other_seed(plan, recipe, run=run, project=session.project)
         with session.phase("train"):
             find_golden = kind.find_golden if isinstance(kind, WholeRun) else None
             return run(plan, side_by_side=ready.side_by_side, find_golden=find_golden)

@@ -14,7 +14,13 @@ from typing import Any
 
 from reprokit.core.records import Mount, RunSpec
 from reprokit.execution.docker_config import RUN_DIR
-from reprokit.harness.running.apply_variations import ELSEWHERE, Joint, changed, in_container, joined
+from reprokit.harness.running.apply_variations import (
+    ELSEWHERE,
+    JoinedVariations,
+    changed,
+    in_container,
+    joined,
+)
 from reprokit.harness.running.hooked_run import MOUNTED_HOOK, ORDERS, Places, hooked
 from reprokit.harness.running.in_force import expected_of
 from reprokit.harness.running.run_kinds import WATCH, VariedRun
@@ -80,7 +86,7 @@ def _places(spec: RunSpec, run_dir: Path) -> Places:
     )
 
 
-def _orders(joint: Joint, places: Places, *, level: str) -> dict[str, Any]:
+def _orders(joint: JoinedVariations, places: Places, *, level: str) -> dict[str, Any]:
     return {
         "out": places.out,
         "output": places.output,

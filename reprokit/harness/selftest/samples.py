@@ -20,14 +20,14 @@ from reprokit.session import Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class AvailableSamples:
     """Samples, and what a person should know about where they come from."""
 
     samples: Samples
     notes: tuple[str, ...]
 
 
-def find(name: str | None, *, session: Session, named: Sequence[Path] = ()) -> Found:
+def find(name: str | None, *, session: Session, named: Sequence[Path] = ()) -> AvailableSamples:
     """The newest pair of finished runs of a recipe, or the runs named; made when there are none.
 
     Raises:
@@ -50,7 +50,7 @@ def find(name: str | None, *, session: Session, named: Sequence[Path] = ()) -> F
     return of_runs(pair[:2], project=session.project, notes=notes)
 
 
-def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] = ()) -> Found:
+def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] = ()) -> AvailableSamples:
     """Samples of two run folders: their golden, and a run with another seed, as far as there are."""
     if len(folders) != 2:
         raise UsageError("a selftest takes two run folders", actual=f"{len(folders)}")
@@ -73,7 +73,7 @@ def of_runs(folders: Sequence[Path], *, project: Project, notes: Sequence[str] =
         golden=blessed if blessed.is_dir() else None,
         other_seed=other / METRICS if other else None,
     )
-    return Found(samples=samples, notes=tuple(told))
+    return AvailableSamples(samples=samples, notes=tuple(told))
 
 
 def _make(name: str, *, session: Session) -> tuple[Path, ...]:

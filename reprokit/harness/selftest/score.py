@@ -26,7 +26,7 @@ _TOLD_EVERY = 50
 
 
 @dataclass(slots=True, kw_only=True)
-class Row:
+class ScoreRow:
     """How many of one kind were planted, and how many led to their verdict."""
 
     id: str
@@ -49,7 +49,7 @@ class Score:
 
     seed: int
     is_one: bool = False
-    rows: dict[str, Row] = field(default_factory=dict)
+    rows: dict[str, ScoreRow] = field(default_factory=dict)
     misses: list[Judged] = field(default_factory=list)
     last: Judged | None = None
     not_planted: list[str] = field(default_factory=list)
@@ -64,8 +64,8 @@ class Score:
         return sum(row.right for row in self.rows.values() if row.id != CLEAN)
 
     @property
-    def clean(self) -> Row:
-        return self.rows.get(CLEAN) or Row(id=CLEAN, title="")
+    def clean(self) -> ScoreRow:
+        return self.rows.get(CLEAN) or ScoreRow(id=CLEAN, title="")
 
     @property
     def exit_code(self) -> int:
@@ -137,7 +137,7 @@ def _count(score: Score, judged: Judged) -> None:
     name = judged.id.partition("/")[0]
     if name not in score.rows:
         title = next((kind.title for kind in KINDS if kind.id == name), "copies with nothing planted")
-        score.rows[name] = Row(id=name, title=title)
+        score.rows[name] = ScoreRow(id=name, title=title)
     row = score.rows[name]
     score.last = judged
     row.planted += 1

@@ -18,12 +18,12 @@ from reprokit.harness.judging.ensemble_evidence import PLAN, ensemble_evidence, 
 from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.start_command import among_others_in
-from reprokit.harness.sweeping.carry_out import Board, carry_out
-from reprokit.harness.sweeping.groups import Group, as_they_stand, make_ready, members_of, side_by_side
+from reprokit.harness.sweeping.carry_out import SweepMembers, carry_out
+from reprokit.harness.sweeping.groups import SweepGroup, as_they_stand, make_ready, members_of, side_by_side
 from reprokit.project import Project
 from reprokit.recipes import Recipe
 from reprokit.request import Request
-from reprokit.runs.sweeps import State
+from reprokit.runs.sweeps import MemberState
 from reprokit.session import Progress, Session
 
 
@@ -85,12 +85,14 @@ def _judged(
     )
 
 
-def _run(group: Group, num_new: int, *, session: Session) -> tuple[Path, ...]:
+def _run(group: SweepGroup, num_new: int, *, session: Session) -> tuple[Path, ...]:
     """The runs of the first new seeds, those made that are not finished yet."""
     members = list(members_of(group))[:num_new]
     groups = dict.fromkeys(range(num_new), group)
-    board = Board(members=as_they_stand(members, groups, project=session.project), record=lambda _: None)
-    going = {at: group for at, one in enumerate(board.members) if one.state is not State.COMPLETE}
+    board = SweepMembers(
+        members=as_they_stand(members, groups, project=session.project), record=lambda _: None
+    )
+    going = {at: group for at, one in enumerate(board.members) if one.state is not MemberState.COMPLETE}
     if going:
         cores = usable_cores()
         carry_out(

@@ -22,14 +22,14 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.free_core import free_core
 from reprokit.harness.running.run_inputs import MIXED, RunInputs, planned_inputs
 from reprokit.harness.running.start_command import among_others_in, not_started
-from reprokit.harness.sweeping.carry_out import Attempt, Board, SweepProgress, run_member
-from reprokit.harness.sweeping.groups import Group, make_ready
+from reprokit.harness.sweeping.carry_out import Attempt, SweepMembers, SweepProgress, run_member
+from reprokit.harness.sweeping.groups import SweepGroup, make_ready
 from reprokit.harness.sweeping.member_job import MemberJob, read_job
 from reprokit.harness.sweeping.requeued import Next, has_come_further, next_of
 from reprokit.layout import RECORD
 from reprokit.project import Project
 from reprokit.request import Request
-from reprokit.runs.sweeps import Member
+from reprokit.runs.sweeps import SweepMember
 from reprokit.session import Session
 
 
@@ -148,9 +148,9 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
         raise _CannotStartError(f"this machine cannot make it ready: {group.problem}")
     if found.recorded != job.recorded or job.surroundings not in {found.surroundings, MIXED}:
         raise _CannotStartError(_why_other(found, job), fix=_SAME)
-    member = Member(recipe=job.recipe, settings=job.settings, seed=job.seed, attempts=job.attempt - 1)
+    member = SweepMember(recipe=job.recipe, settings=job.settings, seed=job.seed, attempts=job.attempt - 1)
     run_member(
-        Board(members=[member], record=lambda _members: None),
+        SweepMembers(members=[member], record=lambda _members: None),
         0,
         group,
         core=pinned,
@@ -170,7 +170,7 @@ def _run(this: Next, request: Request, *, core: int, project: Project, node: str
     return project.runs_dir / job.recipe / job.run_id
 
 
-def _resumed_from(this: Next, group: Group, *, core: int | None, project: Project) -> dict[str, Any]:
+def _resumed_from(this: Next, group: SweepGroup, *, core: int | None, project: Project) -> dict[str, Any]:
     """What ``run.json`` says of a resumed run, with the command of the whole run that it is a part of."""
     if this.point is None:
         return {}
@@ -229,7 +229,7 @@ def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: s
 
 def _group(
     job: MemberJob, request: Request, *, project: Project, host: Mapping[str, Any] | None = None
-) -> Group:
+) -> SweepGroup:
     recipe = recipes.load(job.recipe, recipes_dir=project.recipes_dir, overrides=job.settings)
     return make_ready(
         recipe,
@@ -244,7 +244,7 @@ def _progress() -> SweepProgress:
     return SilentProgress()
 
 
-def _inputs(group: Group, job: MemberJob, *, core: int, project: Project) -> RunInputs | None:
+def _inputs(group: SweepGroup, job: MemberJob, *, core: int, project: Project) -> RunInputs | None:
     """What the run would stand on here; it has as many cores as it has where the sweep was planned."""
     if group.inputs is None:
         return None

@@ -111,7 +111,7 @@ def find_reference(client: DockerClient, reference: str) -> str | None:
     try:
         return str(client.images.get(reference).id)
     except docker_sdk.SDK_ERRORS as error:
-        if docker_sdk.fault_of(error) is not docker_sdk.Fault.IMAGE_MISSING:
+        if docker_sdk.fault_of(error) is not docker_sdk.DockerFault.IMAGE_MISSING:
             raise
         return None
 

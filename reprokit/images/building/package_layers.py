@@ -23,14 +23,14 @@ _COMPILED = re.compile(r"(?P<folder>.*/)__pycache__/(?P<module>[^/]+?)\.cpython-
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class LayerPart:
     """The files of one layer, sorted by name, and the package that it holds; "" for what is left."""
 
     package: str
     files: tuple[File, ...]
 
 
-def divided(image: SavedImage, files: Sequence[File]) -> tuple[Part, ...]:
+def divided(image: SavedImage, files: Sequence[File]) -> tuple[LayerPart, ...]:
     """Every large package by itself, the largest first, and then everything else.
 
     Args:
@@ -49,8 +49,8 @@ def divided(image: SavedImage, files: Sequence[File]) -> tuple[Part, ...]:
     rest = {one.name for one in files if one.name not in taken}
     only_of_packages = _parents(taken) - _parents(name for name in rest if by_name[name].kind != DIRECTORY)
     return (
-        *(Part(package=one, files=_with_parents(sizes[one][0], by_name)) for one in large),
-        Part(package="", files=_with_parents(rest - only_of_packages, by_name)),
+        *(LayerPart(package=one, files=_with_parents(sizes[one][0], by_name)) for one in large),
+        LayerPart(package="", files=_with_parents(rest - only_of_packages, by_name)),
     )
 
 

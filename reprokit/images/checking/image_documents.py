@@ -130,7 +130,7 @@ def _documents(
     wheels_by_name: Mapping[str, tuple[str, str]],
 ) -> dict[str, bytes]:
     content = image.labels[image_store.CONTENT]
-    subject = sbom.Subject(
+    subject = sbom.ImageSubject(
         name=f"reprokit/{variant.name}",
         version=content.removeprefix("sha256:")[:16],
         id=image.id,
@@ -142,7 +142,7 @@ def _documents(
     known = debian_packages.read_base_lock(base) if base.is_file() else ()
     of_debs = {f"{one.name}={one.version}:{one.architecture}": one.digest for one in known}
     bill = _bytes(sbom.bill(subject, contents, wheels=digests, debs=of_debs))
-    build = provenance.Build(
+    build = provenance.BuildInputs(
         variant=variant.name,
         machine=target.machine,
         python=target.python,

@@ -32,7 +32,7 @@ from reprokit.images.locking.dependencies import Dependencies, Wanted, combined,
 from reprokit.images.locking.project_file import editable_of
 from reprokit.images.locking.solve import head, rendered, versions_of
 from reprokit.images.locking.torch_builds import solve_for_device
-from reprokit.images.locking.variant_file import Choice, Declared
+from reprokit.images.locking.variant_file import Declared, VariantChoice
 from reprokit.images.locks import Variant, must_be_name, read_lock
 from reprokit.images.packages import Package, read_packages, read_text
 from reprokit.layout import LOCK
@@ -40,7 +40,7 @@ from reprokit.packaged import packaged
 from reprokit.project import project_folder
 from reprokit.workspace import cannot_write, write_atomic
 
-__all__ = ["Choice", "Relocked", "lock_again", "lock_from"]
+__all__ = ["Relocked", "VariantChoice", "lock_again", "lock_from"]
 
 _PYTHONS = ("3.11", "3.12", "3.13")
 
@@ -58,7 +58,7 @@ def lock_from(
     sources: Sequence[Path],
     *,
     project: Path,
-    choice: Choice,
+    choice: VariantChoice,
     write: bool = True,
     on_progress: Progress,
 ) -> Relocked:
@@ -99,7 +99,9 @@ def lock_again(project: Path, variant: Variant, *, write: bool, on_progress: Pro
     Raises:
         ImageError: As for ``lock_from``.
     """
-    return lock_from(variant.name, (), project=project, choice=Choice(), write=write, on_progress=on_progress)
+    return lock_from(
+        variant.name, (), project=project, choice=VariantChoice(), write=write, on_progress=on_progress
+    )
 
 
 def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_progress: Progress) -> Relocked:

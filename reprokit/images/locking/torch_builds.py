@@ -16,7 +16,7 @@ from packaging.version import Version
 from reprokit.errors import ImageError
 from reprokit.images.cache import Progress
 from reprokit.images.locking.dependencies import Dependencies
-from reprokit.images.locking.solve_target import Surroundings, solve_for
+from reprokit.images.locking.solve_target import SolveConditions, solve_for
 from reprokit.images.locking.variant_file import Declared, externals
 from reprokit.images.locks import External
 from reprokit.images.packages import Package, Target, read_text
@@ -43,7 +43,7 @@ def solve_for_device(
         on_progress(f"{one} cannot be reached: solving without it")
     asked = dataclasses.replace(asked, indexes=reachable)
     target = Target(machine=declared.machines[0], python=declared.python)
-    given = Surroundings(target=target, glibc=declared.glibc, wheels=folder / "local")
+    given = SolveConditions(target=target, glibc=declared.glibc, wheels=folder / "local")
     for_cpu = declared.device == "cpu"
     # What was taken last time comes first, so that nothing moves unasked.
     taken = _first_that_fits(asked, given, declared.external if for_cpu else (), output=folder / LOCK)
@@ -65,7 +65,7 @@ def solve_for_device(
 
 
 def _first_that_fits(
-    asked: Dependencies, given: Surroundings, builds: Sequence[External], *, output: Path
+    asked: Dependencies, given: SolveConditions, builds: Sequence[External], *, output: Path
 ) -> tuple[tuple[Package, ...], External] | None:
     """The solution with the first of these builds that fits, if torch is needed at all."""
     for build in builds:

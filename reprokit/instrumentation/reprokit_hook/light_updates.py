@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 from . import digests, imports, read_ahead
-from .loader_ledger import Ledger
+from .loader_ledger import LoaderLedger
 from .rank_streams import RankStreams
 
 _DIGESTED_BYTES = 32 << 20
@@ -30,7 +30,7 @@ class Parameters:
     def __init__(self, torch: Any, light: Any, seeding: Any) -> None:
         self._torch, self._light, self._seeding = torch, light, seeding
         self._steps = 0
-        self._ledger = Ledger()
+        self._ledger = LoaderLedger()
         self._streams = RankStreams(light)
         light.at_end.append(self._loaders)
         self._named: dict[int, list[tuple[str, Any]]] = {}

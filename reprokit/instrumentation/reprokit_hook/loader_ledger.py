@@ -36,7 +36,7 @@ _SEED = 20260
 _KEPT = threading.local()
 
 
-class Ledger:
+class LoaderLedger:
     """Of one process.
 
     Attributes:

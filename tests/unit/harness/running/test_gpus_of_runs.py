@@ -21,8 +21,8 @@ from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.gpus import choose_gpus, must_be_there, must_have_driver
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.run_kinds import WholeRun
-from reprokit.harness.running.start_runs import Prepared, run_recipe
-from reprokit.harness.sweeping.groups import Group
+from reprokit.harness.running.start_runs import PreparedRuns, run_recipe
+from reprokit.harness.sweeping.groups import SweepGroup
 from reprokit.session import Session
 from support.recorded_progress import RecordedProgress
 from support.stand_in_nvidia_smi import app_line, gpu_line, install
@@ -194,8 +194,8 @@ VENV = Realisation(
 def test_members_of_a_sweep_that_run_side_by_side_are_given_a_gpu_each(tmp_path):
     there = {"stamp": "20261123T000000Z", "runs_dir": tmp_path, "backend": "local", "seed": 42}
     whole = plan_recipe(recipe(), realisation=VENV, gpus=(1, 3), **there)
-    ready = Prepared(plan=whole, realisation=VENV, backend=LocalBackend(), side_by_side=1, gpus=(1, 3))
-    group = Group(recipe=recipe(), request=Request(), seeds=(42,), host=H200, ready=ready)
+    ready = PreparedRuns(plan=whole, realisation=VENV, backend=LocalBackend(), side_by_side=1, gpus=(1, 3))
+    group = SweepGroup(recipe=recipe(), request=Request(), seeds=(42,), host=H200, ready=ready)
     project = Project.around(tmp_path)
     plans = [group.plan(42, core=None, project=project, place=place) for place in (0, 1, 2)]
     assert [plan.specs[0].limits.gpus for plan in plans] == [(1,), (3,), (1,)]

@@ -14,7 +14,7 @@ import pytest
 from reprokit import runs, workspace
 from reprokit.core.records import RunSpec
 from reprokit.errors import WorkspaceBusyError
-from reprokit.harness.curation.prune import Choice, prune
+from reprokit.harness.curation.prune import PruneChoice, prune
 from reprokit.harness.running.start_command import run_command
 from reprokit.project import Project
 from reprokit.request import Request
@@ -58,8 +58,8 @@ def test_nothing_is_pruned_while_a_run_is_made(here: Project) -> None:
         workspace.shared(here.runs_dir),
         pytest.raises(WorkspaceBusyError, match="in use by another process"),
     ):
-        prune(here, Choice(keep=0), now=datetime.now(UTC))
-    assert prune(here, Choice(keep=0), now=datetime.now(UTC)).going == ()
+        prune(here, PruneChoice(keep=0), now=datetime.now(UTC))
+    assert prune(here, PruneChoice(keep=0), now=datetime.now(UTC)).going == ()
 
 
 def test_a_run_waits_a_while_for_what_must_be_alone_and_then_names_it(tmp_path: Path) -> None:
