@@ -348,7 +348,7 @@ def import_log(
 
     if rtol is None and atol is None:
         raise click.UsageError("declare how far a run may be from the log: --rtol, --atol or both")
-    pairs = [one.partition("=")[::2] for one in renames]
+    pairs = [rename.partition("=")[::2] for rename in renames]
     if not all(theirs and ours for theirs, ours in pairs):
         raise click.UsageError("--rename wants THEIRS=OURS")
     imported = curation.import_log(
@@ -391,7 +391,7 @@ def lint(recipes: tuple[str, ...], min_runs: int, as_json: bool, **options: Any)
     project = project_of(options, may_lack_goldens=True)
     findings = curation.lint_goldens(project, min_runs=min_runs, names=recipes)
     if as_json:
-        print_json([dataclasses.asdict(one) for one in findings])
+        print_json([dataclasses.asdict(finding) for finding in findings])
     for one in () if as_json else findings:
         click.echo(golden_list.finding_line(one, root=Path.cwd()))
     folder = project.golden_dir

@@ -73,13 +73,13 @@ def kind_of(
     """
     words = words_of(name)
     curves = (first, other)
-    sound = all(one.values and all(0 <= value < float("inf") for value in one.values) for one in curves)
+    sound = all(curve.values and all(0 <= value < float("inf") for value in curve.values) for curve in curves)
     if not sound or len(first.values) != len(other.values) or not _differ_throughout(*curves):
         return ""
     both = list(zip(curves, spans, strict=True))
     if words & _RATES:
         fits = all(_is_rate(one, span) for one, span in both)
-        return "rate" if fits or any(_same_work(curves, one) for one in durations) else ""
+        return "rate" if fits or any(_same_work(curves, duration) for duration in durations) else ""
     if words & LEFT:
         unit = next((UNITS_S[word] for word in words if word in UNITS_S), 1.0)
         return "time left" if all(_is_time_left(one, span, unit=unit) for one, span in both) else ""
@@ -138,7 +138,7 @@ def patterns_for(names: Iterable[str]) -> tuple[str, ...]:
 
 def options(names: Iterable[str]) -> str:
     """Options of the command line that leave metrics out."""
-    return " ".join(f"--ignore-metric {shlex.quote(one)}" for one in patterns_for(names))
+    return " ".join(f"--ignore-metric {shlex.quote(pattern)}" for pattern in patterns_for(names))
 
 
 def sentence(kinds: Mapping[str, str]) -> str:
@@ -150,7 +150,7 @@ def sentence(kinds: Mapping[str, str]) -> str:
 def _differ_throughout(first: MetricCurve, other: MetricCurve) -> bool:
     """Whether most values differ, as no two readings of a clock are equal but for their rounding."""
     pairs = list(zip(first.values, other.values, strict=True))
-    coarse = all(value == int(value) for one in pairs for value in one)
+    coarse = all(value == int(value) for pair in pairs for value in pair)
     return coarse or 2 * sum(one != two for one, two in pairs) >= len(pairs)
 
 

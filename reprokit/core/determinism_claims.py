@@ -273,7 +273,7 @@ def _with_batches(found: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[
     merged = {}
     for mode in dict.fromkeys((*found, *earlier)):
         batches = found.get(mode, ())
-        measured = {(one["operation"], one["dtype"]) for one in batches}
+        measured = {(batch["operation"], batch["dtype"]) for batch in batches}
         rest = [one for one in earlier.get(mode, ()) if (one["operation"], one["dtype"]) not in measured]
         merged[mode] = [*batches, *rest]
     return merged

@@ -60,7 +60,7 @@ def _tool(seen: HostFacts) -> Iterator[HostFinding]:
         yield warning(
             "distribution",
             f"{', '.join(seen.others)}: another project's, whose files replace those of this tool",
-            fix=f"pip uninstall --yes {' '.join(one.split()[0] for one in seen.others)} && "
+            fix=f"pip uninstall --yes {' '.join(other.split()[0] for other in seen.others)} && "
             "pip install --force-reinstall reprokit-verify",
         )
     by_make = (

@@ -55,7 +55,9 @@ def _of_one(state: GpuState) -> Iterator[HostFinding]:
 
 
 def _of_driver(seen: HostFacts, drivers: set[str]) -> Iterator[HostFinding]:
-    old = [one for one in sorted(drivers) if seen.minimum_driver and _is_older(one, seen.minimum_driver)]
+    old = [
+        driver for driver in sorted(drivers) if seen.minimum_driver and _is_older(driver, seen.minimum_driver)
+    ]
     if old:
         detail = f"{old[0]} is older than {seen.minimum_driver}, which the variant cuda needs"
         yield warning("GPU driver", detail, fix="update the host's NVIDIA driver")

@@ -79,7 +79,11 @@ def look(folder: Path) -> HostFacts:
 
 def _others() -> tuple[str, ...]:
     """Name and version of other projects' distributions, whose files overwrite those of this one."""
-    named = (one for one in metadata.distributions() if _plain(one.metadata["Name"]) in _OTHERS)
+    named = (
+        distribution
+        for distribution in metadata.distributions()
+        if _plain(distribution.metadata["Name"]) in _OTHERS
+    )
     return tuple(sorted({f"{one.metadata['Name']} {one.version}" for one in named if not _is_ours(one)}))
 
 

@@ -124,9 +124,11 @@ def _beside(report: Report) -> RunsBesidePair:
         stopped=Path(str(halves["stopped"])) if halves.get("stopped") else None,
         resumed=Path(str(halves["resumed"])) if halves.get("resumed") else None,
         varied=tuple(Path(str(one)) for one in varied) if isinstance(varied, list | tuple) else (),
-        other_seeds=tuple(Path(str(one)) for one in other_seeds if one),
-        seeds=tuple(Path(str(one)) for one in seeds) if isinstance(seeds, list | tuple) else (),
-        new_seeds=tuple(Path(str(one)) for one in new_seeds) if isinstance(new_seeds, list | tuple) else None,
+        other_seeds=tuple(Path(str(seed)) for seed in other_seeds if seed),
+        seeds=tuple(Path(str(seed)) for seed in seeds) if isinstance(seeds, list | tuple) else (),
+        new_seeds=tuple(Path(str(seed)) for seed in new_seeds)
+        if isinstance(new_seeds, list | tuple)
+        else None,
     )
 
 

@@ -93,7 +93,7 @@ def shared_rows(references: Sequence[str], *, key: Sequence[str], project: Proje
     """
     if len(set(references)) < 2:
         raise UsageError("there is nothing to hold a table against", expected="two tables or more")
-    found = {one: _table(one, project=project) for one in references}
+    found = {reference: _table(reference, project=project) for reference in references}
     tables = {one: path for one, (path, _) in found.items()}
     return data.overlaps(tables, key=key, forms={one: form for one, (_, form) in found.items()})
 

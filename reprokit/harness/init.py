@@ -223,7 +223,7 @@ class _ProgramInspection:
 
 def _ignores(text: str, line: str) -> bool:
     plain = line.strip("/")
-    return any(one.strip().strip("/") == plain for one in text.splitlines())
+    return any(line.strip().strip("/") == plain for line in text.splitlines())
 
 
 def _name_of(command: ProgramCommand) -> str:

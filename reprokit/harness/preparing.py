@@ -276,9 +276,9 @@ def _is_there(shop: _StepRunner, known: PreparedData) -> bool:
     """Whether all that a step made is in the cache as it was; nothing is of one that did not repeat."""
     if known.differing:
         return False
-    for one in known.outputs.values():
-        path = shop.cache / "data" / one["sha256"].removeprefix("sha256:")
-        if not path.is_file() or path.is_symlink() or workspace.sha256_of(path) != one["sha256"]:
+    for output in known.outputs.values():
+        path = shop.cache / "data" / output["sha256"].removeprefix("sha256:")
+        if not path.is_file() or path.is_symlink() or workspace.sha256_of(path) != output["sha256"]:
             return False
     return True
 

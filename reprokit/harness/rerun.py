@@ -51,7 +51,7 @@ class Field:
     @property
     def differs(self) -> bool:
         first, *others = (None if value in _NOTHING else value for value in self.values)
-        return any(type(one) is not type(first) or one != first for one in others)
+        return any(type(other) is not type(first) or other != first for other in others)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class RunsCompared:
     @property
     def exit_code(self) -> int:
         """0 all metrics are equal, 1 some differ, 2 some cannot be compared and none is known to differ."""
-        codes = {comparing.exit_code(one) for one in self.comparisons}
+        codes = {comparing.exit_code(comparison) for comparison in self.comparisons}
         return next((code for code in (1, 2) if code in codes), 0)
 
 

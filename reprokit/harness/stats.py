@@ -139,7 +139,7 @@ def statistics(
 def _promised(groups: Sequence[SeedGroup], *, project: Project) -> dict[str, str]:
     """The metrics that the groups' recipes promise a result of, and which values are better, or ""."""
     found: dict[str, str] = {}
-    for name in dict.fromkeys(one.name.split(maxsplit=1)[0] for one in groups):
+    for name in dict.fromkeys(group.name.split(maxsplit=1)[0] for group in groups):
         with suppress(ReprokitError):  # the runs of a recipe may outlive it
             recipe = recipes.load(name, recipes_dir=project.recipes_dir)
             found |= {metric: better(metric) for metric in recipe.expected}
@@ -195,9 +195,9 @@ def _compared(found: Sequence[GroupStatistics]) -> Iterator[tuple[GroupStatistic
 def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves]:
     """The golden that is drawn beside each group that has one, by the group's name."""
     named = {
-        one.group.name: golden_curves(one.group, golden_dir=project.golden_dir)
-        for one in found.groups
-        if not one.group.is_mixed
+        group.group.name: golden_curves(group.group, golden_dir=project.golden_dir)
+        for group in found.groups
+        if not group.group.is_mixed
     }
     return {name: golden for name, golden in named.items() if golden is not None}
 
@@ -205,7 +205,7 @@ def goldens_of(found: Statistics, *, project: Project) -> dict[str, GoldenCurves
 def _sweep_of(target: str, *, project: Project) -> Path | None:
     """The record of the sweep that is meant; None where it is a recipe."""
     places = (Path(target), project.runs_dir / SWEEPS / target)
-    return next((one for one in places if (one / SWEEP).is_file() or one.name == SWEEP), None)
+    return next((place for place in places if (place / SWEEP).is_file() or place.name == SWEEP), None)
 
 
 def _groups(target: str, *, project: Project, like: str | None) -> Iterator[SeedGroup]:
@@ -264,7 +264,9 @@ def _described(
     names = dict.fromkeys(name for _, columns in found for name in columns.series)
     idle = {name for name in names if all(map(_is_idle, (columns.series.get(name) for _, columns in found)))}
     ordered = results_first(names, expected=expected, idle=idle)
-    wanted = [name for name in ordered if not patterns or any(fnmatchcase(name, one) for one in patterns)]
+    wanted = [
+        name for name in ordered if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+    ]
     curves = []
     for name in wanted:
         having = [(seed, columns.series[name]) for seed, columns in found if name in columns.series]
@@ -297,7 +299,10 @@ def _read(folder: Path) -> MetricColumns:
     sources = adapters.find_all(folder)
     if not sources:
         raise adapters.no_metrics(folder)
-    found = [(f"{one.name}:" if len(sources) > 1 else "", adapters.read_columns(one.path)) for one in sources]
+    found = [
+        (f"{source.name}:" if len(sources) > 1 else "", adapters.read_columns(source.path))
+        for source in sources
+    ]
     return MetricColumns(
         series={prefix + name: one for prefix, columns in found for name, one in columns.series.items()},
         not_numbers={
@@ -309,10 +314,10 @@ def _read(folder: Path) -> MetricColumns:
 
 def _notes(found: Sequence[tuple[int, MetricColumns]], curves: Sequence[Curves]) -> Iterator[str]:
     every = {seed for seed, _ in found}
-    for one in curves:
-        missing = sorted(every - set(one.seeds))
+    for curve in curves:
+        missing = sorted(every - set(curve.seeds))
         if missing:
-            yield f"{one.metric}: seeds without a value, so not counted: {', '.join(map(str, missing))}"
+            yield f"{curve.metric}: seeds without a value, so not counted: {', '.join(map(str, missing))}"
     texts = dict.fromkeys(name for _, columns in found for name in columns.not_numbers)
     if texts:
         yield f"no numbers, so no statistics: {', '.join(texts)}"
@@ -324,9 +329,9 @@ def _notes(found: Sequence[tuple[int, MetricColumns]], curves: Sequence[Curves])
 def _between(
     first: GroupStatistics, second: GroupStatistics, *, generator: np.random.Generator
 ) -> Iterator[Between]:
-    theirs = {one.metric: one for one in second.metrics}
-    for one in first.metrics:
-        if one.metric in theirs:
-            for window in one.windows:
-                other = theirs[one.metric].of(window.window)
-                yield describe.between(window, other, metric=one.metric, generator=generator)
+    theirs = {metric.metric: metric for metric in second.metrics}
+    for metric in first.metrics:
+        if metric.metric in theirs:
+            for window in metric.windows:
+                other = theirs[metric.metric].of(window.window)
+                yield describe.between(window, other, metric=metric.metric, generator=generator)

@@ -203,9 +203,12 @@ def finished_runs(record: Path) -> FinishedRuns:
     members = sweeps.read(record)
     folder = (record if record.is_dir() else record.parent).resolve()
     runs_dir = folder.parents[1]
-    there = {name: by_seed(whole_runs(runs_dir, recipe=name)) for name in {one.recipe for one in members}}
+    there = {
+        name: by_seed(whole_runs(runs_dir, recipe=name)) for name in {member.recipe for member in members}
+    }
     today = [
-        member_today(one, among=there[one.recipe].get(one.seed, ()), runs_dir=runs_dir) for one in members
+        member_today(member, among=there[member.recipe].get(member.seed, ()), runs_dir=runs_dir)
+        for member in members
     ]
     return FinishedRuns(
         folders={one: runs_dir / one.run for one in today if one.state is MemberState.COMPLETE},

@@ -103,7 +103,7 @@ def write_library(
 def _library_taken(folder: Path, library: Path, other: Path, sources: Sequence[Path]) -> bool:
     """Copy the byte-code of a library from an environment that was made with the same one; whether it was."""
     known = installed_files.listed(other, what="library_files")
-    if any(known.get(str(one.relative_to(library))) != sha256_of(one) for one in sources):
+    if any(known.get(str(source.relative_to(library))) != sha256_of(source) for source in sources):
         return False
     own, files = _kept(folder, library), installed_files.listed(other)
     try:

@@ -93,17 +93,21 @@ def _all_held(lock: Lock | None, cache: Path) -> Iterator[Held]:
     except EngineError:
         pass  # no engine, no images
     variants = tuple(lock.variants.values()) if lock else ()
-    locked = {(one.name, digest_of(one.packages_path)) for one in variants if one.packages_path.is_file()}
+    locked = {
+        (variant.name, digest_of(variant.packages_path))
+        for variant in variants
+        if variant.packages_path.is_file()
+    }
     made = {Path(str(facts["path"])): facts for facts in venvs.made(cache)}
     for folder in sorted(path for path in (cache / "venvs").glob("*") if path.is_dir()):
         facts = made.get(folder, {})
         current = (facts.get("variant"), facts.get("lock_digest")) in locked
         yield _folder("venv", folder, used=folder / MARKER, current=current)
     needed = {
-        wheels.folder_of(one, Target(machine=machine, python=one.python), cache=cache)
-        for one in variants
-        if one.packages_path.is_file()
-        for machine in one.machines
+        wheels.folder_of(variant, Target(machine=machine, python=variant.python), cache=cache)
+        for variant in variants
+        if variant.packages_path.is_file()
+        for machine in variant.machines
     }
     for folder in sorted((cache / "wheels").glob("[!.]*")):
         yield _folder("wheels", folder, used=folder, current=folder in needed)

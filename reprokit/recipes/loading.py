@@ -338,7 +338,7 @@ def _tolerances(said: RecipeModel) -> PatternTolerances:
 def _statistical(said: RecipeModel) -> tuple[StatisticalMetric, ...]:
     entries = said.statistical if isinstance(said.statistical, list) else [said.statistical]
     return tuple(
-        StatisticalMetric(**{**one.model_dump(), "platforms": tuple(one.platforms)})
-        for one in entries
-        if one is not None
+        StatisticalMetric(**{**entry.model_dump(), "platforms": tuple(entry.platforms)})
+        for entry in entries
+        if entry is not None
     )

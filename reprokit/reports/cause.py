@@ -95,7 +95,7 @@ def cause_facts(page: CausePage | None) -> Facts:
     facts += [("known", one) for one in page.known]
     facts += [("ruled out", f"{what}: {how}") for what, how in page.ruled_out]
     facts += [("not varied", f"{what}: {why}") for what, why in page.not_varied]
-    facts += [("not recorded", one) for one in page.limits]
+    facts += [("not recorded", limit) for limit in page.limits]
     facts += [
         (
             "suspect",

@@ -61,7 +61,7 @@ def headline(comparison: Comparison, *, paint: Paint = lambda text, _tone: text)
     """The answer in one line."""
     divergence = comparison.divergence
     if not comparison.comparable:
-        first = next((one for one in comparison.problems if one.severity == "error"), None)
+        first = next((problem for problem in comparison.problems if problem.severity == "error"), None)
         why = f": {one_line(first.message)}" if first else ""
         return f"{paint('CANNOT COMPARE', 'bad')}{why}"
     if comparison.identical:

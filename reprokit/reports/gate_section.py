@@ -114,10 +114,10 @@ def _metric(
 def _judged(name: str, looks: Sequence[Mapping[str, Any]]) -> Iterator[JudgedLook]:
     for look in looks:
         metrics = [one for one in _list(look.get("metrics")) if isinstance(one, Mapping)]
-        for one in metrics:
+        for metric in metrics:
             num_new, level = finite(look.get("num_new")), finite(look.get("level"))
-            if one.get("name") == name and num_new is not None and level is not None:
-                yield JudgedLook(num_new=int(num_new), level=level, num_metrics=len(metrics), facts=one)
+            if metric.get("name") == name and num_new is not None and level is not None:
+                yield JudgedLook(num_new=int(num_new), level=level, num_metrics=len(metrics), facts=metric)
 
 
 def _groups(before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[SeedResults]:

@@ -36,7 +36,7 @@ def document_lines(
     yield f"{'Built by':<16} {builder['id']} {builder['version']['reprokit']}, network {settings['network']}"
     yield f"{'Dated':<16} {sbom['metadata']['timestamp']} (of the lock, not of the build)"
     for title, components in kinds.items():
-        hashed = sum("hashes" in one for one in components)
+        hashed = sum("hashes" in component for component in components)
         yield f"{title:<16} {len(components)}, {hashed} with the hash of the file that was installed"
     yield f"{'Made from':<16} {len(definition['resolvedDependencies'])} materials, each by its SHA-256"
     if show_all:
@@ -64,8 +64,8 @@ def _held_line(one: Held) -> str:
 
 def verified_lines(found: BuildComparison) -> Iterator[str]:
     """Builds under other conditions, and whether they are one image."""
-    for one in found.builds:
-        yield f"{one.id[7:19]}  {one.took_s:6.1f} s  {one.builder:<8}  {one.title}"
+    for build in found.builds:
+        yield f"{build.id[7:19]}  {build.took_s:6.1f} s  {build.builder:<8}  {build.title}"
     if found.difference is not None:
         yield f"differs: {found.difference.sentence()}"
         others = found.difference.num_files - 1

@@ -134,8 +134,8 @@ def traced(
     """A line in pieces between gaps, and dots for the points that stand alone."""
     pieces = list(_between_gaps(steps, values, across, up))
     label = one_line(told, limit=120)
-    line = PlotLine(kind=kind, pieces=tuple(_path(one) for one in pieces if len(one) > 1), told=label)
-    alone = [one[0] for one in pieces if len(one) == 1]
+    line = PlotLine(kind=kind, pieces=tuple(_path(piece) for piece in pieces if len(piece) > 1), told=label)
+    alone = [piece[0] for piece in pieces if len(piece) == 1]
     return line, tuple(Mark(x=x, y=y, kind=kind, shape="dot", told=label) for x, y in alone)
 
 

@@ -88,7 +88,7 @@ class SeedResults:
 
 def curve_plot(metric: str, curves: Sequence[SeedCurve]) -> Plot | None:
     """Means with their intervals over the steps; None where fewer than two steps have one."""
-    thin = [_thinned(one) for one in curves if len(one.steps)]
+    thin = [_thinned(curve) for curve in curves if len(curve.steps)]
     steps = np.unique(np.concatenate([np.empty(0), *(one.steps for one in thin)]))
     if sum(int(np.count_nonzero(np.isfinite(one.mean))) for one in thin) < 2 or len(steps) < 2:
         return None
@@ -148,7 +148,7 @@ def result_plot(title: str, across: str, results: Sequence[SeedResults]) -> Plot
         spans=tuple(spans),
         marks=tuple(marks),
         rows=tuple(rows),
-        notes=tuple(one_line(f"{one.label}: {note}.") for one in results for note in one.notes),
+        notes=tuple(one_line(f"{result.label}: {note}.") for result in results for note in result.notes),
         summary=one_line(f"{title}; {'; '.join(map(_in_words, results))}"),
     )
 
@@ -187,11 +187,11 @@ def _heights(curves: Sequence[SeedCurve]) -> tuple[float, float, bool]:
 
 def _range(results: Sequence[SeedResults]) -> tuple[float, float]:
     """The limits of the axis of results: all values, and intervals unless they go far beyond."""
-    numbers = [number for one in results for number in one.numbers]
+    numbers = [number for result in results for number in result.numbers]
     if not numbers:
         return 0.0, 1.0
     least, most = _near(numbers, room=1.5)
-    found = [one.interval for one in results if one.interval is not None]
+    found = [result.interval for result in results if result.interval is not None]
     ends = [end for one in found for end in (one.low, one.high) if end is not None]
     return limits_of([*numbers, *(min(max(end, least), most) for end in ends)])
 
@@ -204,11 +204,11 @@ def _near(numbers: Sequence[float], *, room: float) -> tuple[float, float]:
 
 
 def _bands(curves: Sequence[SeedCurve], across: Axis, up: Axis) -> Iterator[PlotLine]:
-    for one in curves:
-        if one.limits is not None:
-            there = np.isfinite(one.limits[0]) & np.isfinite(one.limits[1])
-            low, high = (np.where(there, np.clip(end, up.low, up.high), np.nan) for end in one.limits)
-            yield outlined(one.steps, low, high, across, up, kind=one.kind)
+    for curve in curves:
+        if curve.limits is not None:
+            there = np.isfinite(curve.limits[0]) & np.isfinite(curve.limits[1])
+            low, high = (np.where(there, np.clip(end, up.low, up.high), np.nan) for end in curve.limits)
+            yield outlined(curve.steps, low, high, across, up, kind=curve.kind)
 
 
 def _crosses(curve: SeedCurve, across: Axis, y: float) -> Iterator[Mark]:
@@ -221,21 +221,21 @@ def _crosses(curve: SeedCurve, across: Axis, y: float) -> Iterator[Mark]:
 
 
 def _curve_notes(curves: Sequence[SeedCurve], *, is_cut: bool) -> Iterator[Visible]:
-    for one in curves:
-        odd = int(np.count_nonzero(~np.isfinite(one.mean)))
+    for curve in curves:
+        odd = int(np.count_nonzero(~np.isfinite(curve.mean)))
         if odd:
-            whose = "the golden's value" if one.kind == "golden" else "the value of some seed"
-            at = f"at {odd} of {counted(len(one.steps), 'step')}"
-            yield one_line(f"{one.label}: {at} {whose} is not finite; nothing is drawn there (×).")
+            whose = "the golden's value" if curve.kind == "golden" else "the value of some seed"
+            at = f"at {odd} of {counted(len(curve.steps), 'step')}"
+            yield one_line(f"{curve.label}: {at} {whose} is not finite; nothing is drawn there (×).")
     if is_cut:
         yield Visible("An interval goes beyond the plot.")
 
 
 def _ends(curves: Sequence[SeedCurve]) -> Iterator[str]:
-    for one in curves:
-        numbers = one.mean[np.isfinite(one.mean)]
+    for curve in curves:
+        numbers = curve.mean[np.isfinite(curve.mean)]
         if len(numbers):
-            yield f"{one.label} ends at {numbers[-1]:.6g}"
+            yield f"{curve.label} ends at {numbers[-1]:.6g}"
 
 
 def _dots(results: SeedResults, axis: Axis, y: float) -> Iterator[Mark]:

@@ -153,9 +153,13 @@ def _facts(report: Report) -> Iterator[Item]:
         if value not in (None, "", [], {}):
             yield Item(label=Visible(label), answer=one_line(spelt(value)))
     durations = [one.get("duration_s") for one in report.timing.get("runs") or () if isinstance(one, Mapping)]
-    seconds = [one for one in durations if isinstance(one, int | float) and not isinstance(one, bool)]
+    seconds = [
+        duration
+        for duration in durations
+        if isinstance(duration, int | float) and not isinstance(duration, bool)
+    ]
     if seconds:
-        told = ", ".join(f"{one:,.1f} s" for one in seconds)
+        told = ", ".join(f"{second:,.1f} s" for second in seconds)
         yield Item(label=Visible("Duration of each run"), answer=one_line(told))
 
 

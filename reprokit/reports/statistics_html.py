@@ -73,8 +73,8 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         found: A ``harness.stats.Statistics``.
         goldens: Group → its ``GoldenCurves``.
     """
-    names = [one.group.called for one in found.groups]
-    seeds = [f"{one.group.called}: {statistics_page.seeds_line(one)}" for one in found.groups]
+    names = [group.group.called for group in found.groups]
+    seeds = [f"{group.group.called}: {statistics_page.seeds_line(group)}" for group in found.groups]
     ranked = bool(found.rankings)
     title = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
     return _drawn(
@@ -83,7 +83,7 @@ def statistics_to_html(found: Any, goldens: Mapping[str, Any]) -> str:
         tone="plain",
         sentence=statistics_page.sweep_line(found) if ranked else "; ".join(seeds),
         members=None,
-        remarks=[f"Warning: {one}" for one in found.warnings],
+        remarks=[f"Warning: {warning}" for warning in found.warnings],
         **_of_groups(found, goldens),
     )
 
@@ -107,7 +107,7 @@ def sweep_to_html(answer: Any, found: Any, goldens: Mapping[str, Any]) -> str:
         members=html_table([list(rows[0]), *(list(row.values()) for row in rows)]),
         remarks=(
             *([f"Every member has {common}"] if (common := common_settings(answer.members)) else []),
-            *(f"Warning: {one}" for one in answer.warnings),
+            *(f"Warning: {warning}" for warning in answer.warnings),
             *mixed,
             *why_unfinished(answer.members),
             *([AGAIN] if done < len(answer.members) else []),
@@ -135,7 +135,7 @@ def _of_groups(found: Any, goldens: Mapping[str, Any]) -> dict[str, Any]:
     groups = found.groups if found else ()
     kinds = {one.group.name: f"run-{at % _NUM_COLOURS}" for at, one in enumerate(groups)}
     called = statistics_page.names_of(found) if found else {}
-    every = dict.fromkeys(metric.metric for one in groups for metric in one.metrics)
+    every = dict.fromkeys(metric.metric for group in groups for metric in group.metrics)
     metrics = results_first(every, expected=found.expected if found else ())
     figures = [_figures(name, groups, kinds, goldens) for name in metrics[:_MOST_METRICS]]
     drawn_goldens = [golden for golden in goldens.values() if not golden.problem]

@@ -61,7 +61,9 @@ def _as_wide_as_there_is_room(rows: list[dict[str, Any]]) -> list[str]:
 
 def common_settings(members: Sequence[SweepMember]) -> str:
     """The settings that all members have, or ""."""
-    common = [one for one in members[0].settings if all(one in other.settings for other in members)]
+    common = [
+        setting for setting in members[0].settings if all(setting in other.settings for other in members)
+    ]
     return " ".join(common)
 
 

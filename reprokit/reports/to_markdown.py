@@ -26,7 +26,10 @@ class Section:
 def to_markdown(report: Report) -> str:
     """The whole report as a Markdown document."""
     found = outline(report)
-    parts = [heading(found, level=1), *(f"## {one.title}\n\n{one.text}" for one in sections(found))]
+    parts = [
+        heading(found, level=1),
+        *(f"## {section.title}\n\n{section.text}" for section in sections(found)),
+    ]
     return "\n\n".join(parts) + "\n"
 
 

@@ -43,5 +43,9 @@ def select(
 
 
 def _is_in(run: RunSummary, environment: str) -> bool:
-    names = (*run.environment.split(), *run.digests, *(one.removeprefix("sha256:") for one in run.digests))
+    names = (
+        *run.environment.split(),
+        *run.digests,
+        *(digest.removeprefix("sha256:") for digest in run.digests),
+    )
     return run.environment == environment or any(name.startswith(environment) for name in names)

@@ -83,7 +83,7 @@ class SweepMember:
         return self.called or f"{self.group} seed {self.seed}"
 
 
-_NAMES = tuple(one.name for one in fields(SweepMember) if one.name != "called")
+_NAMES = tuple(field.name for field in fields(SweepMember) if field.name != "called")
 
 
 def group_names(members: Sequence[SweepMember]) -> dict[str, str]:
@@ -91,12 +91,12 @@ def group_names(members: Sequence[SweepMember]) -> dict[str, str]:
     groups = {member.group: member for member in members}
     several = len({member.recipe for member in members}) > 1
     found: dict[str, str] = {}
-    for one, settings in zip(groups, told_apart([one.settings for one in groups.values()]), strict=True):
+    for one, settings in zip(groups, told_apart([group.settings for group in groups.values()]), strict=True):
         member = groups[one]
         machines = one.removeprefix(" ".join((member.recipe, *member.settings))).strip()
         recipe = member.recipe if several or not (settings or machines) else ""
         found[one] = " ".join(filter(None, (recipe, settings, machines)))
-    return found if len(set(found.values())) == len(found) else {one: one for one in groups}
+    return found if len(set(found.values())) == len(found) else {group: group for group in groups}
 
 
 def named(members: Sequence[SweepMember]) -> list[SweepMember]:
@@ -219,7 +219,7 @@ def _is_member(row: Any) -> bool:
     if not isinstance(row, dict) or not all(isinstance(row.get(name), of) for name, of in _FIELDS.items()):
         return False
     settings, attempts = row.get("settings") or [], row.get("attempts") or 0
-    texts = isinstance(settings, list) and all(isinstance(one, str) for one in settings)
+    texts = isinstance(settings, list) and all(isinstance(setting, str) for setting in settings)
     texts = texts and isinstance(row.get("kind") or "", str) and isinstance(row.get("mixed") or False, bool)
     numbers = all(isinstance(one, int) and not isinstance(one, bool) for one in (row["seed"], attempts))
     return texts and numbers and row["state"] in set(map(str, MemberState))

@@ -189,7 +189,7 @@ def _judged(search: _Search, commit: str, reference: Path) -> tuple[str, str]:
 
 
 def _compared(reference: Path, metrics: Path, recipe: Recipe, platforms: tuple[str, ...]) -> tuple[str, str]:
-    here = next((one for one in platforms if one in recipe.platforms), "")
+    here = next((platform for platform in platforms if platform in recipe.platforms), "")
     try:
         found = adapters.compare(reference, metrics, tolerances=recipe.tolerances_on(here))
     except MetricsError as error:

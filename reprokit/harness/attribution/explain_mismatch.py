@@ -69,7 +69,7 @@ def code_changes(recipe: Recipe, blessed: Path, *, project: Project) -> Mapping[
         files = git_history.changes_since(project.root, commit, paths_of(recipe, project))
     except (ReprokitError, OSError) as error:
         return {"commit": None, "files": [], "why": str(error)}
-    return {"commit": commit, "files": [asdict(one) for one in files], "why": ""}
+    return {"commit": commit, "files": [asdict(file) for file in files], "why": ""}
 
 
 def _lay_side_by_side(blessed: Path, run: Path, folder: Path) -> None:

@@ -87,12 +87,12 @@ def attribute(
         _keep(scratch, keep)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    answer, sentence = blame({(one.code, one.environment): one.result for one in cells}, machine=machine)
+    answer, sentence = blame({(cell.code, cell.environment): cell.result for cell in cells}, machine=machine)
     return {
         "answer": answer,
         "sentence": sentence,
         "golden_commit": commit,
-        "cells": [asdict(one) for one in cells],
+        "cells": [asdict(cell) for cell in cells],
     }
 
 

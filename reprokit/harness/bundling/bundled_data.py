@@ -81,7 +81,7 @@ def steps_of(recipe: Recipe) -> dict[str, Packed]:
     files = {}
     for name, content in code_of(recipe).items():
         if name != LAUNCHER:
-            first = next(one for one in places if name.startswith(one))
+            first = next(place for place in places if name.startswith(place))
             files[places[first] + name.removeprefix(first)] = Packed(content=content)
     return files
 

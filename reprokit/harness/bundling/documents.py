@@ -99,7 +99,9 @@ def ro_crate(
     data: Sequence[BundledData] = (),
 ) -> bytes:
     """The metadata file: what every file is, and which run was made with what."""
-    license_file = next((f"{PROGRAM}/{one}" for one in _LICENSES if f"{PROGRAM}/{one}" in files), None)
+    license_file = next(
+        (f"{PROGRAM}/{license_}" for license_ in _LICENSES if f"{PROGRAM}/{license_}" in files), None
+    )
     parts = [*sorted(files), BUNDLE]
     licences = {one.place: {"name": one.source.name, "license": one.source.licence} for one in data}
     graph: list[dict[str, Any]] = [
@@ -120,7 +122,7 @@ def ro_crate(
             "identifier": manifest.digests.get("recipe", ""),
             **({"version": manifest.commit} if manifest.commit else {}),
             "hasPart": [{"@id": name} for name in parts],
-            "mentions": [{"@id": one["@id"]} for one in _actions(subject)],
+            "mentions": [{"@id": action["@id"]} for action in _actions(subject)],
         },
         {
             "@id": "#reprokit",

@@ -107,9 +107,9 @@ def _written_in(folder: Path) -> Path:
 def exit_code(found: Iterable[CheckedFile]) -> int:
     """0 all whole; 1 something is missing or was changed; 2 a file is refused."""
     rows = list(found)
-    if any(one.refused for one in rows):
+    if any(row.refused for row in rows):
         return 2
-    return 1 if any(one.problems for one in rows) else 0
+    return 1 if any(row.problems for row in rows) else 0
 
 
 def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool = False) -> list[CheckedFile]:

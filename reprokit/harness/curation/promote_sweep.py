@@ -100,7 +100,7 @@ def promote_sweep(
         raise GoldenError(f"the recipe does not declare the platform {made_on}", where=str(recipe.file))
     left_out = _left_out(members, project)
     if left_out and not allow_left_out:
-        every = ",".join(map(str, sorted([*(one.seed for one in members), *left_out])))
+        every = ",".join(map(str, sorted([*(member.seed for member in members), *left_out])))
         raise GoldenError(
             f"{counted(len(left_out), 'finished seed')} of the same would be left out: an ensemble of chosen "
             "seeds says nothing of the others",
@@ -109,7 +109,9 @@ def promote_sweep(
             fix=f"`reprokit sweep {name} --seeds {every}`, and promote that; or say --allow-left-out, which "
             "records them: every answer names them then",
         )
-    swept = [SweptRun(candidate=one, values=_values(one.path, recipe)) for one in candidates]
+    swept = [
+        SweptRun(candidate=candidate, values=_values(candidate.path, recipe)) for candidate in candidates
+    ]
     _check_response(swept, recipe)
     return golden.promote_ensemble(
         project.golden_dir,
@@ -155,9 +157,9 @@ def _named(name: str, project: Project, asked: tuple[str, ...], sweep: str) -> l
             fix=None if names else f"`reprokit sweep {name} --seeds {golden.USUAL_SEEDS}`",
         )
     members = sweeps.read(folder)
-    found = [one for one in members if one.recipe == name and one.settings == asked]
+    found = [member for member in members if member.recipe == name and member.settings == asked]
     if not found:
-        others = dict.fromkeys(one.group for one in members)
+        others = dict.fromkeys(member.group for member in members)
         raise GoldenError(
             f"no member of the sweep is a run of {' '.join((name, *asked))} as it stands",
             where=str(folder),
@@ -174,7 +176,7 @@ def _of_one_kind(members: Sequence[SweepMember], kind: str) -> list[SweepMember]
             "the sweep is mixed: machines of several kinds made its runs (`machines: mark`)",
             fix="sweep over machines of one kind, or say `machines: split` in recipe.yaml",
         )
-    kinds = list(dict.fromkeys(one.kind for one in members))
+    kinds = list(dict.fromkeys(member.kind for member in members))
     chosen = [one for one in kinds if one and kind and one.removeprefix("sha256:").startswith(kind)]
     if len(kinds) == 1 and not kind:
         return list(members)
@@ -184,13 +186,13 @@ def _of_one_kind(members: Sequence[SweepMember], kind: str) -> list[SweepMember]
             expected=f"--machines {' or '.join(one.removeprefix('sha256:')[:8] for one in kinds)}",
             actual=kind or "none was named",
         )
-    return [one for one in members if one.kind == chosen[0]]
+    return [member for member in members if member.kind == chosen[0]]
 
 
 def _finished(members: Sequence[SweepMember], project: Project) -> list[Path]:
     """A run folder for each member; every one must be finished, and unchanged since."""
     there = list(whole_runs(project.runs_dir, recipe=members[0].recipe))
-    today = [member_today(one, among=there, runs_dir=project.runs_dir) for one in members]
+    today = [member_today(member, among=there, runs_dir=project.runs_dir) for member in members]
     missing = [one for one in today if one.state is not MemberState.COMPLETE]
     if missing:
         told = "; ".join(f"seed {one.seed}: {one.state}: {one.message}" for one in missing[:3])
@@ -204,12 +206,12 @@ def _finished(members: Sequence[SweepMember], project: Project) -> list[Path]:
 
 def _left_out(members: Sequence[SweepMember], project: Project) -> list[int]:
     """The seeds of finished runs of the same inputs, whoever made them, that are no members."""
-    seeds, inputs = {one.seed for one in members}, {one.inputs for one in members}
+    seeds, inputs = {member.seed for member in members}, {member.inputs for member in members}
     return sorted(
         {
-            one.seed
-            for one in whole_runs(project.runs_dir, recipe=members[0].recipe)
-            if one.seed not in seeds and one.inputs.digest in inputs and runs.read(one.path).complete
+            run.seed
+            for run in whole_runs(project.runs_dir, recipe=members[0].recipe)
+            if run.seed not in seeds and run.inputs.digest in inputs and runs.read(run.path).complete
         }
     )
 

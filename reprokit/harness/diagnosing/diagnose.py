@@ -288,7 +288,7 @@ def _answer(inquiry: Investigation, held: tuple[str, ...] | None) -> Diagnosis:
     lab, first = inquiry.lab, inquiry.first
     differs = set(diagnosis.differing(first.trace, inquiry.other.trace))
     equal = lab.equal(first, inquiry.other)
-    guilty = [one for one in inquiry.variations if held and VARIATION + one.name in held]
+    guilty = [variation for variation in inquiry.variations if held and VARIATION + variation.name in held]
     asked = set(lab.vary or ()) & set(inquiry.unmade)
     return Diagnosis(
         verdict=(UNJUDGED if asked else EQUAL) if equal else DIFFERS,

@@ -92,7 +92,7 @@ def _suspected_units(inquiry: Investigation, units: tuple[str, ...]) -> tuple[st
 
 def _all_are_enough(inquiry: Investigation, units: tuple[str, ...]) -> bool:
     """Whether the runs are equal where all is held: lines first, which mostly are enough."""
-    lines = tuple(one for one in units if one not in _general(units))
+    lines = tuple(unit for unit in units if unit not in _general(units))
     return bool(lines and _enough(inquiry, lines)) or _enough(inquiry, units)
 
 
@@ -152,9 +152,9 @@ def _rest(units: tuple[str, ...], held: tuple[str, ...]) -> tuple[str, ...]:
     """What else could be held; the hash seed counts as the order that it decides."""
     by_hash = any(one.split("|")[0] in BY_HASH for one in held)
     return tuple(
-        one
-        for one in units
-        if one not in held and not (by_hash and one == HASH_SEED) and not one.startswith(VARIATION)
+        unit
+        for unit in units
+        if unit not in held and not (by_hash and unit == HASH_SEED) and not unit.startswith(VARIATION)
     )
 
 
@@ -186,7 +186,7 @@ def _reproduces(inquiry: Investigation, held: tuple[str, ...], *, closely: bool 
     without those, that shows more than that they make a difference.
     """
     lab, other = inquiry.lab, inquiry.other
-    varied = [one for one in inquiry.variations if VARIATION + one.name in held]
+    varied = [variation for variation in inquiry.variations if VARIATION + variation.name in held]
     if LEFTOVERS in held:
         found = not _equal_with(inquiry, ())
     else:
@@ -228,7 +228,7 @@ def _units(inquiry: Investigation) -> tuple[str, ...]:
         units.append(HASH_SEED)
     if inquiry.lab.left:
         units.append(LEFTOVERS)
-    return (*units, *(VARIATION + one.name for one in inquiry.variations))
+    return (*units, *(VARIATION + variation.name for variation in inquiry.variations))
 
 
 def _isolated(inquiry: Investigation, units: tuple[str, ...], *, repeats: int) -> tuple[str, ...]:
@@ -242,13 +242,13 @@ def _isolated(inquiry: Investigation, units: tuple[str, ...], *, repeats: int) -
 
 def _general(units: Sequence[str]) -> tuple[str, ...]:
     """What is held only where no other line is enough; of many lines, some library reads the clock."""
-    return tuple(one for one in units if not is_site(one) or one.split("|")[0] in _SELDOM)
+    return tuple(unit for unit in units if not is_site(unit) or unit.split("|")[0] in _SELDOM)
 
 
 def _in_order(units: Sequence[str]) -> tuple[str, ...]:
     """The order in which units are tried."""
     general = _general(units)
-    return (*(one for one in units if one not in general), *general)
+    return (*(unit for unit in units if unit not in general), *general)
 
 
 def _enough(inquiry: Investigation, held: Sequence[str], *, repeats: int = 1) -> bool:
@@ -264,7 +264,7 @@ def _enough(inquiry: Investigation, held: Sequence[str], *, repeats: int = 1) ->
 
 
 def _equal_with(inquiry: Investigation, held: Sequence[str], *, closely: bool = False) -> bool:
-    varied = [one for one in inquiry.variations if VARIATION + one.name not in held]
+    varied = [variation for variation in inquiry.variations if VARIATION + variation.name not in held]
     closely = closely or (inquiry.lab.cut is None and inquiry.close_pair[0] is None)
     given = replace(
         under(varied, inquiry.first),

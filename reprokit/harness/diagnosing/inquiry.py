@@ -74,7 +74,7 @@ class Investigation:
         self.held_runs.append((frozenset(held), equal))
         if not (equal or ran.trouble):
             # one that was cut and one that was not cannot be compared; of the other run both is there
-            alike = [self.other, *(one for one in self.outcomes if one.cut == ran.cut)]
+            alike = [self.other, *(outcome for outcome in self.outcomes if outcome.cut == ran.cut)]
             if len(alike) == 1 + len(self.outcomes) and not any(self.lab.equal(one, ran) for one in alike):
                 self.outcomes.append(ran)
         self.expect()

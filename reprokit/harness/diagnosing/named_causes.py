@@ -29,7 +29,7 @@ def named_causes(inquiry: Investigation, held: tuple[str, ...]) -> tuple[Cause, 
         causes.append(_general("hash_order", what, "sort what comes out of sets", inquiry))
     if LEFTOVERS in held:
         causes.append(_leftover(inquiry))
-    guilty = [one for one in inquiry.variations if VARIATION + one.name in held]
+    guilty = [variation for variation in inquiry.variations if VARIATION + variation.name in held]
     threads = _by_threads(inquiry, guilty)
     if threads is not None:
         causes.append(threads)
@@ -43,15 +43,22 @@ def variation_of(inquiry: Investigation, held: tuple[str, ...]) -> str | None:
     if LEFTOVERS in held and inquiry.lab.leftovers.another is not None:
         return LEFTOVERS
     kinds = {one.split("|")[0] for one in held}
-    by_kind = next((one.name for one in inquiry.variations if kinds & {one.name, *one.vary}), None)
-    if not by_kind and kinds & {"encoding"} and any(one.name == "locale" for one in inquiry.variations):
+    by_kind = next(
+        (variation.name for variation in inquiry.variations if kinds & {variation.name, *variation.vary}),
+        None,
+    )
+    if (
+        not by_kind
+        and kinds & {"encoding"}
+        and any(variation.name == "locale" for variation in inquiry.variations)
+    ):
         return "locale"
     if by_kind or "environment" not in kinds:
         return by_kind
     words = " ".join(one.what for name, one in inquiry.first.trace.sites.items() if name in held)
-    for one in inquiry.variations:
-        if any(key in re.findall(r"\w+", words) for key in one.environment):
-            return one.name
+    for variation in inquiry.variations:
+        if any(key in re.findall(r"\w+", words) for key in variation.environment):
+            return variation.name
     return None
 
 

@@ -37,7 +37,7 @@ def wrong_loader(whole: HookTrace, resumed: HookTrace, *, again: HookTrace) -> W
         CannotJudgeError: A ledger is damaged.
     """
     ledgers = [one.facts.get("ledger") for one in (whole, resumed, again)]
-    ours, theirs, twice = (one if isinstance(one, Mapping) else {} for one in ledgers)
+    ours, theirs, twice = (ledger if isinstance(ledger, Mapping) else {} for ledger in ledgers)
     if not (ours and theirs and twice):
         return None
     try:

@@ -78,7 +78,7 @@ def report_of(
         curves=_curves(evidence, folders),
         environment=first.environment if first else {},
         comparisons={
-            "repeats": [comparing.to_json(one) for one in evidence.repeats],
+            "repeats": [comparing.to_json(repeat) for repeat in evidence.repeats],
             "golden": comparing.to_json(evidence.golden.comparison) if evidence.golden else None,
         },
         created_at=now,
@@ -105,7 +105,7 @@ def _origin(bundle: Mapping[str, str] | None) -> str:
 
 def _divergence(evidence: Evidence, verdict: Verdict) -> Divergence | None:
     if verdict is Verdict.NONDETERMINISTIC:
-        return next((one.divergence for one in evidence.repeats if not one.identical), None)
+        return next((repeat.divergence for repeat in evidence.repeats if not repeat.identical), None)
     if evidence.golden is not None:
         return evidence.golden.comparison.divergence
     return None

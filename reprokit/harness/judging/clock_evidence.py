@@ -50,7 +50,7 @@ def clock_kinds(
         spans: When the runs were made.
     """
     differing = {name for name, one in comparison.per_metric.items() if one.mismatches}
-    if not differing or any(one.severity != problems.WARNING for one in comparison.problems):
+    if not differing or any(problem.severity != problems.WARNING for problem in comparison.problems):
         return {}
     try:
         curves = _curves(first, other, differing)

@@ -132,7 +132,7 @@ def _judged(
         "reference": reference,
         "new": new,
         "outcome": asdict(outcome),
-        "margins": {one.name: one.margin for one in metrics},
+        "margins": {metric.name: metric.margin for metric in metrics},
         "rates": rates_of(outcome, PLAN),
         **({"left_out": list(ensemble.left_out)} if ensemble.left_out else {}),
     }
@@ -205,7 +205,7 @@ def _outcome(
     new: Mapping[str, Mapping[str, float]],
 ) -> GateOutcome:
     before, after = (
-        {one.name: [values[one.name] for values in side.values()] for one in metrics}
+        {metric.name: [values[metric.name] for values in side.values()] for metric in metrics}
         for side in (reference, new)
     )
     generator = np.random.default_rng(_GENERATOR_SEED)

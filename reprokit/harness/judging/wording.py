@@ -118,7 +118,7 @@ def _counted_outputs(case: VerdictCase) -> list[str]:
     """The output files of a plain command that count and differ, where no metric does."""
     if case.evidence.recipe is not None or not case.evidence.outputs:
         return []
-    every = (item for one in case.evidence.repeats for item in one.per_metric.items())
+    every = (item for repeat in case.evidence.repeats for item in repeat.per_metric.items())
     differing = dict.fromkeys(name for name, how in every if how.mismatches)
     of_files = [name.removeprefix(f"{OUTPUT}/") for name in differing if name.startswith(f"{OUTPUT}/")]
     return of_files if len(of_files) == len(differing) else []
@@ -129,7 +129,7 @@ def _by_the_clock(case: VerdictCase) -> str:
     kinds, repeats = case.evidence.clock_metrics, case.evidence.repeats
     if not kinds:
         return ""
-    every = max(len(one.per_metric) for one in repeats)
+    every = max(len(repeat.per_metric) for repeat in repeats)
     group = next(iter(kinds)).rpartition("/")[0]
     under = f", all under {group}/" if group and all(name.startswith(f"{group}/") for name in kinds) else ""
     one = len(kinds) == 1

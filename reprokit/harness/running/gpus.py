@@ -128,7 +128,7 @@ def must_have_driver(recipe: Recipe, host: Mapping[str, Any], *, least: str) -> 
         DeviceError: It is.
     """
     drivers = {str(gpu.get("driver")) for gpu in host.get("gpus") or ()}
-    old = [one for one in sorted(drivers) if least and _numbers(one) < _numbers(least)]
+    old = [driver for driver in sorted(drivers) if least and _numbers(driver) < _numbers(least)]
     if recipe.device == CUDA and old:
         raise DeviceError(
             f"the variant {recipe.variant} needs a newer NVIDIA driver",

@@ -111,7 +111,7 @@ def _relative(value: Any, prefixes: Sequence[str]) -> Any:
     if isinstance(value, list):
         return [_relative(one, prefixes) for one in value]
     if isinstance(value, str):
-        fitting = (one for one in prefixes if value.startswith(one))
+        fitting = (prefix for prefix in prefixes if value.startswith(prefix))
         return value.removeprefix(next(fitting, ""))
     return value
 

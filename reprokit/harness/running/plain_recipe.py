@@ -82,7 +82,7 @@ def _text(
         "variant": NO_VARIANT,
         "command": list(command),
         "seeds": [seed],
-        "platforms": [one for one in platforms if one != "unknown"],
+        "platforms": [platform for platform in platforms if platform != "unknown"],
         "volatile": [{"metric": pattern, "because": because} for pattern in request.ignore],
         **({"outputs": list(request.outputs)} if request.outputs else {}),
     }

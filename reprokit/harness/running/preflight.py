@@ -81,7 +81,7 @@ def _python_of(recipe: Recipe) -> list[tuple[str, bytes]]:
             seen = program_files(recipe, recipe.project_dir)
             return [(one.name, one.content) for one in seen if one.name.endswith(".py")]
         return []
-    parts = [(str(one.path), one.content) for one in recipe.parts]
+    parts = [(str(part.path), part.content) for part in recipe.parts]
     return [(str(recipe.trainer), recipe.trainer.read_bytes()), *parts]
 
 

@@ -57,7 +57,7 @@ def fetched(recipe: Recipe) -> tuple[FetchedData, ...]:
     """
     sources = sources_of(recipe)
     cache = cache_folder(None) if sources else Path()
-    return tuple(_fetched(recipe, one, cache=cache) for one in sources)
+    return tuple(_fetched(recipe, source, cache=cache) for source in sources)
 
 
 def mounts_of(found: Iterable[FetchedData]) -> tuple[Mount, ...]:

@@ -174,7 +174,7 @@ def with_numpys_own_names(ready: PreparedRuns, recipe: Recipe) -> PreparedRuns:
 
 
 def _named(ready: PreparedRuns, inside: Mapping[str, Any]) -> PreparedRuns:
-    specs = tuple(named_by_numpy(one, inside) for one in ready.plan.specs)
+    specs = tuple(named_by_numpy(spec, inside) for spec in ready.plan.specs)
     return ready if specs == ready.plan.specs else replace(ready, plan=replace(ready.plan, specs=specs))
 
 

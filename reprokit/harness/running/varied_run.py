@@ -66,8 +66,10 @@ def _in_folder(spec: RunSpec, run_id: str, runs_dir: Path) -> RunSpec:
     """The same run in a folder of another name."""
     before, after = (str(runs_dir / spec.recipe / name) for name in (spec.run_id, run_id))
     mounts = tuple(
-        replace(one, path=after + one.path.removeprefix(before)) if one.path.startswith(before) else one
-        for one in spec.mounts
+        replace(mount, path=after + mount.path.removeprefix(before))
+        if mount.path.startswith(before)
+        else mount
+        for mount in spec.mounts
     )
     return replace(spec, run_id=run_id, mounts=mounts)
 

@@ -155,7 +155,7 @@ class GoldenWatch:
             self._golden.metrics, ours, records=first + 1, tolerances=self._golden.tolerances
         )
         pairs = (adapters.compare_first(ours, other, records=first + 1) for other in others)
-        if not _differs(against) and not any(one.comparable and not one.identical for one in pairs):
+        if not _differs(against) and not any(pair.comparable and not pair.identical for pair in pairs):
             self._end_watch()
             return
         step = against.divergence.step if against.divergence else None

@@ -30,9 +30,9 @@ def equal_results(members: Sequence[SweepMember], *, runs_dir: Path) -> tuple[st
         runs_dir: Where their runs are.
     """
     found: dict[tuple[str, str], dict[str, list[SweepMember]]] = {}
-    for one in members:
-        if one.state is MemberState.COMPLETE and not one.mixed:
-            found.setdefault((one.recipe, one.kind), {}).setdefault(one.group, []).append(one)
+    for member in members:
+        if member.state is MemberState.COMPLETE and not member.mixed:
+            found.setdefault((member.recipe, member.kind), {}).setdefault(member.group, []).append(member)
     several = [list(groups.values()) for groups in found.values() if 1 < len(groups) <= _MOST_GROUPS]
     return tuple(told for groups in several for told in _of_one_recipe(groups, runs_dir=runs_dir))
 
@@ -127,7 +127,7 @@ def _differing(
         if comparison.identical:
             continue
         differing = {name for name, one in comparison.per_metric.items() if one.mismatches}
-        odd = any(one.severity != problems.WARNING for one in comparison.problems)
+        odd = any(problem.severity != problems.WARNING for problem in comparison.problems)
         if odd or not differing or differing == set(comparison.per_metric):
             return None
         found |= set() if only_the_clock([pair], [comparison]) else differing

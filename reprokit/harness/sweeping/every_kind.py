@@ -108,7 +108,7 @@ def run_on_every_kind(
         sleep=sleep,
     )
     done = [board.members[at : at + repeats] for at in range(0, len(members), repeats)]
-    if all(one.state is MemberState.COMPLETE for one in board.members) and folder.is_dir():
+    if all(member.state is MemberState.COMPLETE for member in board.members) and folder.is_dir():
         file_tree.remove(folder)
     return [_filled(cell, found, project) for cell, found in zip(cells, done, strict=True)], busy
 

@@ -266,7 +266,7 @@ def _settled(
             "or say `machines: split` or `machines: mark` in recipe.yaml",
         )
     for kind in kinds:
-        machines = ", ".join(one[:12] for one in kind.machines)
+        machines = ", ".join(machine[:12] for machine in kind.machines)
         note(f"{name}: {short_kind(kind.surroundings)}: {machines} ({kind.words})")
     if group.recipe.machines == "mark":
         note(f"{name}: MIXED: each run on any of {len(kinds)} kinds of machines; none is promoted")

@@ -96,7 +96,7 @@ def write_job(
             "request": asked,
             "project": folders,
             "answer": str(answer) if answer else None,
-            "members": [asdict(one) for one in jobs],
+            "members": [asdict(job) for job in jobs],
         },
     )
 

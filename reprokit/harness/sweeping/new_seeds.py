@@ -103,7 +103,7 @@ def _run(group: SweepGroup, num_new: int, *, session: Session) -> tuple[Path, ..
             project=session.project,
             progress=_AsRuns(progress=session.progress),
         )
-    return tuple(session.project.runs_dir / one.run for one in board.members)
+    return tuple(session.project.runs_dir / member.run for member in board.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

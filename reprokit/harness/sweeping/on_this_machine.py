@@ -221,7 +221,7 @@ def _refused(job: MemberJob, error: CannotRunError, *, project: Project, node: s
     facts = {
         **_facts(job, None, node=node),
         "attempt": job.attempt,
-        "modified": [one for one in job.settings if not recipes.platform_asked([one])],
+        "modified": [setting for setting in job.settings if not recipes.platform_asked([setting])],
         **({"platform_asked": platform} if platform else {}),
     }
     return not_started(error, name=job.recipe, seed=job.seed, project=project, facts=facts, run_id=job.run_id)

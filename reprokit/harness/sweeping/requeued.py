@@ -98,8 +98,8 @@ def has_come_further(file: Path, job: MemberJob, *, project: Project) -> bool:
 
 def _points(jobs: Sequence[MemberJob], *, project: Project) -> list[ResumePoint]:
     found = []
-    for one in jobs:
-        folder = project.runs_dir / one.recipe / one.run_id
+    for job in jobs:
+        folder = project.runs_dir / job.recipe / job.run_id
         try:
             found.append(choose(str(folder), project=project).point)
         except (CheckpointError, ReportError, UsageError):

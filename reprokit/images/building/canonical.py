@@ -115,11 +115,11 @@ def _configuration(image: SavedImage, form: Form, parts: tuple[LayerPart, ...]) 
         "config": {**{key: config[key] for key in _KEPT if config.get(key)}, "Labels": dict(form.labels)},
         "rootfs": {
             "type": "layers",
-            "diff_ids": [*form.base_layers, *(_digest(image, one) for one in parts)],
+            "diff_ids": [*form.base_layers, *(_digest(image, part) for part in parts)],
         },
         "history": [
             *(built.get("history") or ())[: form.num_base_steps],
-            *({"created": form.created, "created_by": _step(form, one)} for one in parts),
+            *({"created": form.created, "created_by": _step(form, part)} for part in parts),
         ],
     }
 
@@ -136,16 +136,18 @@ def _digest(image: SavedImage, part: LayerPart) -> str:
 
 
 def _layer(image: SavedImage, files: tuple[File, ...]) -> Iterator[bytes]:
-    for one in files:
-        yield _header(one)
-        if one.size_bytes:
-            yield from image.content(one)
-            yield b"\0" * (-one.size_bytes % _BLOCK)
+    for file in files:
+        yield _header(file)
+        if file.size_bytes:
+            yield from image.content(file)
+            yield b"\0" * (-file.size_bytes % _BLOCK)
     yield b"\0" * (2 * _BLOCK)
 
 
 def _layer_size(files: tuple[File, ...]) -> int:
-    return sum(len(_header(one)) + one.size_bytes + -one.size_bytes % _BLOCK for one in files) + 2 * _BLOCK
+    return (
+        sum(len(_header(file)) + file.size_bytes + -file.size_bytes % _BLOCK for file in files) + 2 * _BLOCK
+    )
 
 
 def _header(one: File) -> bytes:

@@ -91,7 +91,7 @@ def images_with(client: DockerClient, label: str, *, hidden: bool = False) -> li
 
 def find(client: DockerClient, label: str, value: str, *, tag: str) -> StoredImage | None:
     """The image with that label and tag, or None: whoever made it (``find_known``)."""
-    return next((one for one in images_with(client, f"{label}={value}") if tag in one.tags), None)
+    return next((image for image in images_with(client, f"{label}={value}") if tag in image.tags), None)
 
 
 def find_known(

@@ -100,7 +100,7 @@ def files_of(image_id: str, *, cache: Path) -> dict[str, bytes]:
 
 def _check_as_locked(contents: Contents, variant: Variant, target: Target) -> None:
     """Raise `ImageError` where the packages in an image differ from its lock."""
-    wanted = {one.pin for one in packages_for(read_packages(variant.packages_path), target)}
+    wanted = {package.pin for package in packages_for(read_packages(variant.packages_path), target)}
     found = {f"{one.name}=={one.version}" for one in contents.python.values()}
     if wanted != found:
         raise ImageError(

@@ -61,7 +61,9 @@ def bill(
             },
         },
         "components": components,
-        "dependencies": [{"ref": subject.id, "dependsOn": [one["bom-ref"] for one in components]}],
+        "dependencies": [
+            {"ref": subject.id, "dependsOn": [component["bom-ref"] for component in components]}
+        ],
     }
 
 

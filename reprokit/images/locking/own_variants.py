@@ -109,7 +109,7 @@ def _lock(folder: Path, declared: Declared, *, project: Path, write: bool, on_pr
     declared = _with_python(declared, project=project)
     asked = _dependencies(declared, project=project)
     editables = tuple(editable_of(one) for one in asked.editable)
-    imports = tuple(dict.fromkeys(_inside(one.imports_from, project) for one in editables))
+    imports = tuple(dict.fromkeys(_inside(editable.imports_from, project) for editable in editables))
     declared = dataclasses.replace(declared, imports_from=imports)
     with tempfile.TemporaryDirectory(prefix="reprokit-lock-") as name:
         made = Path(name) / folder.name
@@ -141,7 +141,9 @@ def _dependencies(declared: Declared, *, project: Path) -> Dependencies:
     wanted = Wanted(
         extras=declared.extras, groups=declared.groups, python=declared.python, machine=declared.machines[0]
     )
-    return combined(read_dependencies(project / one, root=project, wanted=wanted) for one in declared.sources)
+    return combined(
+        read_dependencies(project / source, root=project, wanted=wanted) for source in declared.sources
+    )
 
 
 def _with_python(declared: Declared, *, project: Path) -> Declared:
@@ -156,7 +158,9 @@ def _with_python(declared: Declared, *, project: Path) -> Declared:
             f"not a range of Python versions: {asked.python}", where=declared.sources[0]
         ) from error
     # `>=3.11.4` allows 3.11: some patch level fits.
-    fitting = [one for one in _PYTHONS if any(allowed.contains(f"{one}.{patch}") for patch in range(40))]
+    fitting = [
+        python for python in _PYTHONS if any(allowed.contains(f"{python}.{patch}") for patch in range(40))
+    ]
     if not fitting:
         raise ImageError(
             "no Python that this tool has a base for fits these files",

@@ -66,7 +66,8 @@ def _pins(dependencies: Dependencies, given: SolveConditions, *, folder: Path, o
     wanted, constraints, solved = folder / "wanted.in", folder / "constraints.txt", folder / LOCK
     own = [_exact(wheel) for wheel in sorted(given.wheels.glob("*.whl"))]
     wanted.write_text(
-        "\n".join([*(one.text for one in dependencies.requirements), *own, ""]), encoding="utf-8"
+        "\n".join([*(requirement.text for requirement in dependencies.requirements), *own, ""]),
+        encoding="utf-8",
     )
     constraints.write_text("\n".join([*dependencies.constraints, *given.constraints, ""]), encoding="utf-8")
     if output.is_file():
@@ -92,7 +93,7 @@ def _uv(arguments: Sequence[str], given: SolveConditions, *, folder: Path, index
     tag = f"{given.target.machine}-manylinux_{given.glibc.replace('.', '_')}"
     command = [uv.find_uv_bin(), "pip", "compile", "--quiet", "--no-config", "--no-header"]
     command += ["--python-version", given.target.python, "--python-platform", tag, *arguments]
-    command += [f"--extra-index-url={one}" for one in indexes]
+    command += [f"--extra-index-url={index}" for index in indexes]
     folders = ",".join(filter(None, (os.environ.get("UV_FIND_LINKS"), str(folder))))
     variables = {**os.environ, "UV_FIND_LINKS": folders}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
@@ -167,7 +168,7 @@ def _no_wheel(name: str, version: str, files: Mapping[str, str], given: SolveCon
 
 
 def _allowed(dependencies: Dependencies) -> dict[str, set[str]]:
-    hashed = (one for one in dependencies.requirements if one.hashes)
+    hashed = (requirement for requirement in dependencies.requirements if requirement.hashes)
     return {normalised(Parsed(one.text).name): set(one.hashes) for one in hashed}
 
 

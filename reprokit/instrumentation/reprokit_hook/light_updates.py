@@ -132,7 +132,7 @@ def _parameters(optimizer: Any) -> Iterator[Any]:
 
 def _names(torch: Any, optimizer: Any) -> Iterator[tuple[str, Any]]:
     """Every parameter of an optimizer with a name that is the same in every run, each name once."""
-    names = _names_in_modules(torch, {id(one) for one in _parameters(optimizer)})
+    names = _names_in_modules(torch, {id(parameter) for parameter in _parameters(optimizer)})
     taken: set[str] = set()
     for index, one in enumerate(_parameters(optimizer)):
         name = names.get(id(one), f"parameter {index}")

@@ -279,11 +279,11 @@ def _spelled(ids: list[Any]) -> Any:
     if not any(map(operator.eq, map((1).__add__, ids), ids[1:])):
         return ",".join(map(str, ids))
     runs: list[list[int]] = []
-    for one in ids:
-        if runs and one == runs[-1][1] + 1:
-            runs[-1][1] = one
+    for id_ in ids:
+        if runs and id_ == runs[-1][1] + 1:
+            runs[-1][1] = id_
         else:
-            runs.append([one, one])
+            runs.append([id_, id_])
     return ",".join(
         f"{first}-{last}" if last - first > 1 else ",".join(map(str, range(first, last + 1)))
         for first, last in runs
@@ -308,11 +308,11 @@ def _tensors(batch: Any, deep: int = 0) -> Iterator[Any]:
 def _contents(columns: list[Any], count: int) -> Any:
     """Sixty-four bits a sample, of its row in every tensor; None where no tensor has a row for each."""
     numpy, torch = sys.modules.get("numpy"), sys.modules["torch"]
-    rows = [one for one in columns if one.ndim and one.shape[0] == count and one.numel()]
+    rows = [column for column in columns if column.ndim and column.shape[0] == count and column.numel()]
     if (
         numpy is None
         or not rows
-        or any(one.device.type != "cpu" or one.layout != torch.strided for one in rows)
+        or any(row.device.type != "cpu" or row.layout != torch.strided for row in rows)
     ):
         return None
     total = numpy.zeros(count, dtype=numpy.uint64)

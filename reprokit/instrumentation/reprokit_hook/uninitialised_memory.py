@@ -58,7 +58,7 @@ def _is_view(args: Any, options: Any) -> bool:
 def _is_unwritten(real: Any, args: Any, torch: Any) -> bool:
     if not isinstance(real, type):
         return True
-    return bool(args) and all(isinstance(one, int) for one in args) and issubclass(real, torch.Tensor)
+    return bool(args) and all(isinstance(arg, int) for arg in args) and issubclass(real, torch.Tensor)
 
 
 def _numbers(watch: Watch, site: Site, count: int, numpy: Any) -> Any:
