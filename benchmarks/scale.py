@@ -178,7 +178,7 @@ class SimulatedPlace:
 
 
 def engine(root: Path, num_runs: int) -> Cost:
-    """All members handed over, followed and closed; nobody is asked what it would run."""
+    """All members handed over, followed and closed; no one is asked what it would run."""
     template = project_with_one_run(root)
     place = SimulatedPlace(template)
     where.open_place = lambda *_args, **_more: place  # type: ignore[assignment]

@@ -46,7 +46,7 @@ FAULT = f"        if run.trace.updates == {FAULTY - 1}:\n            adam.learni
 
 
 class Quiet:
-    """Nobody follows."""
+    """No one follows."""
 
     def phase(self, name: str) -> None: ...
 

@@ -33,7 +33,7 @@ class Pace:
     segment_bytes: int = SEGMENT_BYTES  # how much is compared as bytes at a time
 
 
-class _TooManyErrors(Exception):  # noqa: N818  it ends the walk, and nobody else sees it
+class _TooManyErrors(Exception):  # noqa: N818  it ends the walk, and no one else sees it
     """So much is unreadable that the answer is known."""
 
 

@@ -77,7 +77,7 @@ class BundleManifest:
 
 
 def read(data: bytes, *, where: str) -> BundleManifest:
-    """Read a manifest back; strict, because everything else in a bundle is held against it.
+    """Read a manifest back; strict, because everything else in a bundle is compared with it.
 
     Raises:
         BundleError: It is of another form, or of a version that this reprokit does not read.

@@ -1,4 +1,4 @@
-"""Unpacking a bundle that anybody may have made: nothing is taken from it unchecked.
+"""Unpacking a bundle that anyone may have made: nothing is taken from it unchecked.
 
 Only plain files come out, below the folder that was named, each with the digest that ``bundle.json`` lists.
 """

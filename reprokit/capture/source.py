@@ -1,6 +1,6 @@
 """The source tree: which commit, what differs from it, where it came from.
 
-What differs is decided by content (``work_tree``), so neither git's index nor anybody's settings can hide a
+What differs is decided by content (``work_tree``), so neither git's index nor anyone's settings can hide a
 change. The difference is recorded as a digest over the contents of every file that is not as committed. An
 address loses its credentials.
 """

@@ -51,7 +51,7 @@ _LARGE_FILE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeComparison:
-    """A work tree held against its commit.
+    """A work tree compared with its commit.
 
     Attributes:
         commit: The commit's full name; "" before the first.

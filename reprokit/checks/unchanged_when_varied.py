@@ -1,4 +1,4 @@
-"""Row ``unchanged_when_varied``: the result does not depend on the surroundings that the recipe names.
+"""Row ``unchanged_when_varied``: the result does not depend on the conditions that the recipe names.
 
 A variation that could not be made is ERROR, never a pass.
 """

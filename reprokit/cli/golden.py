@@ -310,7 +310,7 @@ def _promote_stale(
     ),
 )
 @click.argument("log", type=click.Path(path_type=Path))
-@click.option("--recipe", required=True, help="The recipe whose runs are held against the log.")
+@click.option("--recipe", required=True, help="The recipe whose runs are compared with the log.")
 @click.option("--seed", type=int, help="Of those runs; the recipe's only one by default.")
 @click.option("--platform", help="Of those runs; this machine's by default.")
 @click.option("--rtol", type=float, help="Relative tolerance of every number; 0 with --atol alone.")
@@ -335,9 +335,9 @@ def import_log(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Make a foreign golden of a LOG that somebody published: any file whose metrics reprokit reads.
+    """Make a foreign golden of a LOG that someone published: any file whose metrics reprokit reads.
 
-    A run is held against every number of it, at the same step, within the tolerance. Within it the runs are
+    A run is compared with every number of it, at the same step, within the tolerance. Within it the runs are
     REPEATABLE and "within the declared tolerance of a foreign log", never REPRODUCED; beyond it UNJUDGED,
     never REGRESSION, because nothing is known of how the log was made.
     """
@@ -364,7 +364,7 @@ def import_log(
         now=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     held = imported.provenance["foreign"]["metrics"]
-    line = f"{imported.path}: a foreign log, {len(held)} of whose metrics runs are held against"
+    line = f"{imported.path}: a foreign log, {len(held)} of whose metrics runs are compared with"
     print_answer([line], data=lambda: dict(imported.provenance), as_json=as_json)
     return 0
 

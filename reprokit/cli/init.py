@@ -46,7 +46,7 @@ def command(*, yes: bool, dry_run: bool, name: str | None, as_json: bool) -> int
     if words == ():
         raise click.UsageError("nothing follows --: give a command, such as -- python train.py")
     if not (yes or dry_run or sys.stdin.isatty()):
-        raise click.UsageError("nobody can be asked here: pass --yes to write, or --dry-run to look")
+        raise click.UsageError("no one can be asked here: pass --yes to write, or --dry-run to look")
     project = Project.around(Path.cwd())
     with show_report.progress() as progress:
         proposal = init.propose(words or (), name=name, session=Session(project=project, progress=progress))

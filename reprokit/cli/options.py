@@ -173,7 +173,7 @@ run_options = all_of(
     timeout_option(),
 )
 
-#: ``--exclusive``: GPUs that nobody else computes on.
+#: ``--exclusive``: GPUs that no one else computes on.
 exclusive_option = click.option(
     "--exclusive", is_flag=True, help="Refuse a GPU that another program computes on."
 )

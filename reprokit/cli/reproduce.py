@@ -61,9 +61,9 @@ def command(recipe: str | None, ignore: tuple[str, ...], **options: Any) -> int:
     """Train twice with one seed, compare the runs with each other and with the golden, give a verdict.
 
     RECIPE is a folder under recipes/. A program without a recipe goes after --, with the placeholders
-    {seed}, {run_dir} and {device}; it inherits your environment unchanged. With --golden it is held against
+    {seed}, {run_dir} and {device}; it inherits your environment unchanged. With --golden it is compared with
     its golden in that folder, which `reprokit golden promote RUN RUN` makes of runs that were made so.
-    FILE is a bundle: somebody else's code, which runs in a container only, unless you type --backend local.
+    FILE is a bundle: someone else's code, which runs in a container only, unless you type --backend local.
     """
     from reprokit import harness
     from reprokit.cli import show_report

@@ -1,6 +1,6 @@
 """``reprokit runs``: list, show, compare, repeat, prune and copy run folders.
 
-All that is printed comes from files that anybody may have written, and is escaped first.
+All that is printed comes from files that anyone may have written, and is escaped first.
 """
 
 from __future__ import annotations

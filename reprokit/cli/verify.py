@@ -101,7 +101,7 @@ def command(recipes: tuple[str, ...], **options: Any) -> int:
     A missing golden is NO_GOLDEN (4); no recipe at all is 4, never 0. With several recipes the exit
     code is the first of 130, 143, 1, 3, 2, 4, 0 that occurs.
 
-    With --statistical, bits that differ do not decide: up to ten new seeds are run, and held against the
+    With --statistical, bits that differ do not decide: up to ten new seeds are run, and compared with the
     ensemble that `reprokit golden promote --sweep` made. EQUIVALENT is exit code 0.
 
     With --cpu only the first updates are made, natively and on each emulated CPU, and compared with the

@@ -99,7 +99,7 @@ def speaks_of_time(name: str) -> bool:
 def kind_by_name(name: str) -> str:
     """What a metric is by its name: as ``kind_of``, ``time left``, ``memory``; "" where it tells of none.
 
-    That is enough for an advice that somebody reads, not for leaving a metric out.
+    That is enough for an advice that someone reads, not for leaving a metric out.
     """
     group, _, leaf = re.split(":", name)[-1].rpartition("/")
     words = words_of(leaf)

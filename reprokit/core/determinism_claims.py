@@ -149,7 +149,7 @@ def is_any_false(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def is_any_measured(rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a claim of one of these rows was held against repeats."""
+    """Whether a claim of one of these rows was compared with repeats."""
     return any(judge(row["claim"], row).verdict != NOT_RUN for row in rows)
 
 

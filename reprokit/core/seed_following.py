@@ -80,7 +80,7 @@ def watched(runs: Sequence[RunEvidence]) -> tuple[str, ...]:
 
 
 def unseen(runs: Sequence[RunEvidence]) -> Iterator[str]:
-    """A sentence for each thing that nobody could see, so that no seed is taken for one that follows."""
+    """A sentence for each thing that no one could see, so that no seed is taken for one that follows."""
     for run in runs:
         yield from (f"{run.path}: {one}" for one in _unwatched(run.instrument))
     reason = _no_other_seed(runs[0])
@@ -124,7 +124,7 @@ def _unwatched(instrument: Mapping[str, Any]) -> Iterator[str]:
         yield "the program left no record of what it did: it ran without the watch, or was killed"
         return
     if instrument.get("is_python") is not True:
-        yield "the recipe's command starts something else than Python, which nobody watched"
+        yield "the recipe's command starts something else than Python, which no one watched"
     started = {str(one.get("parent")) for one in known.values()} - {""}
     for lost in sorted(started - set(known)):
         yield f"process {lost} left no record"

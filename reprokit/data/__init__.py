@@ -1,4 +1,4 @@
-"""Data that trainings read: fetched once, held against size and digest, shared by all recipes.
+"""Data that trainings read: fetched once, compared with size and digest, shared by all recipes.
 
 Nothing here runs beside a training: the network is used by `reprokit data fetch` alone.
 """

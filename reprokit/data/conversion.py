@@ -1,4 +1,4 @@
-"""A table in another format: CSV, TSV, JSON Lines, Parquet, Arrow and HDF5, every row held against the first.
+"""A table in another format: CSV, TSV, JSON Lines, Parquet, Arrow, HDF5; every row compared with the first.
 
 A column of a CSV file becomes numbers only where each of its texts is exactly what its number is written as;
 so ``007`` and ``1.50`` stay texts, and the way back gives the same file.

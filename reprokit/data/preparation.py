@@ -81,7 +81,7 @@ class PreparedData:
 
 
 def record_of(inputs: StepInputs, *, cache: Path) -> PreparedData | None:
-    """What was recorded when a step ran on exactly this; None where it did not, or nobody can read it."""
+    """What was recorded when a step ran on exactly this; None where it did not, or no one can read it."""
     try:
         said = json.loads((cache / PREPARED / f"{inputs.key}.json").read_bytes())
         found = PreparedData(

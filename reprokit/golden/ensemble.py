@@ -70,7 +70,7 @@ class Ensemble:
 
     @property
     def left_out(self) -> tuple[int, ...]:
-        """Seeds that were finished when it was promoted, and are no members; nobody looked for older ones."""
+        """Seeds that were finished when it was promoted, and are no members; no one looked for older ones."""
         return tuple(self.provenance.get("left_out", ()))
 
     @property

@@ -41,7 +41,7 @@ def listed(names: Sequence[str], *, project: Project) -> list[tuple[str, data.So
 
 
 def verified(names: Sequence[str], *, project: Project) -> list[tuple[str, data.SourceState]]:
-    """Recipe and state of each, all of it read and held against its digest: its copy, and the file itself."""
+    """Recipe and state of each, all of it read and compared with its digest: copy and file itself."""
     cache = cache_folder(None)
     return [(name, _verified(one, cache=cache)) for name, one in declared(names, project=project)]
 

@@ -243,7 +243,7 @@ def _row(cell: MachineCell) -> FarmRow:
 
 
 def _judged(cell: MachineCell, request: Request, project: Project) -> FarmRow:
-    """A cell whose runs were held against each other and against the golden."""
+    """A cell whose runs were compared with each other and against the golden."""
     row = _row(cell)
     if len(cell.folders) < 2:
         return row

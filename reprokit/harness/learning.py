@@ -38,7 +38,7 @@ class Learned:
         run: The run's folder.
         answers: In the order in which one looks for what is wrong.
         curve: What greedy evaluation reached, and when; at most ten rows a metric.
-        probe: The probe's folder; None where nobody asked for one.
+        probe: The probe's folder; None where no one asked for one.
     """
 
     run: Path
@@ -82,7 +82,7 @@ def learned(reference: str, request: Request, *, session: Session, probe: bool =
 
 
 def _curves(folder: Path) -> dict[str, tuple[tuple[float, ...], tuple[float, ...]]]:
-    """Metric → steps and values; of a run that nobody closed, from ``output/``."""
+    """Metric → steps and values; of a run that no one closed, from ``output/``."""
     own = [path for path in (folder / METRICS, folder / OUTPUT / METRICS) if path.is_file()]
     paths = own[:1] or [source.path for source in adapters.find_all(folder)]
     try:

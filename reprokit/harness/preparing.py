@@ -233,7 +233,7 @@ def _run(shop: _StepRunner, inputs: StepInputs, folder: Path, *, days_ahead: int
 
 
 def _inputs(shop: _StepRunner, inputs: StepInputs) -> dict[str, tuple[Path, Any]]:
-    """What a step reads, held against its digests: name → path and signature."""
+    """What a step reads, compared with its digests: name → path and signature."""
     found = {}
     for source in sources_of(shop.recipe):
         if source.name not in inputs.inputs:

@@ -90,7 +90,7 @@ def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bo
 def reproduce_command(command: Sequence[str], request: Request, *, session: Session) -> tuple[Report, Path]:
     """Run a plain command twice and judge: one after the other, nothing pinned, nothing set.
 
-    It is held against a golden only where the request says so; then it is judged as a recipe.
+    It is compared with a golden only where the request says so; then it is judged as a recipe.
     """
     folders = run_command(command, request, session=session)
     recipe = _recipe_of(folders, session.project)
@@ -115,7 +115,7 @@ def judge_again(
         folders: The runs, in the order in which they were started.
         request: ``strict`` and ``ignore``.
         project: Where goldens live.
-        beside: The runs that were held against them; None for those that an unmodified program's rows need.
+        beside: The runs that were compared with them; None for those that an unmodified program's rows need.
     """
     recipe = _recipe_of(folders, project)
     beside = runs_at_hand(folders[0]) if beside is None else beside
@@ -216,7 +216,7 @@ def rerun_line(
         record: ``run.json``; it says which folders were asked for, and whether there was a Makefile.
         ignore: Patterns of metrics that were left out.
         stopped: ``run.json`` of the run that was killed on its way, where resuming was judged too.
-        varied: Whether the surroundings were varied too.
+        varied: Whether the conditions were varied too.
         statistical: Whether an ensemble was asked.
     """
     seed, plain, options = record.get("seed"), record.get("plain_command"), _places_asked(record)

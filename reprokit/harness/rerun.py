@@ -41,7 +41,7 @@ class Field:
     Attributes:
         name: Dotted path.
         values: One a run; None where a run has none.
-        can_change_numbers: ``yes``, ``maybe``, ``no``, or "" where nobody knows.
+        can_change_numbers: ``yes``, ``maybe``, ``no``, or "" where no one knows.
     """
 
     name: str
@@ -59,7 +59,7 @@ class RunsCompared:
     """Several runs, side by side.
 
     Attributes:
-        folders: The run folders; the others are held against the first.
+        folders: The run folders; the others are compared with the first.
         warnings: Why one of them proves nothing.
         configuration: What was asked for.
         source: Digests and commit of what was run.
@@ -89,7 +89,7 @@ def reproduce_run(folder: Path, request: Request, *, session: Session) -> tuple[
     """Repeat a run from its own folder and judge the new runs with it in place of a golden.
 
     Args:
-        folder: Anybody's run folder. What its ``source/`` holds is run: in a container, unless the
+        folder: Anyone's run folder. What its ``source/`` holds is run: in a container, unless the
             request or this host wants otherwise.
         request: Repeats, backend, limits; seed and overrides are the run's own.
         session: The project, and who is told what takes long.

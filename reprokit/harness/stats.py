@@ -1,4 +1,4 @@
-"""Statistics over the seeds of recipes and sweeps; each further group of runs is held against the first."""
+"""Statistics over the seeds of recipes and sweeps; each further group of runs is compared with the first."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """The answer: every group, and each later group held against the first, metric by metric.
+    """The answer: every group, and each later group compared with the first, metric by metric.
 
     Attributes:
         groups: In the order in which they were asked for; of each the headline metric first.

@@ -238,7 +238,7 @@ def _made_ready(
 
 
 def _named(groups: Sequence[SweepGroup]) -> tuple[list[SweepMember], dict[int, SweepGroup]]:
-    """All members in order, and the group of each by its place; nobody has looked for their runs yet."""
+    """All members in order, and the group of each by its place; no one has looked for their runs yet."""
     pairs = [(group, member) for group in groups for member in members_of(group)]
     members = [member for _, member in pairs]
     refuse_twins(members)

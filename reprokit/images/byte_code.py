@@ -5,7 +5,7 @@ file that an earlier environment of the same Python has, too, is not compiled ag
 when it is still what was written there. torch with what it needs is 6,000 files, a minute of two processors.
 
 All of it is also where a run looks for it (``PYTHONPYCACHEPREFIX``): in a folder of the environment, which is
-listed and compared as every other file is. So a run compiles no package and reads no byte-code that somebody
+listed and compared as every other file is. So a run compiles no package and reads no byte-code that someone
 else wrote, that of the Python's library neither.
 """
 

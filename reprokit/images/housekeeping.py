@@ -1,4 +1,4 @@
-"""What the caches and the engine hold of environments, and removing what nobody has used for long.
+"""What the caches and the engine hold of environments, and removing what no one has used for long.
 
 Several projects share one cache: what this project uses today stays, and what any of them used lately.
 """
@@ -34,7 +34,7 @@ class Held:
     kind: str  # `image`, `base`, `venv` or `wheels`
     reference: str  # an image's ID, or a folder
     size_bytes: int  # of an image: with its base, of which several may share the layers
-    last_used: float  # seconds since 1970; 0 where nobody knows
+    last_used: float  # seconds since 1970; 0 where no one knows
     current: bool
 
 

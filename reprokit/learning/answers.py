@@ -60,5 +60,5 @@ class LearningFacts:
 
     @property
     def observed(self) -> Mapping[str, Any]:
-        """What the probe saw of the first updates; empty where nobody looked."""
+        """What the probe saw of the first updates; empty where no one looked."""
         return dict((self.probe or {}).get("observed") or {})

@@ -13,7 +13,7 @@ from reprokit.recipes.overrides import PLATFORM, Override
 from reprokit.recipes.setting_origin import SettingOrigins
 
 SECTION, SETTINGS = "platform_settings", "settings"
-#: Keys of the schema that recipes of before did not have, with what they hold where nobody says them.
+#: Keys of the schema that recipes of before did not have, with what they hold where no one says them.
 _LATER: tuple[tuple[str, Any], ...] = ((SETTINGS, {}), ("expected", None))
 
 

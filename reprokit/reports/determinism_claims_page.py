@@ -61,7 +61,7 @@ measures there, and the second takes the file in:
 
 _NO_GPU = """\
 No CUDA device has been measured yet: the tables of the H100 and the H200, and whether results travel within
-one GPU generation, are open until somebody runs the command above on them.
+one GPU generation, are open until someone runs the command above on them.
 """
 
 

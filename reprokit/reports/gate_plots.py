@@ -134,7 +134,7 @@ def difference_plot(metric: str, looks: Sequence[JudgedLook], *, margin: float |
 def power_plot(
     metric: str, reference: Sequence[float], looks: Sequence[JudgedLook], *, margin: float | None
 ) -> Plot | None:
-    """With which probability each look would have found a drop of each size; None where nobody can say.
+    """With which probability each look would have found a drop of each size; None where no one can say.
 
     Simulated from the reference as the gate does it, with the same test at the same level.
     """

@@ -1,6 +1,6 @@
 """What the statistical gate saw, as plots and tables for the HTML report.
 
-Drawn from ``report["statistical"]``, which anybody may have written: what is missing or of another kind is
+Drawn from ``report["statistical"]``, which anyone may have written: what is missing or of another kind is
 left out.
 """
 

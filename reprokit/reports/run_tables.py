@@ -1,6 +1,6 @@
 """Run folders as lines: a table of many, a page of one, and what `reprokit runs prune` removes.
 
-All of it comes from files that anybody may have written, and is escaped first.
+All of it comes from files that anyone may have written, and is escaped first.
 """
 
 from __future__ import annotations

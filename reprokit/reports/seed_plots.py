@@ -175,7 +175,7 @@ def _thinned(curve: SeedCurve) -> SeedCurve:
 def _heights(curves: Sequence[SeedCurve]) -> tuple[float, float, bool]:
     """The limits of the vertical axis, and whether an interval goes beyond them.
 
-    With two or three seeds an interval may be many times as high as the curves, which nobody could see then.
+    With two or three seeds an interval may be many times as high as the curves, which no one could see then.
     """
     means = np.concatenate([one.mean[np.isfinite(one.mean)] for one in curves])
     ends = [end[np.isfinite(end)] for curve in curves for end in curve.limits or ()]

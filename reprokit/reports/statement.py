@@ -80,7 +80,7 @@ def statement_of(report: Report, *, sha256: str) -> Statement:
 
     Args:
         report: The report.
-        sha256: The digest of its ``report.json``, so that nobody takes another for it.
+        sha256: The digest of its ``report.json``, so that no one takes another for it.
     """
     report = from_root(report)
     found = (

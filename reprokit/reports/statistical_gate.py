@@ -12,7 +12,7 @@ _MAX_METRICS = 20
 
 
 def statistical_facts(found: Mapping[str, Any] | None) -> Facts:
-    """The gate of a report, which anybody may have written; () where it had none."""
+    """The gate of a report, which anyone may have written; () where it had none."""
     if not found:
         return ()
     try:

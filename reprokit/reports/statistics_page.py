@@ -118,7 +118,7 @@ def sweep_line(found: Any) -> str:
 
 
 def ranking_table(one: Any, groups: Sequence[Any]) -> list[tuple[str, ...]]:
-    """The settings of a sweep, best first, each held against the best, below the names of the columns."""
+    """The settings of a sweep, best first, each compared with the best, below the names of the columns."""
     rows: list[tuple[str, ...]] = [RANKING_HEAD]
     for place, at in enumerate(one.ranking.order, start=1):
         metric = next(each for each in groups[at].metrics if each.metric == one.metric)
@@ -390,7 +390,7 @@ def _between_lines(first: str, second: str, rows: Sequence[Between]) -> Iterator
 
 
 def between_table(rows: Sequence[Between]) -> list[tuple[str, ...]]:
-    """A later group held against the first, metric by metric, below the names of the columns."""
+    """A later group compared with the first, metric by metric, below the names of the columns."""
     head = (
         "metric",
         "window",

@@ -67,7 +67,7 @@ def fact_lines(
 def wrapped(text: str, *, width: int, most: int | None = None, lead: str = "") -> list[str]:
     """The text on as many lines as it takes, ``lead`` before the first.
 
-    Of data that nobody reads to its end at most ``most`` lines: what has no room ends in an ellipsis. Widths
+    Of data that no one reads to its end at most ``most`` lines: what has no room ends in an ellipsis. Widths
     are those of a terminal, where a character may take two columns.
     """
     indent = cell_len(lead)

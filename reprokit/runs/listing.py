@@ -34,7 +34,7 @@ _STAMP = re.compile(r"(\d{8}T\d{6})Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """One line of a list of runs. Every text comes from a file that anybody may have written."""
+    """One line of a list of runs. Every text comes from a file that anyone may have written."""
 
     run_id: str  # the folder's name
     recipe: str  # the name of the folder above it
@@ -44,7 +44,7 @@ class RunSummary:
     backend: str  # `docker`, `local`, or ""
     environment: str  # variant and kind of the pinned environment, or `own Python`
     digests: tuple[str, ...]  # of the image or environment, and of its lock
-    started_at: str  # UTC, `YYYY-MM-DDTHH:MM:SSZ`, or "" when nobody knows
+    started_at: str  # UTC, `YYYY-MM-DDTHH:MM:SSZ`, or "" when no one knows
     duration_s: float | None  # wall clock, seconds, or None
     modified: tuple[str, ...]  # overrides, `path=value`
     verdict: str  # of the newest report that names it, or `-`

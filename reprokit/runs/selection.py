@@ -1,4 +1,4 @@
-"""Which runs of a list fit what somebody asks for."""
+"""Which runs of a list fit what someone asks for."""
 
 from __future__ import annotations
 

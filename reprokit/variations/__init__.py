@@ -1,4 +1,4 @@
-"""Surroundings that must not change a result, one file each: how each is changed, or why it cannot be here.
+"""Conditions that must not change a result, one file each: how each is changed, or why it cannot be here.
 
 To add a variation, add a file: its name is the variation's, and it has what ``Maker`` asks for. A variation
 that cannot be made is a ``VariationNotMade`` with its reason, never left out: what was not varied may still
@@ -40,7 +40,7 @@ class RunPlace:
     gpu: int = 0  # which of them the run computes on, by its number in the order of the PCI bus
     emulator: str = ""  # path of the CPU emulator, or ""
     no_emulator: str = ""  # why there is none
-    network: bool | None = None  # whether a run can be kept from the network; None where nobody has tried
+    network: bool | None = None  # whether a run can be kept from the network; None where no one has tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

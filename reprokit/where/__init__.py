@@ -27,7 +27,7 @@ class TaskState(StrEnum):
     QUEUED = "queued"
     RUNNING = "running"
     ENDED = "ended"  # its command has ended by itself, whatever its exit code
-    STOPPED = "stopped"  # somebody ended it through the engine
+    STOPPED = "stopped"  # someone ended it through the engine
     TIMED_OUT = "timed_out"  # the engine ended it, because its time was up
     LOST = "lost"  # its machine, or what ran it there, is gone
     UNKNOWN = "unknown"  # the engine knows nothing of it (any more)
@@ -53,7 +53,7 @@ class Task:
         log: What it prints goes here.
         num_cpus: Cores that it needs; 0 where it may run beside others.
         num_gpus: Accelerators that it needs.
-        memory_bytes: Memory that it needs, or None where nobody said.
+        memory_bytes: Memory that it needs, or None where no one said.
         timeout_s: The engine ends it after so long, seconds; None for no limit.
         machines: Those of which one is to carry it out, by the engine's names of them; empty for any.
         may_be_requeued: Whether the engine may begin it again by itself: the command knows how.

@@ -149,7 +149,7 @@ class RayPlace:
             ) from problem
 
     def _are_taken(self, rows: Sequence[Any]) -> bool:
-        """Whether the owner of this connection has taken tasks: it leaves when nobody asks for a while."""
+        """Whether the owner of this connection has taken tasks: it leaves when no one asks for a while."""
         try:
             return self._mine != "" and bool(self._ask(self._mine, "submit", rows))
         except self._ray.exceptions.ActorDiedError:
@@ -227,7 +227,7 @@ def _by_owner(handles: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _why_silent(address: str) -> OSError | None:
-    """Why nobody answers at ``host:port``, asked for a while; None once somebody does."""
+    """Why no one answers at ``host:port``, asked for a while; None once someone does."""
     until = time.monotonic() + _HEAD_S
     host, _, port = address.rpartition(":")
     while True:

@@ -27,7 +27,7 @@ LIMIT_S = 120.0
 
 
 class Silent:
-    """Progress that nobody watches."""
+    """Progress that no one watches."""
 
     def phase(self, name):
         """Nothing is shown."""

@@ -46,7 +46,7 @@ class HypothesisTest:
         asks: What a small p-value speaks against.
         num_seeds: Of each group.
         smallest_p_value: That can come out with so many seeds; 0 where there is no limit.
-        power: Probability of p <= 0.05 if ``effect`` were true; None where nobody simulated it.
+        power: Probability of p <= 0.05 if ``effect`` were true; None where no one simulated it.
         note: What must be known about this p-value; "" where nothing.
     """
 

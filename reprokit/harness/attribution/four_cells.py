@@ -40,7 +40,7 @@ THEN_THEN, THEN_NOW, NOW_THEN, NOW_NOW = (THEN, THEN), (THEN, NOW), (NOW, THEN),
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributionCell:
-    """One of the four: whether it gives the golden, and where it parts from it or why nobody knows."""
+    """One of the four: whether it gives the golden, and where it parts from it or why no one knows."""
 
     code: str
     environment: str

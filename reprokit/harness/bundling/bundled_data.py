@@ -1,7 +1,7 @@
 """Data of a recipe in a bundle: which of it goes along, and how it gets into the cache of whoever opens it.
 
 A file lies in the archive as ``data/<SHA-256>``, as it does in the cache. It goes along where the recipe
-states its licence and there is room; all else is named by its digest. What comes out is held against the
+states its licence and there is room; all else is named by its digest. What comes out is compared with the
 recipe.
 """
 
@@ -22,7 +22,7 @@ from reprokit.recipes import PARTS, Recipe
 from reprokit.workspace import sha256_of
 
 FOLDER = "data"
-#: Of all data of a bundle together, unless somebody asks for more.
+#: Of all data of a bundle together, unless someone asks for more.
 MOST_BYTES = 256 << 20
 
 

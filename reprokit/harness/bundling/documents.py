@@ -45,7 +45,7 @@ _WHAT = {
     "vendored": "the packages of that environment, so that no network is needed",
     "package": "the reprokit that ran beside the training, whose runtime is part of the numbers",
     "data": "the data that the training reads, each file under its SHA-256",
-    "golden": "the golden that new runs are held against",
+    "golden": "the golden that new runs are compared with",
     "runs": "records of the runs",
     "reports": "the report",
 }
@@ -54,7 +54,7 @@ _WHAT = {
 def read_me(
     manifest: BundleManifest, recipe: Recipe, names: Sequence[str], data: Sequence[BundledData] = ()
 ) -> str:
-    """The page that somebody reads who opens the archive."""
+    """The page that someone reads who opens the archive."""
     local = manifest.variant == NO_VARIANT
     command = ["reprokit", "reproduce", "FILE.tar.gz", "--sha256", "DIGEST"]
     command += ["--backend", "local"] if local else []

@@ -1,4 +1,4 @@
-"""The files of a bundle: code, environment, golden and records, all held against what was recorded."""
+"""The files of a bundle: code, environment, golden and records, all compared with what was recorded."""
 
 from __future__ import annotations
 

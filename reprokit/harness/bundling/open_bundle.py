@@ -132,7 +132,7 @@ def _package_of_runs(recipe: Recipe, theirs: Path, *, on_progress: Callable[[str
 
 
 def _backend(recipe: Recipe, wanted: str, *, on_progress: Callable[[str], None]) -> str:
-    """``docker``, or ``local`` where somebody typed it: a bundle is somebody else's code.
+    """``docker``, or ``local`` where someone typed it: a bundle is someone else's code.
 
     Raises:
         EngineError: No engine answers, or the recipe has no image or asks for the network.

@@ -32,7 +32,7 @@ class BundleSubject:
         digests: Input → digest, as the golden or the first run recorded them.
         commit: The recorded commit; empty where none is known.
         created_at: When it was made, ISO 8601; no bundle holds the time of bundling.
-        golden: The folder of the golden that a reviewer's runs are held against; None where there is none.
+        golden: The folder of the golden that a reviewer's runs are compared with; None where there is none.
         runs: Run folders whose records come with it.
         report: The report; None for a run or a golden.
     """

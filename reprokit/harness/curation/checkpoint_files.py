@@ -26,8 +26,8 @@ class CheckedFile:
         step: Of a checkpoint; None of the final model.
         num_tensors: How many it holds; 0 where it cannot be read.
         proven: Whether it was loaded back (``weights_only``) inside the environment that wrote it; None
-            where nobody tried, as after a kill.
-        note: What nobody can say of it, a sentence; "" where there is nothing.
+            where no one tried, as after a kill.
+        note: What no one can say of it, a sentence; "" where there is nothing.
     """
 
     path: Path
@@ -86,7 +86,7 @@ def find(reference: str, *, project: Project) -> Path:
 
 
 def _written_in(folder: Path) -> Path:
-    """Where the checkpoints of a run lie that somebody asks to see; there may be none to resume from."""
+    """Where the checkpoints of a run lie that someone asks to see; there may be none to resume from."""
     there = checkpoints.folder_of(folder)
     if (there / MANIFEST).is_file() or any(there.glob(f"*{torch_writer.SUFFIX}")):
         return written_in(folder)
@@ -113,7 +113,7 @@ def exit_code(found: Iterable[CheckedFile]) -> int:
 
 
 def _of_run(folder: Path, listed: Iterable[checkpoints.Listed], *, named: bool = False) -> list[CheckedFile]:
-    """Files that a manifest lists, and where the run is finished, held against COMPLETE too."""
+    """Files that a manifest lists, and where the run is finished, compared with COMPLETE too."""
     touched = runs.touched(folder, below=CHECKPOINTS)
     found = [_verified(one, folder, touched.pop(f"{CHECKPOINTS}/{one.path.name}", "")) for one in listed]
     told = {MARKER, f"{CHECKPOINTS}/{MANIFEST}"} if named else set(touched)

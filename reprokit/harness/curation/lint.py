@@ -1,4 +1,4 @@
-"""Every golden held against its own files, and against the recipe as it is today."""
+"""Every golden compared with its own files, and against the recipe as it is today."""
 
 from __future__ import annotations
 

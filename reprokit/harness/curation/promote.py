@@ -104,7 +104,7 @@ def _response(
 ) -> tuple[Mapping[str, Any] | None, tuple[golden.FailedCheck, ...]]:
     """What shows that metrics respond to the seed, to be recorded; and that none does, where that is known.
 
-    Where nobody looked, nothing is recorded, and the next ``reproduce`` looks.
+    Where no one looked, nothing is recorded, and the next ``reproduce`` looks.
     """
     place = golden.locate(
         project.golden_dir, recipe=run.recipe, platform=run.platform, seed=run.seed, cpu=run.cpu
@@ -125,7 +125,7 @@ def _response(
 
 
 class _Silent:
-    """Nobody follows."""
+    """No one follows."""
 
     def phase(self, name: str) -> None: ...
 

@@ -261,7 +261,7 @@ def _halves(swept: Sequence[SweptRun]) -> Iterator[dict[str, Any]]:
     """Both halves of the set, by seed and by the time of their start: permutation tests of each metric.
 
     A random split would be a random split of any set, so its p-value says nothing. These two show where
-    something changed on the way: the machine, a file that nobody recorded, or a program to which a larger
+    something changed on the way: the machine, a file that no one recorded, or a program to which a larger
     seed is more than another one.
 
     Raises:

@@ -28,7 +28,7 @@ from reprokit.harness.diagnosing.inquiry import (
 
 #: Kinds of lines that seldom decide a number.
 _SELDOM = frozenset(["library_clock", "thread_order"])
-#: Kind → how likely such a line decides a number, where any other counts 1. Clocks, listings and surroundings
+#: Kind → how likely such a line decides a number, where any other counts 1. Clocks, listings and conditions
 #: are read in libraries too, mostly to no effect.
 _LIKELY = {"unseeded": 8.0, "torch_unseeded": 8.0}
 _LIKELY |= dict.fromkeys(["set_order", "completion_order", "queue_order"], 4.0)

@@ -1,4 +1,4 @@
-"""New seeds held against the ensemble of their recipe and platform, from run folders and the golden alone."""
+"""New seeds compared with the ensemble of their recipe and platform, from run folders and golden alone."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def why_silent(ensemble: Ensemble) -> str:
 def planned_seeds(ensemble: Ensemble) -> tuple[int, ...]:
     """The new seeds of all looks: they count on from the ensemble's largest.
 
-    The ensemble alone decides, so that nobody chooses seeds that come out well.
+    The ensemble alone decides, so that no one chooses seeds that come out well.
     """
     largest = max(ensemble.seeds)
     return tuple(range(largest + 1, largest + 1 + PLAN.looks[-1]))

@@ -179,7 +179,7 @@ def _hole(
     stopped: Mapping[str, list[dict[str, Any]]],
     resumed: Mapping[str, list[dict[str, Any]]],
 ) -> Objection | None:
-    """Steps of the whole run that neither of the other two has: what happened there, nobody saw."""
+    """Steps of the whole run that neither of the other two has: what happened there, no one saw."""
     for source, records in whole.items():
         parts = [*stopped.get(source, ()), *resumed.get(source, ())]
         known = {part[_STEP] for part in parts}

@@ -1,4 +1,4 @@
-"""Runs under varied surroundings, compared with the first run, of which nothing was varied.
+"""Runs under varied conditions, compared with the first run, of which nothing was varied.
 
 A varied run that is not comparable with the first run, or did not finish, says so in place of a difference.
 """
@@ -27,7 +27,7 @@ from reprokit.layout import METRICS, OUTPUT, STDERR, TRACE, read_json
 
 
 def varied_evidence(first: Path, folders: Sequence[Path]) -> VariedEvidence:
-    """What came of the runs under other surroundings, in the order in which they were made."""
+    """What came of the runs under different conditions, in the order in which they were made."""
     whole = runs.read(first)
     stored = [runs.read(folder) for folder in folders]
     held: dict[str, str] = {}

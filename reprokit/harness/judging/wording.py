@@ -76,7 +76,7 @@ def next_command(case: VerdictCase) -> str:
 
 
 def _in_what(case: VerdictCase) -> str:
-    """In what runs agree, so that nobody takes output files for compared; "" of versions without this."""
+    """In what runs agree, so that no one takes output files for compared; "" of versions without this."""
     outputs = case.evidence.outputs
     if outputs is None:
         return ""
@@ -231,7 +231,7 @@ def _unpinned(case: VerdictCase) -> str:
 
 
 def _not_judged(case: VerdictCase) -> str:
-    """How many rows say nothing of an unmodified program, so that nobody takes them for passed."""
+    """How many rows say nothing of an unmodified program, so that no one takes them for passed."""
     if "command" not in (case.evidence.recipe or {}) or not case.not_judged:
         return ""
     return (
@@ -292,7 +292,7 @@ def _after_failure(case: VerdictCase) -> str:
 
 
 def _is_plain(case: VerdictCase) -> bool:
-    """Whether a plain command is held against a golden, as if a recipe said it."""
+    """Whether a plain command is compared with a golden, as if a recipe said it."""
     return bool(case.evidence.runs and case.evidence.runs[0].run.get("plain_command"))
 
 
@@ -354,7 +354,7 @@ def _after_regression(case: VerdictCase) -> str:
     return f"reprokit diff {_golden_path(case)} {case.folders[0]}"
 
 
-#: What gets data that is not there; the record may be anybody's, and this is about to be pasted.
+#: What gets data that is not there; the record may be anyone's, and this is about to be pasted.
 _GETS_DATA = re.compile(r"reprokit data (fetch|prepare) [\w.-]+", re.ASCII)
 
 #: Failures that are not the program's: nothing of its own log explains them.

@@ -1,4 +1,4 @@
-"""What came of one recipe on one CPU, and where its first updates part from what they are held against."""
+"""What came of one recipe on one CPU, and where its first updates part from what they are compared with."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class CpuAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What the first updates are held against: files that hold no more than these."""
+    """What the first updates are compared with: files that hold no more than these."""
 
     trace: Path
     metrics: Path

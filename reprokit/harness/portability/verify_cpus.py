@@ -64,7 +64,7 @@ def verify_cpus(
     one a CPU. ``updates`` are 3 to 8: below 3 not every kind of operation of a training has run.
 
     Raises:
-        UsageError: A CPU that nobody knows, or too few updates.
+        UsageError: A CPU that no one knows, or too few updates.
         CannotRunError: There is no emulator; in a container, none without libraries of its own.
     """
     emulator = _checked(request, cpus=cpus, updates=updates)

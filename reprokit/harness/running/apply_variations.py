@@ -1,4 +1,4 @@
-"""Variations applied: what can be varied on this host, and a run under changed surroundings."""
+"""Variations applied: what can be varied on this host, and a run under changed conditions."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def joined(chosen: Sequence[Variation]) -> JoinedVariations:
 
 
 def changed(spec: RunSpec, *, start: Sequence[str] = (), cpu: str = "") -> RunSpec:
-    """The same run, started under other surroundings.
+    """The same run, started under different conditions.
 
     Args:
         spec: The run.

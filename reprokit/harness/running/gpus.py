@@ -45,7 +45,7 @@ def choose_gpus(
     caller: Mapping[str, str],
     survey: Callable[[], GpuSurvey] = survey_gpus,
 ) -> tuple[int, ...]:
-    """The GPUs that the runs of a recipe may use: of one model, those that nobody computes on first.
+    """The GPUs that the runs of a recipe may use: of one model, those that no one computes on first.
 
     Args:
         recipe: With the settings of the platform that was asked for.
@@ -71,7 +71,7 @@ def choose_gpus(
     if found.problem:
         if exclusive:
             raise DeviceError(
-                "nobody knows whether another program computes on the GPU",
+                "no one knows whether another program computes on the GPU",
                 where="--exclusive",
                 actual=found.problem,
                 fix="make nvidia-smi answer here, or leave out --exclusive",

@@ -142,7 +142,7 @@ def _same_words(planned: Sequence[str], actual: Sequence[str]) -> bool:
 
 
 def _join_traces(room: Path, processes: Sequence[str], target: Path) -> None:
-    """One trace of all processes, in the order of their names; none where nobody took a step."""
+    """One trace of all processes, in the order of their names; none where no one took a step."""
     parts = [room / f"light-{name}.trace" for name in processes]
     parts = [part for part in parts if part.is_file() and not part.is_symlink()]
     if not parts:
@@ -168,6 +168,6 @@ def _join_traces(room: Path, processes: Sequence[str], target: Path) -> None:
 
 
 def record_for_another(folder: Path, *, run: Mapping[str, Any]) -> bytes:
-    """What a run with another seed showed, as a file of the runs that are held against it."""
+    """What a run with another seed showed, as a file of the runs that are compared with it."""
     content = {"run": dict(run), "instrument": read_json(folder / INSTRUMENT)}
     return json.dumps(content, indent=1).encode()

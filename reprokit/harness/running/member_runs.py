@@ -18,7 +18,7 @@ class MemberStatus:
     """How far a member of a sweep is.
 
     Attributes:
-        state: As its run folders say, each file held against COMPLETE.
+        state: As its run folders say, each file compared with COMPLETE.
         folder: The run that counts: the first finished one, else the last attempt; None where there is none.
         message: Why it is not complete, one sentence, or "".
         attempts: How many run folders there are of it.

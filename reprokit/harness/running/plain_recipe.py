@@ -1,4 +1,4 @@
-"""A plain command that is held against a golden: judged as a recipe of that command, run as it is typed.
+"""A plain command that is compared with a golden: judged as a recipe of that command, run as it is typed.
 
 Nothing says which files such a program consists of, so what identifies it is its command line, with the
 placeholders. The recipe stands in the run folder, so that whoever judges it again needs nothing else.

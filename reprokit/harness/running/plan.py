@@ -224,7 +224,7 @@ class _Particulars:
         names: The end of each run's id, one a run.
         words: Further words of the command line.
         mounts: Further files that the training sees.
-        facts: Further keys of ``run.json``, so that nobody takes the run for a whole training.
+        facts: Further keys of ``run.json``, so that no one takes the run for a whole training.
         attempt: Which attempt at the training it is.
     """
 

@@ -27,7 +27,7 @@ def check_before_running(recipe: Recipe, *, seed: int, session: Session) -> None
         session: The project, and who is told what takes long.
 
     Raises:
-        GoldenError: The golden that the runs would be held against is damaged.
+        GoldenError: The golden that the runs would be compared with is damaged.
     """
     host = capture.capture_host(session.project.root)
     platforms = platforms_here(recipe, host)

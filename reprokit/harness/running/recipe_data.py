@@ -1,6 +1,6 @@
 """The data that a recipe declares by name: found in the cache, checked, and shown to its runs read-only.
 
-Nothing is fetched here: a run uses what `reprokit data fetch` brought. All of it is read and held against its
+Nothing is fetched here: a run uses what `reprokit data fetch` brought. All is read and compared with its
 digest before the runs start, and what changed while they ran is found afterwards.
 """
 

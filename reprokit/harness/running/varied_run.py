@@ -1,4 +1,4 @@
-"""A run put under other surroundings: environment, starter, emulator, and the hook.
+"""A run put under different conditions: environment, starter, emulator, and the hook.
 
 The hook leaves its trace in the run folder. It shows what was in force, and where it varies nothing itself it
 changes nothing.

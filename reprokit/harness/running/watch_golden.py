@@ -31,7 +31,7 @@ _WHOLE = "make whole runs: `reprokit reproduce RECIPE`, or `reprokit verify --no
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedGolden:
-    """The metrics that the runs are held against, and how far each may be off."""
+    """The metrics that the runs are compared with, and how far each may be off."""
 
     metrics: Path
     tolerances: Tolerances

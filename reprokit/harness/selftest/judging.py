@@ -1,4 +1,4 @@
-"""One fault planted, judged as ``reprokit report show`` and ``verify`` do, and held against the table."""
+"""One fault planted, judged as ``reprokit report show`` and ``verify`` do, and compared with the table."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ _FOLDERS = (
         "no-checkpoint", "a promised checkpoint that is not there", folders.without_checkpoint, "CHECK_FAILED"
     ),
     _folder(
-        "unseeded-generator", "a generator that nobody seeded", folders.unseeded_generator, "CHECK_FAILED"
+        "unseeded-generator", "a generator that no one seeded", folders.unseeded_generator, "CHECK_FAILED"
     ),
     _folder("no-marker", "a run without COMPLETE", folders.without(MARKER)),
     _folder("cut-marker", "a COMPLETE cut short", folders.cut_short(MARKER)),
@@ -308,7 +308,7 @@ _FOLDERS = (
 _BESIDE = (
     FaultKind(
         "varied-run",
-        "another number in a run under other surroundings",
+        "another number in a run under different conditions",
         _of(_value(m.one_ulp)),
         sealed={VARIED: "CHECK_FAILED"},
         unsealed={VARIED: "CHECK_FAILED"},
@@ -321,7 +321,7 @@ _BESIDE = (
     ),
     FaultKind(
         "crashed-when-varied",
-        "a run that does not come to its end under other surroundings",
+        "a run that does not come to its end under different conditions",
         folders.without(MARKER),
         unsealed={VARIED: "CHECK_FAILED"},
     ),

@@ -53,7 +53,7 @@ _QUICK_S, _SHARE = 0.05, 0.05
 
 @dataclass(slots=True, kw_only=True)
 class SweepMembers:
-    """The members of a sweep as they are now; every change is recorded before anybody is told.
+    """The members of a sweep as they are now; every change is recorded before anyone is told.
 
     Where there are so many that writing the record takes long, it lags behind: nothing rests on it, because
     how far a member is follows from its run folder. ``settle`` writes what is due, at the end all of it.
@@ -211,7 +211,7 @@ def run_member(
 
 
 def _before_close(folder: Path, seed: int, group: SweepGroup, attempt: Attempt) -> BeforeClose:
-    """How an attempt is closed that completed: joined with the one before it, held against all of them."""
+    """How an attempt is closed that completed: joined with the one before it, compared with all of them."""
     if attempt.number == 1 or group.inputs is None:
         return as_it_ended
     held = (

@@ -16,7 +16,7 @@ from reprokit.layout import METRICS
 from reprokit.runs.sweeps import MemberState, SweepMember
 
 _MOST_NAMED = 6
-_MOST_GROUPS = 2_000  # each is held against all others
+_MOST_GROUPS = 2_000  # each is compared with all others
 
 
 def equal_results(members: Sequence[SweepMember], *, runs_dir: Path) -> tuple[str, ...]:

@@ -196,7 +196,7 @@ def with_other_settings(group: SweepGroup, recipe: Recipe, *, project: Project) 
 
 
 def members_of(group: SweepGroup) -> Iterator[SweepMember]:
-    """The members of a group; nobody has looked for their runs yet."""
+    """The members of a group; no one has looked for their runs yet."""
     recipe = group.recipe
     for seed in group.seeds:
         if group.inputs is None:
@@ -269,7 +269,7 @@ def refuse_twins(members: Sequence[SweepMember]) -> None:
 
 
 def side_by_side(groups: Sequence[SweepGroup], *, num_cores: int) -> int:
-    """How many members run at one time where nobody said: a core each, or a GPU each, or one on a TPU.
+    """How many members run at one time where no one said: a core each, or a GPU each, or one on a TPU.
 
     Those that no full round has room for share the cores with the first round, where all have one thread and
     the memory suffices: five trainings on two cores take the time of two and a half, not of three.

@@ -1,4 +1,4 @@
-"""Carrying out a job of a sweep on this machine: made ready here, held against the sweep, and run.
+"""Carrying out a job of a sweep on this machine: made ready here, compared with the sweep, and run.
 
 Nothing is run where it would stand on something else than the sweep does. The run's folder, which all
 machines share, is closed here.
@@ -34,7 +34,7 @@ from reprokit.session import Session
 
 
 class SilentProgress:
-    """Nobody watches the machine itself: the tool reads the run's folder."""
+    """No one watches the machine itself: the tool reads the run's folder."""
 
     def phase(self, name: str) -> None: ...
     def update(self, *_told: Any, **_more: Any) -> None: ...
@@ -85,7 +85,7 @@ def carry_out_job(file: Path, *, node: str = "", why: WhyStopped | None = None) 
 
 @dataclass(slots=True)
 class WhyStopped:
-    """Why this process was asked to end, where nobody interrupted it."""
+    """Why this process was asked to end, where no one interrupted it."""
 
     outcome: Outcome = Outcome.INTERRUPTED
     message: str = ""

@@ -1,6 +1,6 @@
 """A job that its engine began again: the next run of it, and the checkpoint that it goes on from.
 
-Slurm begins a job anew whose node went down, that was preempted, or that somebody requeued. Its run folder is
+Slurm begins a job anew whose node went down, that was preempted, or that someone requeued. Its run folder is
 there then; the next run has a folder of its own, which a file beside the job names to whoever follows it.
 """
 

@@ -1,6 +1,6 @@
 """The pruning rule of one trial, applied to its run while that is under way and after it has ended.
 
-A trial is pruned at the first report where the rule says so, whenever somebody looks and however its run
+A trial is pruned at the first report where the rule says so, whenever someone looks and however its run
 ended after that; so a run that is stopped late, or not at all, gives the same trial.
 """
 

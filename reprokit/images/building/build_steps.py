@@ -137,7 +137,7 @@ def _build(
 
 
 def write_context(context: BinaryIO, ingredients: Ingredients, surroundings: BuildConditions) -> None:
-    """Write Dockerfile and wheels as a tar file, with the surroundings' owners, modes, times and order."""
+    """Write Dockerfile and wheels as a tar file, with the conditions' owners, modes, times and order."""
     lock = ingredients.lock
     files = {"Dockerfile": lock.dockerfile}
     files |= {f"wheels/{path.name}": path for path in sorted(ingredients.wheels.iterdir())}

@@ -99,7 +99,7 @@ def find_known(
 ) -> StoredImage | None:
     """The image with that label whose ID is known, or None.
 
-    Labels are what anybody may write on an image, and images that are made on top of one inherit them. The
+    Labels are what anyone may write on an image, and images that are made on top of one inherit them. The
     name may have gone to another one since.
     """
     found = images_with(client, f"{label}={value}", hidden=True)

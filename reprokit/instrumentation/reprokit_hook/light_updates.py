@@ -97,7 +97,7 @@ class Parameters:
         self._light.line(record)
 
     def _states(self) -> Iterator[tuple[str, str]]:
-        """Digests of the global generators that somebody has seeded."""
+        """Digests of the global generators that someone has seeded."""
         if self._light.random.is_seeded:
             yield "python", _digest(repr(random.getstate()))
         numpy = self._light.numpy

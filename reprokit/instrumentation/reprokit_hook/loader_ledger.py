@@ -361,7 +361,7 @@ def _words(numpy: Any, torch: Any, tensor: Any) -> Any:
 
 @functools.lru_cache(maxsize=32)
 def _weights(numpy: Any, number: int, words: int) -> Any:
-    """Odd numbers, always the same; made without a generator that anybody would watch."""
+    """Odd numbers, always the same; made without a generator that anyone would watch."""
     size = 8 * words
     drawn = numpy.frombuffer(hashlib.shake_128(f"{_SEED} {number}".encode()).digest(size), dtype=numpy.uint64)
     return drawn | numpy.uint64(1)

@@ -40,7 +40,7 @@ def watch_ray(module: Any, watch: Watch) -> None:
 
 
 class _Results:
-    """What a program waits for, numbered, so that runs can be held against each other."""
+    """What a program waits for, numbered, so that runs can be compared with each other."""
 
     def __init__(self, natural: Any, watch: Watch) -> None:
         self._natural, self._watch = natural, watch

@@ -75,7 +75,7 @@ def _note_draws(module: Any, watch: Watch) -> None:
 
 
 def _state(torch: Any) -> bytes:
-    """The default generator's state, read without an operation that anybody would watch."""
+    """The default generator's state, read without an operation that anyone would watch."""
     return bytes(torch.default_generator.get_state().numpy().tobytes())
 
 

@@ -100,7 +100,7 @@ class VectorStreams:
         self._vectors.append((generators, entry))
 
     def _began(self, generator: Any) -> str:
-        """What it stood at when it was made; "" where nobody saw that, so that it is nobody's clone."""
+        """What it stood at when it was made; "" where no one saw that, so that it is no one's clone."""
         return next((state for one, state in reversed(self._made) if one is generator), "")
 
     def _end(self) -> None:

@@ -281,7 +281,7 @@ FIXTURES: dict[str, Any] = {
 @pytest.mark.parametrize("attack", FIXTURES)
 def test_metrics_that_say_nothing_are_no_golden_of_a_test(tmp_path, monkeypatch, attack):
     monkeypatch.delenv("CI", raising=False)
-    for _ in range(2):  # the second would be held against what the first wrote
+    for _ in range(2):  # the second would be compared with what the first wrote
         with pytest.raises((pytest.fail.Exception, ReprokitError)):
             GoldenFixture(folder=tmp_path, test="t", update=False).check(FIXTURES[attack])
 

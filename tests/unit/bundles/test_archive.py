@@ -50,7 +50,7 @@ def made(tmp_path):
 
 
 def sealed(path: Path, tar: bytes, *, header: bytes = HEADER) -> Path:
-    """An archive whose header is consistent: what somebody writes who knows the format."""
+    """An archive whose header is consistent: what someone writes who knows the format."""
     body = gzip.compress(tar, mtime=0)[10:]
     digest = hashlib.sha256(body).hexdigest()
     path.write_bytes(header + f"sha256:{digest}".encode() + b"\0" + body)

@@ -1,4 +1,4 @@
-"""Series of records held against each other, without any files."""
+"""Series of records compared with each other, without any files."""
 
 import json
 import math

@@ -73,9 +73,9 @@ LACKS = {
     "an old Python": (replace(HEALTHY, python=(3, 10)), "python", "uv python install"),
     "a Python that is too new": (replace(HEALTHY, python=(3, 14)), "python", "uv python install"),
     "locks that are broken": (replace(HEALTHY, locks={}, locks_problem="no hash"), "locks", "git checkout"),
-    "a cache nobody can write": (replace(HEALTHY, cache_problem="read-only"), "cache", "REPROKIT_CACHE"),
+    "a cache no one can write": (replace(HEALTHY, cache_problem="read-only"), "cache", "REPROKIT_CACHE"),
     "too little memory": (host(memory={"total_bytes": GIB}), "memory", "more"),
-    "memory that nobody could read": (host(memory={}), "memory", "more"),
+    "memory that no one could read": (host(memory={}), "memory", "more"),
     "too little disk": (host(disk={"free_bytes": GIB}), "disk", "prune"),
     "no engine on a Mac": (
         replace(host(os={"system": "Darwin"}), engine=NO_ENGINE),

@@ -1,4 +1,4 @@
-"""What a killed tool left is removed; what is somebody's own is never touched."""
+"""What a killed tool left is removed; what is someone's own is never touched."""
 
 from __future__ import annotations
 
@@ -98,5 +98,5 @@ def test_a_container_that_somebody_else_removes_first_is_no_error(
 
 
 def test_without_an_engine_there_is_nothing_to_remove(engine: Any):
-    engine.failing["connect"] = requests.ConnectionError("nobody there")
+    engine.failing["connect"] = requests.ConnectionError("no one there")
     assert remove_orphans("/w", client_factory=engine.client) == ()

@@ -77,7 +77,7 @@ def made(theirs, tmp_path):
 
 @pytest.fixture
 def reviewer(theirs, tmp_path, monkeypatch):
-    """Somebody with an empty cache and no network, who has the archive and nothing else."""
+    """Someone with an empty cache and no network, who has the archive and nothing else."""
     home = tmp_path / "reviewer"
     home.mkdir()
 
@@ -98,7 +98,7 @@ def reviewer(theirs, tmp_path, monkeypatch):
 
 @pytest.fixture
 def rewritten(made, tmp_path):
-    """The bundle with some files changed by somebody who writes manifest and digests anew as well."""
+    """The bundle with some files changed by someone who writes manifest and digests anew as well."""
 
     def rewrite(change):
         folder = tmp_path / "rewritten"
@@ -149,7 +149,7 @@ LEFT_OUT = {
         "must not be passed on (licence: all rights reserved)",
     ),
     "too large": ({}, {"most_data_bytes": len(TRAIN) - 1}, "more than the bundle has room for"),
-    "nobody wants it": ({}, {"most_data_bytes": 0}, "no data was asked for"),
+    "no one wants it": ({}, {"most_data_bytes": 0}, "no data was asked for"),
 }
 
 

@@ -48,7 +48,7 @@ def open_it(tmp_path):
 
 @pytest.fixture
 def rewritten(written, tmp_path):
-    """The bundle with some files changed by somebody who rewrites manifest and digests as well."""
+    """The bundle with some files changed by someone who rewrites manifest and digests as well."""
 
     def rewrite(change):
         folder = tmp_path / "theirs"

@@ -1,4 +1,4 @@
-"""A bundle of somebody's program: written in one project, reproduced from the archive alone."""
+"""A bundle of someone's program: written in one project, reproduced from the archive alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def made(repository, tmp_path):
 
 @pytest.fixture
 def reviewer(tmp_path):
-    """An empty folder of somebody else's, where nothing of the project is."""
+    """An empty folder of someone else's, where nothing of the project is."""
     home = tmp_path / "reviewer"
     home.mkdir()
 

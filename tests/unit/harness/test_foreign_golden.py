@@ -78,7 +78,7 @@ def imported(project, text=PUBLISHED, *, rtol=0.01, renamed=None, **further):
         platform="cpu-x86_64",
         tolerance=Tolerance(rtol=rtol),
         renamed={"Loss": "loss"} if renamed is None else renamed,
-        reason="table 2 of somebody's paper",
+        reason="table 2 of someone's paper",
         now=NOW,
         **further,
     )

@@ -1,4 +1,4 @@
-"""``init``: from somebody's program to a recipe that reproduces it."""
+"""``init``: from someone's program to a recipe that reproduces it."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_a_changed_recipe_or_program_is_another_sweep(here, change):
 
 def test_a_word_of_the_recipe_that_changes_no_number_keeps_the_runs(here):
     swept(here.root)
-    here.write(recipes__train__recipe_yaml=RECIPE.replace("as it is", "of somebody"))
+    here.write(recipes__train__recipe_yaml=RECIPE.replace("as it is", "of someone"))
     assert swept(here.root).actions == ("reuse",) * 3
 
 

@@ -29,7 +29,7 @@ class Lab:
         self._known = {one.name: one for one in variations.survey(there).made}
 
     def expect(self, more):
-        """Nobody is shown how many runs it takes."""
+        """No one is shown how many runs it takes."""
 
     def run(self, label, given):
         self.made += 1

@@ -1,4 +1,4 @@
-"""Training once more under other surroundings: which runs are made, what is read back, whose fault it is."""
+"""Training again under different conditions: which runs are made, what is read back, whose fault it is."""
 
 import json
 from dataclasses import replace

@@ -13,7 +13,7 @@ from support.recorded_progress import RecordedProgress
 
 
 class Silent:
-    """Progress that nobody reads."""
+    """Progress that no one reads."""
 
     def __getattr__(self, name):
         return lambda *_, **__: None

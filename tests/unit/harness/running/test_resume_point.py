@@ -114,7 +114,7 @@ def test_a_stopped_run_goes_on_from_its_last_checkpoint_where_nothing_has_change
 
 
 def abandon(folder):
-    """As a tool leaves a run that is killed with SIGKILL: all files in output/, nobody who owns it."""
+    """As a tool leaves a run that is killed with SIGKILL: all files in output/, no one who owns it."""
     (folder / "output").mkdir()
     (folder / "checkpoints").rename(folder / "output" / "checkpoints")
     record = json.loads((folder / "run.json").read_text())
