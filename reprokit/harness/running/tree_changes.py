@@ -84,7 +84,7 @@ class Tree:
             try:
                 with os.scandir(waiting.pop()) as found:
                     inside = list(found)
-            except OSError:  # it went away, or nobody may read it
+            except OSError:  # it went away, or no one may read it
                 continue
             for one in inside:
                 if one.name == _GIT or one.path in self.skipped:
