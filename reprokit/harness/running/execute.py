@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reprokit import capture, file_tree, images, runs
+from reprokit import capture, file_tree, runs
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
@@ -21,7 +21,6 @@ from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import RunPlan
 from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.images.cache import cache_folder
 from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
 from reprokit.session import Progress
 
@@ -82,8 +81,11 @@ def execute(
     """
     stop = stop or threading.Event()
     folders: list[Path] = []
-    shared = SharedPlaces(plan.specs, leave_out=(runs_dir, cache_folder(None)))
-    plan = replace(plan, shared=shared)
+    if len(plan.specs) > 1:  # one alone leaves nothing to another
+        from reprokit.images.cache import cache_folder
+
+        left_out = (runs_dir, cache_folder(None))
+        plan = replace(plan, shared=SharedPlaces(plan.specs, leave_out=left_out))
     watch = None
     if find_golden is not None:
         from reprokit.harness.running.watch_golden import GoldenWatch
@@ -231,6 +233,8 @@ def _unless_environment_changed(
     """The result; never one that is judged where its environment is not as it was before the runs."""
     if not result.is_judged or not installed or spec.realisation is None:
         return result
+    from reprokit import images
+
     changed = images.changed_since(installed, spec.realisation)
     if not changed:
         return result
