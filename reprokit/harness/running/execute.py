@@ -100,8 +100,7 @@ def execute(
     """
     stop = stop or threading.Event()
     folders: list[Path] = []
-    shared = SharedPlaces(plan.specs, leave_out=(runs_dir, images.cache.cache_folder(None)))
-    plan = replace(plan, shared=shared)
+    plan = with_shared_places(plan, runs_dir=runs_dir)
     watch = None
     if find_golden is not None:
         watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
@@ -133,6 +132,14 @@ def execute(
             in_threads(one, plan.specs, workers=side_by_side, stop=stop)
     order = {spec.run_id: index for index, spec in enumerate(plan.specs)}
     return tuple(sorted(folders, key=lambda folder: order[folder.name]))
+
+
+def with_shared_places(plan: Plan, *, runs_dir: Path) -> Plan:
+    """The plan, with what its runs share looked at; one that a larger plan was split into keeps the larger's."""
+    if plan.shared is not None:
+        return plan
+    leave_out = (runs_dir, images.cache.cache_folder(None))
+    return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out))
 
 
 def _run_and_close(

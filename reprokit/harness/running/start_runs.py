@@ -23,7 +23,7 @@ from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.execute import Progress, execute
+from reprokit.harness.running.execute import Progress, execute, with_shared_places
 from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
@@ -130,6 +130,7 @@ def run_command(
             )
             with phases.of("train"):
                 kept = (project.runs_dir, project.reports_dir)
+                plan = with_shared_places(plan, runs_dir=project.runs_dir)
                 tree = Tree.of(command, working_dir=Path.cwd(), skipped=kept)
                 return _one_by_one(plan, request, tree, run=run)
     except CannotRunError as error:
