@@ -135,7 +135,7 @@ def execute(
 
 
 def with_shared_places(plan: Plan, *, runs_dir: Path) -> Plan:
-    """The plan, with what its runs share looked at; one that a larger plan was split into keeps the larger's."""
+    """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole."""
     if plan.shared is not None:
         return plan
     leave_out = (runs_dir, images.cache.cache_folder(None))
