@@ -1,6 +1,6 @@
 """Code outside a repository that a program can import: what no commit of it says.
 
->>> outside_code(("python", "train.py"), root=Path("/work/theirs"), working_dir=Path("/work/theirs"))
+>>> outside_code(("python", "train.py"), root=Path("/home/me/theirs"), working_dir=Path("/home/me/theirs"))
 {'files': {'helper.py': 'sha256:…'}}
 """
 
@@ -10,8 +10,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from reprokit.workspace import sha256_of
 
 _CODE = (".py", ".so", ".pyd", ".pth", ".zip", ".egg")
 _MOST_ENTRIES = 20_000
@@ -54,6 +52,8 @@ def outside_code(command: Sequence[str], *, root: Path, working_dir: Path) -> di
 def _digests(found: Mapping[str, Path]) -> dict[str, str]:
     if len(found) > _MOST_FILES or sum(path.stat().st_size for path in found.values()) > _MOST_BYTES:
         raise _TooMuchError
+    from reprokit.workspace import sha256_of  # noqa: PLC0415  (this package is imported beside a training, too)
+
     return {name: sha256_of(path) for name, path in found.items()}
 
 

@@ -275,11 +275,12 @@ def request_of(options: dict[str, Any], *, ignore: tuple[str, ...] = ()) -> Requ
     """What the options ask for."""
     from reprokit.cli.signing_options import without_key
     from reprokit.harness.running import shell_line
-    from reprokit.recipes import PLATFORM
 
     known = {one.name for one in fields(Request)}
     given = {name: value for name, value in options.items() if name in known and value is not None}
     if platform := options.get("platform"):
+        from reprokit.recipes import PLATFORM
+
         given["overrides"] = (f"{PLATFORM}={platform}", *given.get("overrides", ()))
     return Request(
         **{

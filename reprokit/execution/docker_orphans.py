@@ -18,9 +18,10 @@ import psutil
 
 from reprokit.core.records import RunSpec
 from reprokit.docker_sdk import ANSWERS, ENGINE_ERRORS, suppressed
+from reprokit.execution import engine_socket
 from reprokit.execution.docker_engine import ClientFactory, quick_connect
 
-WORKSPACE_LABEL = "dev.reprokit.workspace"
+WORKSPACE_LABEL = engine_socket.WORKSPACE_LABEL
 RUN_LABEL = "dev.reprokit.run"
 OWNER_LABEL = "dev.reprokit.owner"
 

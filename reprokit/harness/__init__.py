@@ -5,34 +5,37 @@ story has a package with names of its own: ``diagnosing``, ``portability``, ``at
 ``bundling``, ``sweeping``, ``tuning`` and ``selftest``.
 """
 
-from reprokit.harness.audit import Audit, audit
-from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
-from reprokit.harness.farm import FarmRow, record_goldens, verify_on
-from reprokit.harness.judging.left_out_metrics import must_leave_out
-from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
-from reprokit.harness.learning import Learned, learned
-from reprokit.harness.reproduce import (
-    judge_again,
-    reproduce,
-    reproduce_command,
-    run_command_once,
-    run_once,
-)
-from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
-from reprokit.harness.running.start_runs import choose_backend
-from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
-from reprokit.harness.sweeping.on_this_machine import (
-    WhyStopped,
-    carry_out_job,
-    goes_on_from_a_checkpoint,
-    stop_at_time_limit,
-    stop_when_closed,
-)
-from reprokit.harness.tune import tune
-from reprokit.harness.tuning import AfterSearch, Asked, Study
-from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
-from reprokit.project import Project
-from reprokit.request import Request
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reprokit.harness.audit import Audit, audit
+    from reprokit.harness.bundle import WrittenBundle, bundle, reproduce_bundle
+    from reprokit.harness.farm import FarmRow, record_goldens, verify_on
+    from reprokit.harness.judging.left_out_metrics import must_leave_out
+    from reprokit.harness.kubernetes_job import export_kubernetes, export_sweep
+    from reprokit.harness.learning import Learned, learned
+    from reprokit.harness.reproduce import judge_again, reproduce, reproduce_command
+    from reprokit.harness.rerun import Beside, Field, beside, curves, reproduce_run
+    from reprokit.harness.running.start_runs import choose_backend
+    from reprokit.harness.single_run import run_command_once, run_once
+    from reprokit.harness.sweep import FinishedRuns, Sweep, attach, finished_runs, sweep
+    from reprokit.harness.sweeping.on_this_machine import (
+        WhyStopped,
+        carry_out_job,
+        goes_on_from_a_checkpoint,
+        stop_at_time_limit,
+        stop_when_closed,
+    )
+    from reprokit.harness.tune import tune
+    from reprokit.harness.tuning import AfterSearch, Asked, Study
+    from reprokit.harness.verify import GateAnswer, gate_code, gate_record, must_hold_reports, verify
+    from reprokit.project import Project
+    from reprokit.request import Request
 
 __all__ = [
     "AfterSearch",
@@ -95,3 +98,73 @@ __all__ = [
     "verify",
     "verify_on",
 ]
+
+#: Name → the module that has it. Each is imported where it is used: a run loads no judge.
+_HOMES = {
+    "AfterSearch": "reprokit.harness.tuning",
+    "Asked": "reprokit.harness.tuning",
+    "Audit": "reprokit.harness.audit",
+    "Beside": "reprokit.harness.rerun",
+    "FarmRow": "reprokit.harness.farm",
+    "Field": "reprokit.harness.rerun",
+    "FinishedRuns": "reprokit.harness.sweep",
+    "GateAnswer": "reprokit.harness.verify",
+    "Learned": "reprokit.harness.learning",
+    "Project": "reprokit.project",
+    "Request": "reprokit.request",
+    "Study": "reprokit.harness.tuning",
+    "Sweep": "reprokit.harness.sweep",
+    "WhyStopped": "reprokit.harness.sweeping.on_this_machine",
+    "WrittenBundle": "reprokit.harness.bundle",
+    "attach": "reprokit.harness.sweep",
+    "audit": "reprokit.harness.audit",
+    "beside": "reprokit.harness.rerun",
+    "bundle": "reprokit.harness.bundle",
+    "carry_out_job": "reprokit.harness.sweeping.on_this_machine",
+    "choose_backend": "reprokit.harness.running.start_runs",
+    "curves": "reprokit.harness.rerun",
+    "export_kubernetes": "reprokit.harness.kubernetes_job",
+    "export_sweep": "reprokit.harness.kubernetes_job",
+    "finished_runs": "reprokit.harness.sweep",
+    "gate_code": "reprokit.harness.verify",
+    "gate_record": "reprokit.harness.verify",
+    "goes_on_from_a_checkpoint": "reprokit.harness.sweeping.on_this_machine",
+    "judge_again": "reprokit.harness.reproduce",
+    "learned": "reprokit.harness.learning",
+    "must_hold_reports": "reprokit.harness.verify",
+    "must_leave_out": "reprokit.harness.judging.left_out_metrics",
+    "record_goldens": "reprokit.harness.farm",
+    "reproduce": "reprokit.harness.reproduce",
+    "reproduce_bundle": "reprokit.harness.bundle",
+    "reproduce_command": "reprokit.harness.reproduce",
+    "reproduce_run": "reprokit.harness.rerun",
+    "run_command_once": "reprokit.harness.single_run",
+    "run_once": "reprokit.harness.single_run",
+    "stop_at_time_limit": "reprokit.harness.sweeping.on_this_machine",
+    "stop_when_closed": "reprokit.harness.sweeping.on_this_machine",
+    "sweep": "reprokit.harness.sweep",
+    "tune": "reprokit.harness.tune",
+    "verify": "reprokit.harness.verify",
+    "verify_on": "reprokit.harness.farm",
+}
+
+
+class _Harness(ModuleType):
+    """The package: a function stays what its name means once a module of that name was imported."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        if name not in _HOMES:
+            return importlib.import_module(f"{__name__}.{name}")
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        super().__setattr__(name, value)
+        return value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if isinstance(value, ModuleType) and name in _HOMES:
+            return  # what the import system does with every module that it has loaded
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Harness

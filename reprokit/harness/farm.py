@@ -19,7 +19,7 @@ from reprokit.harness.curation.promote import promote
 from reprokit.harness.reproduce import judge_again
 from reprokit.harness.running.clock import stamp
 from reprokit.harness.running.seeds import seeds_of
-from reprokit.harness.running.start_runs import among_others_in
+from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds
 from reprokit.harness.sweeping.carry_out import SweepProgress
 from reprokit.harness.sweeping.every_kind import Cell, run_on_every_kind

@@ -26,11 +26,11 @@ from reprokit.harness.running.clock import Phases, now, stamp
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.running.interrupted_run import interrupt
 from reprokit.harness.running.plan import shell_line
-from reprokit.harness.running.preflight import foresee, tell_false_claims
-from reprokit.harness.running.resume_point import choose, fit
-from reprokit.harness.running.resume_program import choose_left, must_say_how
-from reprokit.harness.running.run_kinds import ResumedCommand, ResumedRun, WholeRun
-from reprokit.harness.running.start_runs import run_command, run_recipe, settle
+from reprokit.harness.running.preflight import foresee
+from reprokit.harness.running.resume_program import must_say_how
+from reprokit.harness.running.run_kinds import WholeRun
+from reprokit.harness.running.start_command import run_command
+from reprokit.harness.running.start_runs import run_recipe
 from reprokit.harness.sweeping.new_seeds import run_new_seeds
 from reprokit.layout import RECORD, SOURCE
 from reprokit.project import Project
@@ -88,49 +88,6 @@ def _is_resumed(recipe: Recipe, folders: Sequence[Path], request: Request) -> bo
     return asked or (declared and agree(folders))
 
 
-def run_once(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
-    """Run a recipe once, or go on with a run of it, with no judgement.
-
-    Returns:
-        The run folder.
-
-    Raises:
-        UsageError: ``resume_from`` names nothing that this run could go on from.
-    """
-    if request.resume_from is not None:
-        return _go_on(name, request, project=project, progress=progress)
-    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
-    tell_false_claims(recipe, project=project, progress=progress)
-    folders = run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))
-    tell_idle_patterns(recipe, folders, progress=progress)
-    return folders[0]
-
-
-def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
-    settle(project, progress=progress)  # before the checkpoint is chosen: closing a run moves its files
-    kind: ResumedRun | ResumedCommand
-    folder = _program_run(str(request.resume_from), project)
-    if folder is not None:
-        recipe, request, kind = choose_left(folder, name, request, project=project)
-        progress.note(f"resumes from {kind.checkpoint or 'the folder'} of {kind.run}")
-        return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
-    chosen = choose(str(request.resume_from), project=project)
-    recipe, request = fit(chosen, name, request, project=project)
-    for skipped in chosen.skipped:
-        progress.note(f"{skipped} is not whole: not used")
-    progress.note(f"resumes from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
-    kind = ResumedRun(point=chosen.point)
-    return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
-
-
-def _program_run(reference: str, project: Project) -> Path | None:
-    """The folder of an unmodified program's run, where a person names one."""
-    if reference.endswith(".pt"):
-        return None
-    folder = runs.find(project.runs_dir, reference)
-    return folder if runs.read(folder, verify=False).record.get("program") else None
-
-
 def reproduce_command(
     command: Sequence[str], request: Request, *, project: Project, progress: Progress
 ) -> tuple[Report, Path]:
@@ -149,13 +106,6 @@ def reproduce_command(
     return _answer(
         recipe, folders, request, project=project, phases=phases, beside=beside, command=tuple(command)
     )
-
-
-def run_command_once(
-    command: Sequence[str], request: Request, *, project: Project, progress: Progress
-) -> Path:
-    """Run a plain command once, with no judgement."""
-    return run_command(command, replace(request, repeats=1), project=project, phases=Phases(progress))[0]
 
 
 def judge_again(

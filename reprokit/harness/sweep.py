@@ -18,7 +18,7 @@ from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.member_runs import by_seed, member_today
 from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
-from reprokit.harness.running.start_runs import among_others_in
+from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import Seeds, parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import Board, SweepProgress, carry_out
 from reprokit.harness.sweeping.elsewhere import carry_out_elsewhere

@@ -17,7 +17,7 @@ from reprokit.errors import CannotRunError, UsageError
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.preflight import tell_false_claims
 from reprokit.harness.running.run_inputs import whole_runs
-from reprokit.harness.running.start_runs import among_others_in
+from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.asked import parse_seeds, settings_grid
 from reprokit.harness.sweeping.carry_out import Board, SweepProgress
 from reprokit.harness.sweeping.equal_results import equal_results

@@ -10,22 +10,24 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reprokit import capture, file_tree, images, runs
 from reprokit.core.records import Outcome, RunResult, RunSpec, to_json
 from reprokit.errors import WorkspaceError
 from reprokit.execution import Backend
 from reprokit.execution.outcome import Explanation, StopRunError
-from reprokit.harness.running import instrumented, program_output
 from reprokit.harness.running.numbers import mounted_digest, mounted_package
 from reprokit.harness.running.plan import Plan
-from reprokit.harness.running.recipe_data import unless_changed
 from reprokit.harness.running.shared_places import SharedPlaces
 from reprokit.harness.running.threads_of_runs import in_threads
-from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
+from reprokit.images.cache import cache_folder
 from reprokit.layout import OUTPUT, STDERR, STDOUT, TIMING
 
+if TYPE_CHECKING:
+    from reprokit.harness.running.watch_golden import FindGolden, GoldenWatch
+
+_HOOK = "REPROKIT_HOOK"  # set where instrumentation watches the program
 _TAIL_BYTES = 4096
 _MAX_WATCHED = 200
 _SHOWN = 3
@@ -103,6 +105,8 @@ def execute(
     plan = with_shared_places(plan, runs_dir=runs_dir)
     watch = None
     if find_golden is not None:
+        from reprokit.harness.running.watch_golden import GoldenWatch
+
         watch = GoldenWatch([spec.run_id for spec in plan.specs], find=find_golden, note=progress.note)
 
     def one(spec: RunSpec) -> RunResult:
@@ -138,7 +142,7 @@ def with_shared_places(plan: Plan, *, runs_dir: Path) -> Plan:
     """The plan, with what its runs share looked at; a part of a larger plan keeps that of the whole."""
     if plan.shared is not None:
         return plan
-    leave_out = (runs_dir, images.cache.cache_folder(None))
+    leave_out = (runs_dir, cache_folder(None))
     return replace(plan, shared=SharedPlaces(plan.specs, leave_out=leave_out))
 
 
@@ -172,13 +176,15 @@ def _run_and_close(
 
     try:
         if plan.program is not None:
+            from reprokit.harness.running import instrumented, program_output
+
             program_output.make_room(folder, plan.program)
             instrumented.make_room(spec, folder)
         began = time.time()
         result = backend.run(replace(spec, confined=_is_confined(spec, plan)), folder, on_tick=tick)
         if watch:
             watch.look(spec.run_id, folder, environment=environment)  # what came after the last tick
-        result = unless_changed(result, plan.fetched)
+        result = _unless_data_changed(result, plan)
         result = _unless_package_changed(result, spec, recorded=plan.facts.get("mounted_digest"))
         result = _unless_environment_changed(result, spec, installed=plan.facts.get("installed"))
         result = _unless_cut_short(result, _inside(spec, folder, {}, plan=plan))
@@ -223,6 +229,14 @@ def _tell_of_size(label: str, folder: Path, *, progress: Progress) -> None:
     num_bytes = sum(one.num_bytes for one in file_tree.walk(folder))
     if num_bytes > _WORTH_A_LINE_BYTES:
         progress.note(f"{label}: {num_bytes / (1 << 30):,.1f} GiB of files are digested")
+
+
+def _unless_data_changed(result: RunResult, plan: Plan) -> RunResult:
+    if not plan.fetched:
+        return result
+    from reprokit.harness.running.recipe_data import unless_changed
+
+    return unless_changed(result, plan.fetched)
 
 
 def _unless_package_changed(result: RunResult, spec: RunSpec, *, recorded: str | None) -> RunResult:
@@ -276,6 +290,10 @@ def _unless_cut_short(result: RunResult, inside: Mapping[str, Any]) -> RunResult
 
 def _watched(result: RunResult, spec: RunSpec, folder: Path) -> RunResult:
     """The result, with what the watch saw brought home; never a completed one where that failed."""
+    if _HOOK not in spec.environment:
+        return result
+    from reprokit.harness.running import instrumented
+
     try:
         instrumented.bring_home(spec, folder)
     except WorkspaceError as error:
@@ -287,7 +305,13 @@ def _watched(result: RunResult, spec: RunSpec, folder: Path) -> RunResult:
 def _with_output(result: RunResult, folder: Path, plan: Plan) -> tuple[RunResult, dict[str, Any]]:
     """What an unmodified program left, read and brought home; never of one that changed its own files."""
     if plan.program is None:
-        return result, program_output.digests_asked(folder, plan.outputs) if result.completed else {}
+        if not plan.outputs or not result.completed:
+            return result, {}
+        from reprokit.harness.running import program_output
+
+        return result, program_output.digests_asked(folder, plan.outputs)
+    from reprokit.harness.running import program_output
+
     problem = program_output.collect(folder, plan.program)
     if not result.completed:
         return result, {}

@@ -18,16 +18,17 @@ Three questions, three answers:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import reprokit
 from reprokit.core.records import Realisation, RunSpec, digest
 from reprokit.execution import mounted_copies
 from reprokit.harness.running.program_files import ProgramFile, digest_of_files, left_out, program_files
-from reprokit.images.locks import VARIANT
 from reprokit.project import Project, settings_of
-from reprokit.recipes import NO_VARIANT, Recipe, digest_of_parts
 from reprokit.workspace import sha256_of_path
+
+if TYPE_CHECKING:
+    from reprokit.recipes import Recipe
 
 PACKAGE = Path(reprokit.__file__).parent
 #: What runs beside every training and can change its numbers, below the package.
@@ -73,6 +74,8 @@ def recipe_digests(recipe: Recipe, *, files: tuple[ProgramFile, ...] | None = No
         if recipe.program is not None and recipe.program.instrument:
             found["instrumentation"] = sha256_of_path(PACKAGE / "instrumentation", pattern="*.py")
         return found
+    from reprokit.recipes import digest_of_parts
+
     return {
         "recipe": recipe.digest,
         "trainer": sha256_of_path(recipe.trainer),
@@ -105,6 +108,8 @@ def tree_digest(root: Path, recipe: Recipe) -> str:
     Raises:
         WorkspaceError: The tree has no environment for the recipe.
     """
+    from reprokit.recipes import NO_VARIANT
+
     environment = environment_digest(root, recipe.variant) if recipe.variant != NO_VARIANT else ""
     if recipe.trainer is None:
         return digest([recipe_digests(recipe), environment])
@@ -167,6 +172,9 @@ def _of_command(recipe: Recipe, project: Project) -> list[str]:
 
 def _needed_by_all(variant: str, root: Path) -> tuple[str, ...]:
     """What every environment of a variant is made from; one of a person's own has all of it in its folder."""
+    from reprokit.images.locks import VARIANT
+    from reprokit.recipes import NO_VARIANT
+
     if variant == NO_VARIANT:
         return ()
     images_dir = settings_of(root).images

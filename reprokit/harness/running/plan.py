@@ -10,15 +10,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reprokit import capture
 from reprokit.core.records import Limits, Mount, Realisation, RunSpec
 from reprokit.errors import UsageError
 from reprokit.execution.placeholders import refuse_near_misses
 from reprokit.harness.running.numbers import PACKAGE
-from reprokit.harness.running.program import launch_of
-from reprokit.harness.running.recipe_data import FetchedData, mounts_of
 from reprokit.harness.running.resume_words import PLACEHOLDER
 from reprokit.harness.running.run_kinds import (
     ResumedCommand,
@@ -31,8 +29,10 @@ from reprokit.harness.running.run_kinds import (
     WholeRun,
 )
 from reprokit.harness.running.shared_places import SharedPlaces
-from reprokit.harness.running.varied_run import varied
-from reprokit.recipes import Program, Recipe
+
+if TYPE_CHECKING:
+    from reprokit.harness.running.recipe_data import FetchedData
+    from reprokit.recipes import Program, Recipe
 
 _CHECKPOINT = "resumed_from.pt"
 
@@ -104,6 +104,10 @@ def plan_recipe(  # noqa: PLR0913 - a run is made of so many things
         DataError: Data that it declares by name is not in the cache as declared.
         CannotRunError: A CPU is to be emulated, and there is no emulator.
     """
+    from reprokit.harness.running.program import launch_of
+    from reprokit.harness.running.recipe_data import mounts_of
+    from reprokit.harness.running.varied_run import varied
+
     launch = launch_of(
         recipe, realisation, profile_step=profile_step, environments=environments, package=package
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from reprokit import file_tree
 from reprokit.capture import git_objects
@@ -21,7 +22,9 @@ from reprokit.errors import RecipeError, UsageError
 from reprokit.file_tree import Kind
 from reprokit.layout import BUNDLE, LOCK, PROGRAM, RECIPE, RECORD, SOURCE
 from reprokit.project import Settings, settings_of
-from reprokit.recipes import Recipe
+
+if TYPE_CHECKING:
+    from reprokit.recipes import Recipe
 
 _MAX_BYTES = 512 << 20
 _SUBMODULE = b"160000"

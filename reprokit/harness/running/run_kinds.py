@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from reprokit.harness.running.watch_golden import FindGolden
-from reprokit.variations import Variation
+if TYPE_CHECKING:
+    from reprokit.harness.running.watch_golden import FindGolden
+    from reprokit.variations import Variation
 
 #: Where the watch over a program in a run folder of its own leaves its trace: a folder of the program's.
 WATCH = ".reprokit"

@@ -1,39 +1,34 @@
-"""From a request to run folders: environment, plan, runs; and a folder even for what could not start."""
+"""From a recipe and a request to run folders: environment, plan, runs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reprokit import adapters, capture, images, runs, workspace
+from reprokit import capture, images
 from reprokit.core.fingerprint import PORTABLE
 from reprokit.core.numerics import CUDA
-from reprokit.core.records import Outcome, Realisation, RunResult, RunSpec, digest
+from reprokit.core.records import Realisation, digest
 from reprokit.errors import CannotRunError, EngineError, ImageError, RecipeError, UsageError
 from reprokit.execution import Backend
 from reprokit.execution import docker as docker_backend
 from reprokit.execution import local as local_backend
-from reprokit.execution.placeholders import unused
-from reprokit.harness.running import program_output
 from reprokit.harness.running.apply_variations import usable_cores
-from reprokit.harness.running.clock import Phases, now, stamp
+from reprokit.harness.running.clock import Phases, stamp
 from reprokit.harness.running.environment_inside import inside_of, named_by_numpy
-from reprokit.harness.running.execute import Progress, execute, with_shared_places
+from reprokit.harness.running.execute import Progress, execute
 from reprokit.harness.running.gpus import gpus_for
 from reprokit.harness.running.instrumented import instrumented
 from reprokit.harness.running.numbers import PACKAGE
 from reprokit.harness.running.other_seed import held_against_other_seed
-from reprokit.harness.running.plain_recipe import as_recipe
-from reprokit.harness.running.plan import Plan, plan_command, plan_recipe
+from reprokit.harness.running.plan import Plan, plan_recipe
 from reprokit.harness.running.run_kinds import RunKind, WholeRun
-from reprokit.harness.running.tree_changes import Tree, work_tree_of
+from reprokit.harness.running.start_command import among_others_in, asked_in, not_started
 from reprokit.images import locks
-from reprokit.layout import OUTPUT
 from reprokit.project import Project
 from reprokit.recipes import NO_VARIANT, Recipe
 from reprokit.request import Request
@@ -80,88 +75,9 @@ def run_recipe(
             "recipe_data": recipe.as_data(),
             "backend_asked": request.backend,
             **({"platform_asked": recipe.platform} if recipe.platform else {}),
-            **_asked_in(project),
+            **asked_in(project),
         }
         return (not_started(error, name=recipe.name, seed=seed, project=project, facts=facts),)
-
-
-def run_command(
-    command: Sequence[str], request: Request, *, project: Project, phases: Phases
-) -> tuple[Path, ...]:
-    """Run a plain command as often as asked; the program's environment is the caller's.
-
-    Raises:
-        CannotRunError: As for ``run_recipe``.
-    """
-    seed = request.seed if request.seed is not None else 0
-    plan = plan_command(
-        command,
-        seed=seed,
-        repeats=request.repeats,
-        stamp=stamp(),
-        working_dir=Path.cwd(),
-        timeout_s=request.timeout_s,
-    )
-    facts = {**plan.facts, **_asked_in(project), "outputs": list(request.outputs)}
-    plan = replace(plan, facts=facts, outputs=tuple(request.outputs))
-    if request.backend == "docker":
-        raise EngineError(
-            "a plain command runs in your own Python", fix="write a recipe to run in a container"
-        )
-    for sentence in unused(command):
-        phases.progress.note(sentence)
-    try:
-        with among_others_in(project, note=phases.progress.note):
-            with phases.of("capture"):
-                host = capture.capture_host(project.root)
-                host["plain_inside"] = capture.capture_interpreter(command)
-                here = Path.cwd()
-                outside = capture.outside_code(command, root=work_tree_of(here), working_dir=here)
-                plan = replace(plan, facts={**plan.facts, "outside_code": outside})
-            if request.against_golden:
-                place = os.path.relpath(project.golden_dir, project.root)
-                plan = as_recipe(plan, command, request, golden=place, host=host)
-            run = partial(
-                execute,
-                backend=local_backend.LocalBackend(),
-                runs_dir=project.runs_dir,
-                host=host,
-                progress=phases.progress,
-            )
-            with phases.of("train"):
-                kept = (project.runs_dir, project.reports_dir)
-                plan = with_shared_places(plan, runs_dir=project.runs_dir)
-                tree = Tree.of(command, working_dir=Path.cwd(), skipped=kept)
-                return _one_by_one(plan, request, tree, run=run)
-    except CannotRunError as error:
-        name = plan.specs[0].recipe
-        return (not_started(error, name=name, seed=seed, project=project, facts=plan.facts),)
-
-
-def _one_by_one(
-    plan: Plan, request: Request, tree: Tree, *, run: Callable[[Plan], tuple[Path, ...]]
-) -> tuple[Path, ...]:
-    """Make the runs of a command in turn, up to one that fails; a wrong pattern is told after the first.
-
-    What the earlier ones left in the tree is recorded with each later one.
-    """
-    folders: list[Path] = []
-    before = tree.look() if len(plan.specs) > 1 else None
-    for spec in plan.specs:
-        left = tree.changes(before) if folders else {}
-        folders += run(replace(plan, specs=(spec,), facts={**plan.facts, **left}))
-        if not runs.read(folders[-1], verify=False).complete:
-            break
-        if len(folders) == 1:
-            _must_fit(folders[0], request, is_recipe=plan.program is not None)
-    return tuple(folders)
-
-
-def _must_fit(folder: Path, request: Request, *, is_recipe: bool) -> None:
-    """Refuse patterns of output files and of metrics that fit nothing of a run."""
-    program_output.must_leave(program_output.left_by(runs.read(folder)), request.outputs)
-    found = adapters.find_all(folder / OUTPUT if is_recipe else folder)
-    adapters.must_fit(found, request.ignore, option="--ignore-metric")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +219,7 @@ def ready_to_run(
             )
             packages = found["plain_inside"].get("packages") or {}
             facts["digests"] = {**ready.plan.facts["digests"], "lock": digest(packages)}
-    further = {"backend_asked": request.backend, **_asked_in(project), **facts}
+    further = {"backend_asked": request.backend, **asked_in(project), **facts}
     plan = replace(
         ready.plan,
         facts={**ready.plan.facts, **further},
@@ -356,12 +272,6 @@ def must_have_variant(recipe: Recipe, *, project: Project) -> None:
         )
 
 
-def _asked_in(project: Project) -> dict[str, Any]:
-    """What of the project the command that repeats the run depends on."""
-    bundle = {"bundle": dict(project.bundle)} if project.bundle else {}
-    return {"folders_asked": list(project.options), "has_make": project.has_make, **bundle}
-
-
 def backend_of(recipe: Recipe, request: Request, *, progress: Progress | None = None) -> str:
     """``docker`` or ``local``: where runs of a recipe are made.
 
@@ -385,53 +295,3 @@ def _cores_beside(kind: RunKind, request: Request) -> tuple[int, ...]:
         return ()
     cores = usable_cores()[:sharing]
     return cores if len(cores) > 1 else ()
-
-
-def not_started(
-    error: CannotRunError,
-    *,
-    name: str,
-    seed: int,
-    project: Project,
-    facts: Mapping[str, object],
-    run_id: str = "",
-) -> Path:
-    """A run folder for a run that never began, so that a report can say why."""
-    moment = now()
-    run_id = run_id or f"{stamp()}-seed{seed}-1"
-    spec = RunSpec(recipe=name, run_id=run_id, seed=seed, device="cpu", command=())
-    folder = runs.create(project.runs_dir, spec, facts=facts)
-    result = RunResult(
-        outcome=Outcome(error.outcome),
-        exit_code=None,
-        message=error.told(),
-        remedy=error.fix or "",
-        started_at=moment,
-        ended_at=moment,
-        duration_s=0.0,
-    )
-    runs.finish(folder, result, environment={})
-    return folder
-
-
-def settle(project: Project, *, progress: Progress) -> None:
-    """End what a killed tool left running, and close its runs: their files lie where they stay.
-
-    Raises:
-        WorkspaceBusyError: Another tool is at work in the runs folder.
-    """
-    docker_backend.remove_orphans(str(project.runs_dir))
-    with workspace.exclusive(project.runs_dir):
-        runs.recover(project.runs_dir, note=progress.note)
-
-
-@contextmanager
-def among_others_in(project: Project, *, note: Callable[[str], None]) -> Iterator[None]:
-    """The runs folder, others at work in it too; who comes into it alone closes what killed tools left."""
-    # First: a container that trains on writes into a run that is closed next.
-    docker_backend.remove_orphans(str(project.runs_dir))
-    # Alone, because two tools that close one run would each find half of its files, and because a process of
-    # another container cannot be asked whether it lives: it holds the lock as long as it does.
-    recover = partial(runs.recover, project.runs_dir, note=note)
-    with workspace.shared(project.runs_dir, alone=recover):
-        yield

@@ -10,9 +10,10 @@ from reprokit import golden, recipes, runs
 from reprokit.core import fingerprint
 from reprokit.errors import CannotJudgeError, GoldenError, UsageError
 from reprokit.harness.curation.promote import newest_pair
-from reprokit.harness.reproduce import reproduce, run_once
+from reprokit.harness.reproduce import reproduce
 from reprokit.harness.running.execute import Progress
 from reprokit.harness.selftest.planting import Samples
+from reprokit.harness.single_run import run_once
 from reprokit.layout import ENVIRONMENT, METRICS, read_json
 from reprokit.project import Project
 from reprokit.request import Request

@@ -19,7 +19,7 @@ from reprokit.harness.judging.gather import gather
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.execute import Progress
-from reprokit.harness.running.start_runs import among_others_in
+from reprokit.harness.running.start_command import among_others_in
 from reprokit.harness.sweeping.carry_out import Board, carry_out
 from reprokit.harness.sweeping.groups import Group, as_they_stand, make_ready, members_of, side_by_side
 from reprokit.project import Project

@@ -21,7 +21,7 @@ from reprokit.errors import CannotRunError, ReprokitError
 from reprokit.harness.running.apply_variations import usable_cores
 from reprokit.harness.running.free_core import free_core
 from reprokit.harness.running.run_inputs import MIXED, RunInputs, planned_inputs
-from reprokit.harness.running.start_runs import among_others_in, not_started
+from reprokit.harness.running.start_command import among_others_in, not_started
 from reprokit.harness.sweeping.carry_out import Attempt, Board, SweepProgress, run_member
 from reprokit.harness.sweeping.groups import Group, make_ready
 from reprokit.harness.sweeping.member_job import MemberJob, read_job

@@ -189,6 +189,37 @@ def test_start_up_as_python_itself_tells_it_imports_nothing_heavy():
     assert imported.isdisjoint(HEAVY)
 
 
+#: What judges, reads logs and recipes, or fetches data: nothing of it is needed to run a program.
+NOT_FOR_A_RUN = (
+    *(name for name in HEAVY if name != "psutil"),
+    *("requests", "urllib3", "orjson", "safetensors"),
+    *(f"reprokit.{name}" for name in ("recipes", "checks", "adapters", "golden", "images", "data")),
+    *("reprokit.harness.judging", "reprokit.harness.reproduce", "reprokit.execution.docker"),
+)
+
+
+def test_a_run_of_a_command_loads_nothing_that_it_does_not_need(tmp_path):
+    code = (
+        "import json, sys\n"
+        "from reprokit.cli import main\n"
+        "arguments, unneeded = map(json.loads, sys.argv[1:])\n"
+        "try: main(arguments)\n"
+        "finally: print(json.dumps([name for name in unneeded if name in sys.modules]), file=sys.stderr)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("DOCKER_")}
+    command = ["run", "--", sys.executable, "-c", "pass"]
+    ended = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(command), json.dumps(NOT_FOR_A_RUN)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": str(ROOT), "DOCKER_CONFIG": str(tmp_path)},
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stderr.splitlines()[-1]) == []
+
+
 # Exit codes
 
 

@@ -11,6 +11,7 @@ import pytest
 from reprokit import recipes
 from reprokit.errors import CannotRunError, GoldenError, RecipeError
 from reprokit.harness import Project, Request, run_once
+from reprokit.harness.running import start_runs
 from reprokit.harness.running.clock import Phases
 from reprokit.harness.running.preflight import foresee, platforms_here, tell_false_claims
 from reprokit.harness.running.run_kinds import WholeRun
@@ -115,14 +116,18 @@ def test_findings_that_cannot_be_read_are_as_none(study, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("verb", "next_step", "call"),
+    ("names", "next_step", "call"),
     [
-        (run_once, "run_recipe", lambda **where: run_once("cartpole_baseline", Request(), **where)),
-        (sweep, "make_ready", lambda **where: sweep(["cartpole_baseline"], Request(), seeds="1..2", **where)),
+        (vars(start_runs), "run_recipe", lambda **where: run_once("cartpole_baseline", Request(), **where)),
+        (
+            sweep.__globals__,
+            "make_ready",
+            lambda **where: sweep(["cartpole_baseline"], Request(), seeds="1..2", **where),
+        ),
     ],
     ids=["run", "sweep"],
 )
-def test_other_verbs_that_train_tell_of_such_a_line_too(study, monkeypatch, tmp_path, verb, next_step, call):
+def test_other_verbs_that_train_tell_of_such_a_line_too(study, monkeypatch, tmp_path, names, next_step, call):
     monkeypatch.setenv("REPROKIT_CACHE", str(tmp_path / "cache"))
     known_claims.keep(measured("backward of something"))
     told = RecordedProgress()
@@ -130,7 +135,7 @@ def test_other_verbs_that_train_tell_of_such_a_line_too(study, monkeypatch, tmp_
     def stop(*_, **__):
         raise CannotRunError("the end of this test")
 
-    monkeypatch.setitem(verb.__globals__, next_step, stop)
+    monkeypatch.setitem(names, next_step, stop)
     with pytest.raises(CannotRunError, match="the end of this test"):
         call(project=study, progress=told)
     assert len([note for note in told.notes if "calls backward" in note]) == 1

@@ -7,7 +7,6 @@ import shutil
 import zipfile
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +14,7 @@ from reprokit import recipes, runs
 from reprokit.core.records import Outcome
 from reprokit.errors import CheckpointError, UsageError
 from reprokit.harness import Project, Request, run_once
-from reprokit.harness.running import start_runs
+from reprokit.harness.running import start_command, start_runs
 from reprokit.harness.running.execute import execute
 from reprokit.harness.running.plan import plan_recipe
 from reprokit.harness.running.resume_point import choose, fit
@@ -135,9 +134,8 @@ def test_a_run_whose_tool_was_killed_is_settled_before_its_checkpoint_is_chosen(
         seen.append(kind.point.path)
         return (stopped,)
 
-    engine = SimpleNamespace(remove_orphans=remove_orphans)
-    monkeypatch.setattr(start_runs, "docker_backend", engine)
-    monkeypatch.setitem(run_once.__globals__, "run_recipe", run_recipe)
+    monkeypatch.setattr(start_command, "remove_orphans", remove_orphans)
+    monkeypatch.setattr(start_runs, "run_recipe", run_recipe)
     run_once(RECIPE, Request(resume_from=stopped.name), project=project, progress=told)
     state_when_containers_end, path = seen
     assert state_when_containers_end == "running"  # a folder is closed once nothing writes to it any more

@@ -16,7 +16,7 @@ from reprokit.core.records import RunSpec
 from reprokit.errors import WorkspaceBusyError
 from reprokit.harness.curation.prune import Choice, prune
 from reprokit.harness.running.clock import Phases
-from reprokit.harness.running.start_runs import run_command
+from reprokit.harness.running.start_command import run_command
 from reprokit.project import Project
 from reprokit.request import Request
 from support.recorded_progress import RecordedProgress

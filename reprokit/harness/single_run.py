@@ -1,0 +1,76 @@
+"""One run of a recipe or a command, and no judgement: nothing that judges is loaded for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from reprokit.harness.running.clock import Phases
+from reprokit.harness.running.execute import Progress
+from reprokit.harness.running.start_command import run_command
+from reprokit.project import Project
+from reprokit.request import Request
+
+
+def run_once(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
+    """Run a recipe once, or go on with a run of it, with no judgement.
+
+    Returns:
+        The run folder.
+
+    Raises:
+        UsageError: ``resume_from`` names nothing that this run could go on from.
+    """
+    if request.resume_from is not None:
+        return _go_on(name, request, project=project, progress=progress)
+    from reprokit import recipes
+    from reprokit.harness.judging.left_out_metrics import tell_idle_patterns
+    from reprokit.harness.running.preflight import tell_false_claims
+    from reprokit.harness.running.run_kinds import WholeRun
+    from reprokit.harness.running.start_runs import run_recipe
+
+    recipe = recipes.load(name, recipes_dir=project.recipes_dir, overrides=request.overrides)
+    tell_false_claims(recipe, project=project, progress=progress)
+    folders = run_recipe(recipe, request, WholeRun(), project=project, phases=Phases(progress))
+    tell_idle_patterns(recipe, folders, progress=progress)
+    return folders[0]
+
+
+def _go_on(name: str, request: Request, *, project: Project, progress: Progress) -> Path:
+    from reprokit.harness.running.resume_point import choose, fit
+    from reprokit.harness.running.resume_program import choose_left
+    from reprokit.harness.running.run_kinds import ResumedRun
+    from reprokit.harness.running.start_command import settle
+    from reprokit.harness.running.start_runs import run_recipe
+
+    settle(project, progress=progress)  # before the checkpoint is chosen: closing a run moves its files
+    folder = _program_run(str(request.resume_from), project)
+    if folder is not None:
+        recipe, request, left = choose_left(folder, name, request, project=project)
+        progress.note(f"resumes from {left.checkpoint or 'the folder'} of {left.run}")
+        return run_recipe(recipe, request, left, project=project, phases=Phases(progress))[0]
+    chosen = choose(str(request.resume_from), project=project)
+    recipe, request = fit(chosen, name, request, project=project)
+    for skipped in chosen.skipped:
+        progress.note(f"{skipped} is not whole: not used")
+    progress.note(f"resumes from {chosen.point.path.name} of {chosen.point.run}, step {chosen.point.step}")
+    kind = ResumedRun(point=chosen.point)
+    return run_recipe(recipe, request, kind, project=project, phases=Phases(progress))[0]
+
+
+def _program_run(reference: str, project: Project) -> Path | None:
+    """The folder of an unmodified program's run, where a person names one."""
+    from reprokit import runs
+
+    if reference.endswith(".pt"):
+        return None
+    folder = runs.find(project.runs_dir, reference)
+    return folder if runs.read(folder, verify=False).record.get("program") else None
+
+
+def run_command_once(
+    command: Sequence[str], request: Request, *, project: Project, progress: Progress
+) -> Path:
+    """Run a plain command once, with no judgement."""
+    return run_command(command, replace(request, repeats=1), project=project, phases=Phases(progress))[0]
